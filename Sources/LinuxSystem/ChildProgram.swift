@@ -58,6 +58,16 @@ package struct ChildProgram: Sendable {
             isCut: readers.contains { $0.isCut })
     }
 
+    /// What it prints if it succeeds; `nil` if it fails, does not end in time or is not installed.
+    package func output(within seconds: Double) -> String? {
+        do throws(SystemFailure) {
+            let outcome = try run(within: seconds)
+            return outcome.end == .exited(0) ? outcome.output : nil
+        } catch {
+            return nil
+        }
+    }
+
     private static func channel() throws(SystemFailure) -> (mine: Int32, its: Int32) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

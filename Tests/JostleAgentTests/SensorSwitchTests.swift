@@ -8,14 +8,23 @@ import Testing
 
 /// Requirement: a sensor to which settings cannot be applied runs with the old ones, as soon as it answers.
 @Suite struct SensorSwitchTests {
-    @Test func readsOnWhenTheSensorAnswersAgain() throws {
-        let directory = try TemporaryDirectory()
-        let recording = "t_s,ax,ay,az,gx,gy,gz\n5,0,0,9.8,0,0,0\n6,0,0,9.8,0,0,0\n"
-        let path = try directory.write(recording, to: "still.csv")
+    private let directory: TemporaryDirectory
+    private let recording = "t_s,ax,ay,az,gx,gy,gz\n5,0,0,9.8,0,0,0\n6,0,0,9.8,0,0,0\n"
+    /// The virtual sensor's movement, without which it cannot be opened.
+    private let path: String
+    private let imu = IMUSettings()
+    private let manager: MotionManager
+    private let sensor: SensorSwitch
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = try directory.write(recording, to: "still.csv")
         let selection = SensorSelection.virtual(path)
-        let imu = IMUSettings()
-        let manager = MotionManager(sensor: selection)
-        let sensor = SensorSwitch(manager: manager, selection: selection, imu: imu, device: try selection.open(imu))
+        manager = MotionManager(sensor: selection)
+        sensor = SensorSwitch(manager: manager, selection: selection, imu: imu, device: try selection.open(imu))
+    }
+
+    @Test func readsOnWhenTheSensorAnswersAgain() throws {
         defer { _ = sensor.stop() }
         #expect(try sensor.start() && manager.isRunning)
         #expect(!sensor.resume(), "it is open")
@@ -32,14 +41,8 @@ import Testing
         try sensor.configure(faster)
         #expect(manager.isRunning && manager.imu.rate == 100)
     }
+
     @Test func settingsThatTheChipRefusesInterruptNothing() throws {
-        let directory = try TemporaryDirectory()
-        let recording = "t_s,ax,ay,az,gx,gy,gz\n5,0,0,9.8,0,0,0\n6,0,0,9.8,0,0,0\n"
-        let path = try directory.write(recording, to: "still.csv")
-        let selection = SensorSelection.virtual(path)
-        let imu = IMUSettings()
-        let manager = MotionManager(sensor: selection)
-        let sensor = SensorSwitch(manager: manager, selection: selection, imu: imu, device: try selection.open(imu))
         defer { _ = sensor.stop() }
         #expect(try sensor.start())
 

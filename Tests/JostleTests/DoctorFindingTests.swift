@@ -54,6 +54,10 @@ import Testing
         return try #require(ServiceUnit("jostle.service", properties: properties + changes))
     }
 
+    private func unitName(reading file: String) -> String? {
+        InstalledService.name(reading: file).map(InstalledService.unit)
+    }
+
     private func service(_ changes: String, lastError: String? = nil) throws -> [Finding] {
         try unit(changes).findings(lastError: lastError)
     }
@@ -63,10 +67,10 @@ import Testing
         #expect(unit.process == 812 && unit.user == "jostle" && unit.stateDirectory == "/var/lib/jostle")
         #expect(unit.supplementaryGroups == ["i2c", "iio", "gpio"])
         #expect(ServiceUnit("x", properties: "") == nil)
-        #expect(ServiceUnit.name(reading: "/etc/jostle/jostle.yaml") == "jostle.service")
-        #expect(ServiceUnit.name(reading: "/etc/jostle/left.yaml") == "jostle@left.service")
-        #expect(ServiceUnit.name(reading: "/etc/jostle/conf.d/left.yaml") == nil)
-        #expect(ServiceUnit.name(reading: "left.yaml") == nil)
+        #expect(unitName(reading: "/etc/jostle/jostle.yaml") == "jostle.service")
+        #expect(unitName(reading: "/etc/jostle/left.yaml") == "jostle@left.service")
+        #expect(unitName(reading: "/etc/jostle/conf.d/left.yaml") == nil)
+        #expect(unitName(reading: "left.yaml") == nil)
     }
 
     @Test func judgesTheService() throws {

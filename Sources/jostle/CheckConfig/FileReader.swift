@@ -20,19 +20,20 @@ struct FileReader {
         self.hidden = hidden
     }
 
-    /// The user of the service, `jostle`, with its groups (getpwnam(3), getgrouplist(3)); `nil` if there is none, or if
-    /// this process runs as that user.
+    /// The user of the service, `jostle`; `nil` if there is none, or if this process runs as that user.
     static func ofService() -> FileReader? {
-        guard let entry = getpwnam("jostle") else { return nil }
-        let (user, group) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
-        guard user != geteuid() else { return nil }
-        var count: Int32 = 64
-        var groups = [gid_t](repeating: 0, count: Int(count))
-        let isWhole = getgrouplist("jostle", group, &groups, &count) >= 0
-        return FileReader(
-            name: "jostle", user: user, groups: Set(isWhole ? groups.prefix(Int(count)) : [group]),
-            // ProtectHome= and PrivateTmp= in the unit.
-            hidden: ["/home", "/root", "/run/user", "/tmp", "/var/tmp"])
+        // ProtectHome= and PrivateTmp= in the unit.
+        of(user: "jostle", hidden: ["/home", "/root", "/run/user", "/tmp", "/var/tmp"])
+    }
+
+    /// The user of this name (getpwnam(3)), with its groups and those that the service gives it in addition; `nil` if there
+    /// is no such user, or if this process runs as that user.
+    static func of(user: String, groups added: [String] = [], hidden: [String] = []) -> FileReader? {
+        guard let entry = getpwnam(user), entry.pointee.pw_uid != geteuid() else { return nil }
+        let (identifier, primary) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
+        let own = Accounts.groups(of: user, primary: primary) ?? [primary]
+        let others = added.compactMap { name in getgrnam(name).map { $0.pointee.gr_gid } }
+        return FileReader(name: user, user: identifier, groups: Set(own + others), hidden: hidden)
     }
 
     /// Why a file cannot be read.
@@ -104,9 +105,7 @@ struct FileReader {
 
     /// Owner, group and mode: a clause.
     func description(of status: stat) -> String {
-        let user = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "\(status.st_uid)"
-        let group = getgrgid(status.st_gid).map { String(cString: $0.pointee.gr_name) } ?? "\(status.st_gid)"
         let mode = String(status.st_mode & 0o777, radix: 8)
-        return "which belongs to \(user):\(group), mode \(mode)"
+        return "which belongs to \(Accounts.user(status.st_uid)):\(Accounts.group(status.st_gid)), mode \(mode)"
     }
 }

@@ -11,13 +11,16 @@ enum Configuration {
     static func load(
         _ arguments: Arguments, file: String? = nil, overrides: [String] = []
     ) throws(CommandFailure) -> LoadedConfiguration {
-        let file = file ?? arguments.value("config") ?? ConfigurationFile.standard()
+        let file = file ?? Configuration.file(arguments)
         do throws(ConfigurationErrors) {
             return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
         } catch {
             throw CommandFailure(error)
         }
     }
+
+    /// The main file of a command line; `nil` if there is none, so that the built-in defaults are in force.
+    static func file(_ arguments: Arguments) -> String? { arguments.value("config") ?? ConfigurationFile.standard() }
 
     /// Reads the files of a command line again, on any thread.
     static func reading(_ arguments: Arguments) -> ConfigurationReading {

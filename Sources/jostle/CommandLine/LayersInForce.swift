@@ -49,19 +49,13 @@ struct LayersInForce {
     /// The state directory of the service, or of its instance, that reads a file: /var/lib/jostle/left for
     /// /etc/jostle/left.yaml; `nil` for another file.
     static func serviceDirectory(of file: String) -> String? {
-        serviceName(of: file).map { $0 == "jostle" ? "/var/lib/jostle" : "/var/lib/jostle/\($0)" }
+        InstalledService.name(reading: file).map(InstalledService.stateDirectory)
     }
 
     /// The instance of the service that reads a file: left for /etc/jostle/left.yaml; `nil` for another file.
     private static func instance(of file: String) -> String? {
-        guard let name = serviceName(of: file), name != "jostle" else { return nil }
+        guard let name = InstalledService.name(reading: file), name != "jostle" else { return nil }
         return name
-    }
-
-    private static func serviceName(of file: String) -> String? {
-        guard file.hasPrefix("/etc/jostle/"), file.hasSuffix(".yaml") else { return nil }
-        let name = file.dropFirst("/etc/jostle/".count).dropLast(".yaml".count)
-        return name.isEmpty || name.contains("/") ? nil : String(name)
     }
 
     // MARK: Values

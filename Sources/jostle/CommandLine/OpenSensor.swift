@@ -31,14 +31,22 @@ extension SensorError {
     fileprivate var isInUse: Bool {
         switch self {
         case .unavailable(let error): error.isInUse
-        case .notFound(let scan):
-            scan.buses.contains { bus in
-                bus.chips.contains { chip in
-                    if case .taken(let error) = chip.finding { error.isInUse } else { false }
-                }
-            }
+        case .notFound(let scan): scan.chipInUse != nil
         default: false
         }
+    }
+}
+
+extension SensorScan {
+    /// The first chip that another program uses, and that program; `nil` if there is none.
+    var chipInUse: (place: Place, holder: ChipLock.Holder)? {
+        for bus in buses {
+            for chip in bus.chips {
+                guard case .taken(let error) = chip.finding, case .inUse(let holder) = error.reason else { continue }
+                return (Place(bus: bus.path, address: chip.address), holder)
+            }
+        }
+        return nil
     }
 }
 

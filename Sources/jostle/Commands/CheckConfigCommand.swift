@@ -33,7 +33,7 @@ enum CheckConfigCommand {
             Output.text(ConfigurationSchema.jsonSchema)
             return
         }
-        let file = arguments.operand(0) ?? arguments.value("config") ?? ConfigurationFile.standard()
+        let file = arguments.operand(0) ?? Configuration.file(arguments)
         let directory = file.flatMap { DropInDirectory(containing: $0) }
         let loaded: LoadedConfiguration
         if let file, let directory {

@@ -24,7 +24,7 @@ extension ConfigCommand {
     static func clear(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
         let loaded = try Configuration.load(arguments)
-        let file = arguments.value("config") ?? ConfigurationFile.standard()
+        let file = Configuration.file(arguments)
         if let directory = arguments.value("state"), !DirectoryContents.exists(directory) {
             throw CommandFailure(.noInput, "\(directory): no such directory")
         }

@@ -33,7 +33,7 @@ enum ConfigCommand {
         if let directory = arguments.value("state"), !DirectoryContents.exists(directory) {
             throw CommandFailure(.noInput, "\(directory): no such directory")
         }
-        let file = arguments.value("config") ?? ConfigurationFile.standard()
+        let file = Configuration.file(arguments)
         let layers = LayersInForce(upon: loaded, file: file, directory: arguments.value("state"))
         let stack = layers.stack
         if arguments.has("json") {

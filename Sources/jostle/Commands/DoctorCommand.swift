@@ -25,10 +25,10 @@ enum DoctorCommand {
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        let file = arguments.value("config") ?? ConfigurationFile.standard()
+        let file = Configuration.file(arguments)
         let agent = ExaminedAgent(file: file, unitName: arguments.value("unit"))
         var report = DoctorReport(device: DeviceName.ofThisMachine(), subject: agent.subject)
-        let settings = loadedSettings(arguments, agent, &report)
+        let settings = loadedSettings(arguments, file, agent, &report)
         if !arguments.has("json") {
             Output.line("Examining \(report.subject) on this board, device \(report.device): some seconds")
             Output.flush()
@@ -48,7 +48,7 @@ enum DoctorCommand {
 
     /// The settings in force, with a finding; `nil` if the files are not valid.
     private static func loadedSettings(
-        _ arguments: Arguments, _ agent: ExaminedAgent, _ report: inout DoctorReport
+        _ arguments: Arguments, _ file: String?, _ agent: ExaminedAgent, _ report: inout DoctorReport
     ) -> JostleSettings? {
         let loaded: LoadedConfiguration
         do throws(CommandFailure) {
@@ -57,7 +57,6 @@ enum DoctorCommand {
             report.add(error.lines.map { .failed(.configuration, $0, [], status: error.status) })
             return nil
         }
-        let file = arguments.value("config") ?? ConfigurationFile.standard()
         let layers = LayersInForce(upon: loaded, file: file, directory: agent.stateDirectory)
         report.device = layers.id
         let resolution = layers.stack.resolution

@@ -76,7 +76,7 @@ enum TuneCommand {
             gesture, settings: settings.motion, calibration: movements.calibration,
             unknownRanges: movements.unknownRanges,
             shown: movements.shown, bouts: bouts, ordinary: movements.ordinary)
-        let file = arguments.value("config") ?? ConfigurationFile.standard()
+        let file = Configuration.file(arguments)
         let result = TuningResult(
             key: "gestures.\(gesture.word).sensitivity", configured: settings.motion.gestures[gesture].sensitivity,
             layers: LayersInForce(upon: loaded, file: file), file: file, loaded: loaded)

@@ -71,15 +71,14 @@ enum BoardExamination {
     // MARK: Memory
 
     /// Whether the agent finds the memory that it needs, at most 40 MB.
-    static var memory: Finding {
-        memory(FileContents.text(ofOptional: "/proc/meminfo", limit: 8192) ?? "")
-    }
+    static var memory: Finding { memory(MemoryInfo.text) }
 
     /// The same from the text of /proc/meminfo.
     static func memory(_ text: String) -> Finding {
-        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("MemAvailable:") }),
-            let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Double($0) })
-        else { return .unknown(.memory, "the kernel does not say how much memory is available") }
+        let value = MemoryInfo.value(of: "MemAvailable", in: text)?.split(separator: " ").first
+        guard let kilobytes = value.flatMap({ Double($0) }) else {
+            return .unknown(.memory, "the kernel does not say how much memory is available")
+        }
         let text = "\(decimal(kilobytes / 1000, 0)) MB are available"
         guard kilobytes >= 50_000 else {
             return .warning(.memory, "only \(text)", "ps aux --sort -rss | head   # what uses it")

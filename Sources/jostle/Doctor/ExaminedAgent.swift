@@ -16,7 +16,10 @@ struct ExaminedAgent {
 
     /// Finds it by the configuration file, or by the name of a unit.
     init(file: String?, unitName name: String?) {
-        let name = name ?? file.flatMap(ServiceUnit.name(reading:)) ?? (file == nil ? "jostle.service" : nil)
+        let name =
+            name
+            ?? file.flatMap(InstalledService.name(reading:)).map(InstalledService.unit)
+            ?? (file == nil ? InstalledService.unit("jostle") : nil)
         let unit = name.flatMap(ServiceUnit.ask).flatMap { $0.isInstalled ? $0 : nil }
         self.unit = unit
         unitName = name

@@ -2,19 +2,6 @@ internal import Glibc
 internal import LinuxSystem
 
 extension FileReader {
-    /// The user of this name, with its groups (getpwnam(3), getgrouplist(3)) and those that the service gives it in
-    /// addition; `nil` if there is no such user, or if this process runs as that user.
-    static func of(user: String, groups added: [String]) -> FileReader? {
-        guard let entry = getpwnam(user), entry.pointee.pw_uid != geteuid() else { return nil }
-        let (identifier, group) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
-        var count: Int32 = 64
-        var groups = [gid_t](repeating: 0, count: Int(count))
-        let isWhole = getgrouplist(user, group, &groups, &count) >= 0
-        let own = isWhole ? Array(groups.prefix(Int(count))) : [group]
-        let others = added.compactMap { name in getgrnam(name).map { $0.pointee.gr_gid } }
-        return FileReader(name: user, user: identifier, groups: Set(own + others))
-    }
-
     static func exists(user: String) -> Bool { getpwnam(user) != nil }
 
     /// What keeps the user from reading and writing a device file, or from creating files in a directory; `nil` if nothing

@@ -93,7 +93,7 @@ struct SensorExamination {
     /// How to get access to a device file.
     private static func steps(toOpen path: String, as reader: FileReader, group: String) -> [String] {
         var status = stat()
-        let owner = stat(path, &status) == 0 ? getgrgid(status.st_gid).map { String(cString: $0.pointee.gr_name) } : nil
+        let owner = stat(path, &status) == 0 ? Accounts.group(status.st_gid) : nil
         guard let owner, owner != "root", status.st_mode & 0o060 == 0o060 else {
             return [
                 "Give the file to the group \(group), as the udev rule of the package does: sudo apt install jostle, or "
@@ -132,12 +132,8 @@ struct SensorExamination {
             return
         }
         guard scan.buses.contains(where: { $0.failure == nil }) else { return }
-        for bus in scan.buses {
-            for chip in bus.chips {
-                guard case .taken(let error) = chip.finding, case .inUse(let holder) = error.reason else { continue }
-                findings.append(Self.finding(of: holder, at: "\(hexadecimal(chip.address)) on \(bus.path)"))
-                return
-            }
+        if let (place, holder) = scan.chipInUse {
+            return findings.append(Self.finding(of: holder, at: "\(hexadecimal(place.address)) on \(place.bus)"))
         }
         if let stuck = scan.buses.first(where: { $0.isStuck && !$0.isOfDisplay }) {
             findings.append(

@@ -29,7 +29,7 @@ struct ServiceUnit: Equatable {
     /// Asks systemd; `nil` if this machine is not run by systemd, or if it does not answer.
     static func ask(_ name: String) -> ServiceUnit? {
         let words = ["show", name, "--no-pager", "--property=\(properties.joined(separator: ","))"]
-        return output(of: "systemctl", words).flatMap { ServiceUnit(name, properties: $0) }
+        return ChildProgram("systemctl", words).output(within: 10).flatMap { ServiceUnit(name, properties: $0) }
     }
 
     /// Reads the lines `Name=Value`; `nil` if there is no state among them.
@@ -52,16 +52,6 @@ struct ServiceUnit: Equatable {
         user = values["User"].flatMap { $0.isEmpty ? nil : $0 }
         supplementaryGroups = words("SupplementaryGroups")
         stateDirectory = words("StateDirectory").first.map { "/var/lib/\($0)" }
-    }
-
-    /// The unit of the service, or of its instance, that reads a configuration file; `nil` for a file that no service
-    /// reads.
-    static func name(reading file: String) -> String? {
-        let directory = "/etc/jostle/"
-        guard file.hasPrefix(directory), file.hasSuffix(".yaml") else { return nil }
-        let name = file.dropFirst(directory.count).dropLast(".yaml".count)
-        guard !name.isEmpty, !name.contains("/") else { return nil }
-        return name == "jostle" ? "jostle.service" : "jostle@\(name).service"
     }
 
     var isInstalled: Bool { load != "not-found" }
@@ -136,18 +126,8 @@ struct ServiceUnit: Equatable {
     /// The last message of the journal that is an error.
     static func lastError(of name: String) -> String? {
         let words = ["--unit", name, "--priority", "err", "--lines", "1", "--output", "cat", "--no-pager", "--quiet"]
-        return output(of: "journalctl", words)?.split(separator: "\n").last.map {
+        return ChildProgram("journalctl", words).output(within: 10)?.split(separator: "\n").last.map {
             ForeignText.excerpt(String($0), limit: 300)
-        }
-    }
-
-    /// What a program prints; `nil` if it fails, or if it is not installed.
-    private static func output(of program: String, _ arguments: [String]) -> String? {
-        do throws(SystemFailure) {
-            let outcome = try ChildProgram(program, arguments).run(within: 10)
-            return outcome.end == .exited(0) ? outcome.output : nil
-        } catch {
-            return nil
         }
     }
 }

@@ -60,8 +60,8 @@ struct SetupFiles {
             loaded = try JostleSettings.load(file: configuration)
         } catch {
             if let before {
-                try write(before, to: answers, mode: 0o640, directoryMode: 0o755)
-                if isSystem { giveToService(answers) }
+                // The file keeps its mode and its owner.
+                try write(before, to: answers, mode: 0o600, directoryMode: 0o755)
             } else {
                 unlink(answers)
             }

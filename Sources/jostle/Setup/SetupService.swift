@@ -7,7 +7,7 @@ internal import LinuxSystem
 
 // The last steps of `jostle setup`: calibration and service.
 extension Setup {
-    private static let unit = "jostle.service"
+    private static let unit = InstalledService.unit("jostle")
 
     /// Seconds within which the device must be online.
     private static let startTime = 30.0
@@ -27,7 +27,7 @@ extension Setup {
         var words = [Setup.program, "calibrate", "gyro", "--yes", "--config", files.configuration]
         if files.isSystem {
             _ = systemctl("stop")
-            let directory = "STATE_DIRECTORY=/var/lib/jostle"
+            let directory = "STATE_DIRECTORY=\(InstalledService.stateDirectory("jostle"))"
             words = ["runuser", "-u", "jostle", "--", "env", directory] + words
         }
         dialogue.end()
@@ -105,11 +105,6 @@ extension Setup {
 
     /// Runs a command of systemctl on the service; false if it fails.
     private func systemctl(_ command: String) -> Bool {
-        do throws(SystemFailure) {
-            let outcome = try ChildProgram("systemctl", [command, Setup.unit]).run(within: 40)
-            return outcome.end == .exited(0)
-        } catch {
-            return false
-        }
+        ChildProgram("systemctl", [command, Setup.unit]).output(within: 40) != nil
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleAgent
 internal import JostleMessages
 internal import LinuxSystem
 
@@ -9,7 +10,7 @@ extension SupportReport {
         var rows = [
             ("distribution", SupportReport.distribution() ?? "unknown"),
             ("kernel", SupportReport.kernel()),
-            ("model", SupportReport.model() ?? "unknown: there is no device tree and no DMI"),
+            ("model", BoardFacts.ofThisMachine().model ?? "unknown: there is no device tree and no DMI"),
             ("processors", "\(sysconf(Int32(_SC_NPROCESSORS_ONLN)))"),
         ]
         if let text = SupportReport.line(of: "/proc/uptime")?.split(separator: " ").first, let uptime = Double(text) {
@@ -17,7 +18,7 @@ extension SupportReport {
         }
         if let load = SupportReport.line(of: "/proc/loadavg") { rows.append(("load", load)) }
         for name in ["MemTotal", "MemAvailable", "SwapTotal", "SwapFree"] {
-            if let value = SupportReport.memory(name) { rows.append((name, value)) }
+            if let value = MemoryInfo.value(of: name, in: MemoryInfo.text) { rows.append((name, value)) }
         }
         if let text = SupportReport.line(of: "/sys/class/thermal/thermal_zone0/temp"), let value = Double(text) {
             rows.append(("temperature", "\(decimal(value / 1000, 1)) °C"))
@@ -67,7 +68,7 @@ extension SupportReport {
 
     /// Who runs this, and what the service may do: getgrouplist(3).
     mutating func addUsers() {
-        let mine = SupportReport.user(geteuid())
+        let mine = Accounts.user(geteuid())
         add(
             "Users and groups",
             [("this command", "\(mine): \(SupportReport.groups(of: mine, geteuid(), getegid()))")]
@@ -99,26 +100,14 @@ extension SupportReport {
         return "\(text(names.sysname)) \(text(names.release)) \(text(names.machine))"
     }
 
-    private static func model() -> String? {
-        line(of: "/proc/device-tree/model") ?? line(of: "/sys/class/dmi/id/product_name")
-    }
-
-    private static func memory(_ name: String) -> String? {
-        let text = FileContents.text(ofOptional: "/proc/meminfo", limit: 1 << 14) ?? ""
-        let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }
-        return line.map { String($0.dropFirst(name.count + 1).drop { $0 == " " }) }
-    }
-
     private static func serviceUser() -> (String, String) {
         guard let entry = getpwnam("jostle") else { return ("jostle", "there is no such user") }
         return ("jostle", groups(of: "jostle", entry.pointee.pw_uid, entry.pointee.pw_gid))
     }
 
     private static func groups(of user: String, _ id: uid_t, _ primary: gid_t) -> String {
-        var ids = [gid_t](repeating: 0, count: 256)
-        var count = Int32(ids.count)
-        guard getgrouplist(user, primary, &ids, &count) >= 0 else { return "more than 256 groups" }
-        return ids.prefix(Int(count)).map { group($0) }.joined(separator: ", ")
+        guard let ids = Accounts.groups(of: user, primary: primary) else { return "more than 256 groups" }
+        return ids.map(Accounts.group).joined(separator: ", ")
     }
 
     private static func names(in directory: String) -> [String] {

@@ -48,20 +48,11 @@ extension SupportReport {
         let mode = String(status.st_mode & 0o7777, radix: 8)
         let age = time(nil) - Int(status.st_mtim.tv_sec)
         return [
-            "\(kinds[status.st_mode & S_IFMT] ?? "?") \(mode)", "\(user(status.st_uid)):\(group(status.st_gid))",
+            "\(kinds[status.st_mode & S_IFMT] ?? "?") \(mode)",
+            "\(Accounts.user(status.st_uid)):\(Accounts.group(status.st_gid))",
             status.st_mode & S_IFMT == S_IFCHR ? "" : "\(status.st_size) bytes",
             status.st_mode & S_IFMT == S_IFCHR ? "" : "changed \(duration(Double(age))) ago", name,
         ]
-    }
-
-    /// A name for a user: getpwuid(3).
-    static func user(_ id: uid_t) -> String {
-        getpwuid(id).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? "\(id)"
-    }
-
-    /// A name for a group: getgrgid(3).
-    static func group(_ id: gid_t) -> String {
-        getgrgid(id).flatMap { $0.pointee.gr_name }.map { String(cString: $0) } ?? "\(id)"
     }
 
     /// A time in its largest units: `3 d 4 h`.

@@ -21,11 +21,11 @@ struct SupportSubject {
     let id: String
 
     init(_ arguments: Arguments) {
-        let instance = Configuration.variable("JOSTLE_INSTANCE")
-        unit = instance.map { "jostle@\($0).service" } ?? "jostle.service"
-        let named = arguments.value("config") ?? ConfigurationFile.standard()
+        let service = Configuration.variable("JOSTLE_INSTANCE") ?? "jostle"
+        unit = InstalledService.unit(service)
+        let named = Configuration.file(arguments)
         file = named ?? ConfigurationFile.systemPath
-        stateDirectory = arguments.value("state") ?? SupportSubject.stateDirectory(instance)
+        stateDirectory = arguments.value("state") ?? SupportSubject.stateDirectory(service)
         do throws(ConfigurationErrors) {
             let loaded = try JostleSettings.load(
                 file: named, overrides: arguments.values("set") + BrokerArgument.overrides(arguments))
@@ -42,10 +42,10 @@ struct SupportSubject {
     }
 
     /// That of the service, unless this process has one of its own.
-    private static func stateDirectory(_ instance: String?) -> String {
+    private static func stateDirectory(_ service: String) -> String {
         if let directory = Configuration.variable("STATE_DIRECTORY") { return directory }
-        let service = "/var/lib/jostle" + (instance.map { "/\($0)" } ?? "")
-        return DirectoryContents.exists(service) ? service : Configuration.stateDirectory
+        let directory = InstalledService.stateDirectory(service)
+        return DirectoryContents.exists(directory) ? directory : Configuration.stateDirectory
     }
 
     /// The settings in force.
