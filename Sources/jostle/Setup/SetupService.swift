@@ -24,12 +24,16 @@ extension Setup {
                 return
             }
         }
+        var isServiceUp = false
         var words = [Setup.program, "calibrate", "gyro", "--yes", "--config", files.configuration]
         if files.isSystem {
-            _ = systemctl("stop")
+            isServiceUp = ["active", "activating", "reloading"].contains(ServiceUnit.ask(Setup.unit)?.activity)
+            if isServiceUp { _ = systemctl("stop") }
             let directory = "STATE_DIRECTORY=\(InstalledService.stateDirectory("jostle"))"
             words = ["runuser", "-u", "jostle", "--", "env", directory] + words
         }
+        // The answer to the next question may be that the service stays as it is.
+        defer { if isServiceUp { _ = systemctl("start") } }
         dialogue.end()
         do throws(SystemFailure) {
             let end = try ChildProgram(words[0], Array(words.dropFirst())).runInForeground()
