@@ -68,14 +68,17 @@ let package = Package(
                 "CLinuxSystem", "Cryptography", "JostleConfiguration", "JostleMessages", "LinuxSystem",
                 "MosquittoClient", "MotionCore",
             ]),
+        .target(
+            name: "JostleCommandLine",
+            dependencies: ["JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem"]),
         // Only `jostle` depends on it, because it is compiled again after each commit.
         .target(
             name: "CBuildInformation", cSettings: [.define("JOSTLE_COMMIT", to: "\"\(commit)\"")]),
         .executableTarget(
             name: "jostle",
             dependencies: [
-                "CBuildInformation", "Cryptography", "IMUDrivers", "JostleAgent", "JostleConfiguration",
-                "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "CBuildInformation", "Cryptography", "IMUDrivers", "JostleAgent", "JostleCommandLine",
+                "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore",
                 "MotionKit", "SQLiteDatabase", "StateStorage", "VirtualIMU",
             ]),
 
@@ -145,11 +148,12 @@ let package = Package(
         .testTarget(
             name: "JostleTests",
             dependencies: [
-                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors",
-                "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
+                "BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "JostleMessages", "JostleOperator",
+                "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
             ]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["BrokerTestSupport", "JostleConfiguration", "jostle"]),
+            name: "DocumentationTests",
+            dependencies: ["BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),

@@ -1,4 +1,5 @@
 import BrokerTestSupport
+import JostleCommandLine
 import JostleConfiguration
 import JostleOperator
 import Testing

@@ -1,5 +1,6 @@
 import BrokerTestSupport
 import Foundation
+import JostleCommandLine
 import JostleConfiguration
 import Testing
 

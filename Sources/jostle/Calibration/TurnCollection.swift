@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import JostleMessages
 internal import MotionCore
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleCommandLine
 internal import LinuxSystem
 
 /// The directory in which a run that is not the service keeps its state. A temporary one is deleted by `remove`.

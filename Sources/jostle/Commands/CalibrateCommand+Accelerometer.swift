@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import MotionCore
 
 extension CalibrateCommand {

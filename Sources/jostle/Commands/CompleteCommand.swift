@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import JostleOperator
 
 /// `jostle complete`: what the completion of a shell asks for. The scripts in deploy/completions only show its answer.

@@ -1,3 +1,5 @@
+internal import JostleCommandLine
+
 /// `jostle fleet`: the configuration of many devices, as retained messages on their broker.
 enum FleetCommand {
     static var command: Command {

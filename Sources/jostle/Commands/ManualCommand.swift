@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import LinuxSystem
 
 /// `jostle manual`: writes the manual pages, for the installation.

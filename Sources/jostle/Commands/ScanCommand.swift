@@ -1,4 +1,5 @@
 internal import IMUDrivers
+internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSensors

@@ -1,4 +1,5 @@
 internal import IMUDrivers
+internal import JostleCommandLine
 internal import JostleMessages
 internal import MotionCore
 internal import MotionKit

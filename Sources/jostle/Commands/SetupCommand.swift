@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import LinuxSensors
 internal import MotionKit
 

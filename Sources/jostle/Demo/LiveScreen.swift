@@ -1,6 +1,7 @@
 internal import Glibc
 internal import IMUDrivers
 internal import JostleAgent
+internal import JostleCommandLine
 internal import JostleMessages
 internal import JostleOperator
 internal import MosquittoClient

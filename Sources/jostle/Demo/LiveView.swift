@@ -1,4 +1,5 @@
 internal import JostleAgent
+internal import JostleCommandLine
 internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore

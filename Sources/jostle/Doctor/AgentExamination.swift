@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import JostleOperator
 
 /// Examines what the agent itself reports at the broker.

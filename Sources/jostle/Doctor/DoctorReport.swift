@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import JostleMessages
 
 /// All findings of `jostle doctor`, for people and for programs.

@@ -1,4 +1,5 @@
 internal import JostleAgent
+internal import JostleCommandLine
 internal import JostleConfiguration
 
 /// Whose agent is examined: the service, if one reads this configuration, else this user's.

@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import JostleMessages
 
 /// What `jostle doctor` examines; the raw values are the names in its JSON.

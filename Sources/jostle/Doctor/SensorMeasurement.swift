@@ -1,5 +1,6 @@
 internal import IMUDrivers
 internal import JostleAgent
+internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore

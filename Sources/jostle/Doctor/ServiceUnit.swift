@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import LinuxSystem
 
 /// The service as systemd knows it: `systemctl show`.

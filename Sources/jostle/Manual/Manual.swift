@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import JostleConfiguration
 
 /// The manual pages, made from the same descriptions as the help and the schema of the configuration.

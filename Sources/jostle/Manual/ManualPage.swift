@@ -1,3 +1,5 @@
+internal import JostleCommandLine
+
 /// The text of a manual page, in the macros of man(7).
 struct ManualPage {
     /// The source of the page.

@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import MotionCore
 
 /// The customary units of sensor noise, and their conversion from SI.

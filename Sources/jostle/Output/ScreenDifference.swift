@@ -1,3 +1,4 @@
+internal import JostleCommandLine
 internal import LinuxSystem
 
 /// A line of a screen; every character takes one column.
@@ -52,4 +53,9 @@ struct ScreenDifference {
         }
         self.text = text
     }
+}
+
+extension Output {
+    /// Draws on the terminal; returns false, with errno set, on failure.
+    static func writes(_ difference: ScreenDifference) -> Bool { writes(safe: difference.text) }
 }

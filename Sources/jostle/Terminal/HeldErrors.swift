@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleCommandLine
 internal import LinuxSystem
 
 /// Holds back what is written to standard error while a screen is shown on the same terminal, and writes it afterwards.

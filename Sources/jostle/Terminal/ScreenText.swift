@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleCommandLine
 
 /// The size of a window in columns and rows.
 struct ScreenSize: Equatable {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleCommandLine
 
 /// The terminal at standard output as a full screen; its former state is restored at the end.
 final class TerminalScreen {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleCommandLine
 internal import JostleMessages
 internal import JostleOperator
 internal import MosquittoClient

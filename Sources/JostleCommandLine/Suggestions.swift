@@ -1,5 +1,5 @@
 /// What a shell may suggest for an operand or for the value of an option.
-enum Suggestions: Sendable {
+package enum Suggestions: Sendable {
     case none
     /// These words.
     case words([String])
@@ -19,7 +19,7 @@ enum Suggestions: Sendable {
     case assignments
 
     /// What a placeholder of the help stands for: `FILE`, `KEY=VALUE`.
-    init(placeholder: String) {
+    package init(placeholder: String) {
         switch placeholder {
         case "FILE", "PATH": self = .files
         case "DIR", "DIRECTORY": self = .directories

@@ -1,31 +1,31 @@
 /// A subcommand, or a group of them such as `fleet`.
-struct Command {
-    let usage: CommandUsage
+package struct Command {
+    package let usage: CommandUsage
 
     /// Runs it; a `CommandFailure` has the exit status and the lines for standard error. A group never runs.
-    let run: (Arguments) throws(CommandFailure) -> Void
+    package let run: (Arguments) throws(CommandFailure) -> Void
 
     /// The commands of a group, of which the next word selects one; empty for a command of its own.
-    let commands: [Command]
+    package let commands: [Command]
 
-    init(usage: CommandUsage, run: @escaping (Arguments) throws(CommandFailure) -> Void) {
+    package init(usage: CommandUsage, run: @escaping (Arguments) throws(CommandFailure) -> Void) {
         self.usage = usage
         self.run = run
         commands = []
     }
 
     /// A group of commands, whose usage names end with the word that selects them: `fleet list`.
-    init(usage: CommandUsage, commands: [Command]) {
+    package init(usage: CommandUsage, commands: [Command]) {
         self.usage = usage
         self.commands = commands
         run = { _ throws(CommandFailure) in }
     }
 
     /// The last word of its name.
-    var word: String { usage.name.split(separator: " ").last.map(String.init) ?? usage.name }
+    package var word: String { usage.name.split(separator: " ").last.map(String.init) ?? usage.name }
 
     /// The whole help.
-    var help: String {
+    package var help: String {
         guard !commands.isEmpty else { return usage.help }
         var text = "usage: jostle \(usage.name) COMMAND [ARGUMENT]…\n\n\(usage.summary).\n"
         if !usage.details.isEmpty { text += "\n\(usage.details)\n" }
@@ -36,43 +36,77 @@ struct Command {
 }
 
 /// What a subcommand accepts. Parsing, help and usage errors are derived from it.
-struct CommandUsage {
-    let name: String
+package struct CommandUsage {
+    package let name: String
     /// One line for the list of commands.
-    let summary: String
+    package let summary: String
     /// Further explanation for the help.
-    var details = ""
-    var operands: [Operand] = []
-    var options: [Option] = []
+    package var details = ""
+    package var operands: [Operand] = []
+    package var options: [Option] = []
     /// Whether it is left out of lists: a helper of other programs.
-    var isHidden = false
+    package var isHidden = false
 
-    struct Operand {
-        let name: String
-        let help: String
-        var isRequired = true
-        /// Whether it may be given any number of times; only the last operand.
-        var isRepeatable = false
-        /// What a shell may suggest; by default what the name stands for.
-        var suggestions: Suggestions?
-
-        var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: name) }
+    package init(
+        name: String, summary: String, details: String = "", operands: [Operand] = [], options: [Option] = [],
+        isHidden: Bool = false
+    ) {
+        self.name = name
+        self.summary = summary
+        self.details = details
+        self.operands = operands
+        self.options = options
+        self.isHidden = isHidden
     }
 
-    struct Option {
-        let name: String
-        /// The placeholder for its value in the help; `nil` for a switch.
-        var value: String?
-        let help: String
-        var isRepeatable = false
-        /// What a shell may suggest as the value; by default what the placeholder stands for.
-        var suggestions: Suggestions?
+    package struct Operand {
+        package let name: String
+        package let help: String
+        package var isRequired = true
+        /// Whether it may be given any number of times; only the last operand.
+        package var isRepeatable = false
+        /// What a shell may suggest; by default what the name stands for.
+        package var suggestions: Suggestions?
 
-        var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: value ?? "") }
+        package init(
+            name: String, help: String, isRequired: Bool = true, isRepeatable: Bool = false,
+            suggestions: Suggestions? = nil
+        ) {
+            self.name = name
+            self.help = help
+            self.isRequired = isRequired
+            self.isRepeatable = isRepeatable
+            self.suggestions = suggestions
+        }
+
+        package var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: name) }
+    }
+
+    package struct Option {
+        package let name: String
+        /// The placeholder for its value in the help; `nil` for a switch.
+        package var value: String?
+        package let help: String
+        package var isRepeatable = false
+        /// What a shell may suggest as the value; by default what the placeholder stands for.
+        package var suggestions: Suggestions?
+
+        package init(
+            name: String, value: String? = nil, help: String, isRepeatable: Bool = false,
+            suggestions: Suggestions? = nil
+        ) {
+            self.name = name
+            self.value = value
+            self.help = help
+            self.isRepeatable = isRepeatable
+            self.suggestions = suggestions
+        }
+
+        package var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: value ?? "") }
     }
 
     /// The options of every command that reads a configuration.
-    static let configurationOptions = [
+    package static let configurationOptions = [
         Option(name: "config", value: "FILE", help: "read this configuration instead of /etc/jostle/jostle.yaml"),
         Option(
             name: "set", value: "KEY=VALUE", help: "override one key of the file, for example sensor.rate=100Hz",
@@ -80,10 +114,10 @@ struct CommandUsage {
     ]
 
     /// The first line of the help.
-    var synopsis: String { "usage: jostle \(name)" + (parameters.isEmpty ? "" : " \(parameters)") }
+    package var synopsis: String { "usage: jostle \(name)" + (parameters.isEmpty ? "" : " \(parameters)") }
 
     /// Operands and options after the name.
-    var parameters: String {
+    package var parameters: String {
         let operands = operands.map { operand in
             let name = operand.name + (operand.isRepeatable ? "…" : "")
             return operand.isRequired ? name : "[\(name)]"
@@ -92,7 +126,7 @@ struct CommandUsage {
     }
 
     /// The whole help.
-    var help: String {
+    package var help: String {
         var text = synopsis + "\n\n" + summary + ".\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         if !operands.isEmpty { text += "\n" + CommandUsage.table(operands.map { ($0.name, $0.help) }) }
@@ -102,7 +136,7 @@ struct CommandUsage {
     }
 
     /// Two columns, the second aligned.
-    static func table(_ rows: [(String, String)]) -> String {
+    package static func table(_ rows: [(String, String)]) -> String {
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { "  " + $0 + String(repeating: " ", count: width - $0.count + 2) + $1 + "\n" }.joined()
     }

@@ -5,65 +5,65 @@ internal import LinuxSystem
 ///
 /// Much of the output comes from the network or from files, and must not control the terminal. So control characters in
 /// any text are escaped, and terminal commands are static strings or built by `ScreenDifference`.
-enum Output {
+package enum Output {
     private static let startOfLine = "\r\u{1B}[K"
 
     // MARK: Standard output
 
     /// Writes a line. If it `replacesLive`, it overwrites the line that `live` wrote.
-    static func line(_ text: String = "", replacesLive: Bool = false) {
+    package static func line(_ text: String = "", replacesLive: Bool = false) {
         print((replacesLive ? startOfLine : "") + ForeignText.oneLine(text))
     }
 
     /// Writes a text of several lines that includes its last line feed: a table, a help text.
-    static func text(_ text: String, replacesLive: Bool = false) {
+    package static func text(_ text: String, replacesLive: Bool = false) {
         print((replacesLive ? startOfLine : "") + ForeignText.lines(text), terminator: "")
     }
 
     /// Writes JSON on one line, without changing its value.
-    static func json(_ text: String) {
+    package static func json(_ text: String) {
         print(ForeignText.json(text))
     }
 
     /// Writes a line over the previous live line; the next line overwrites it.
-    static func live(_ text: String) {
+    package static func live(_ text: String) {
         print(startOfLine + ForeignText.oneLine(text), terminator: "")
     }
 
     /// Flushes all output to the system (fflush(3)).
-    static func flush() {
+    package static func flush() {
         fflush(nil)
     }
 
     /// Flushes standard output at the end of the program; returns false if any of it was not written.
-    static func finish() -> Bool { StandardOutput.isWritten() }
+    package static func finish() -> Bool { StandardOutput.isWritten() }
 
     // MARK: Standard output with error checking
 
     /// Writes a line immediately; returns false, with errno set, on failure.
-    static func writes(line: String) -> Bool { write(ForeignText.oneLine(line) + "\n", to: STDOUT_FILENO) }
+    package static func writes(line: String) -> Bool { write(ForeignText.oneLine(line) + "\n", to: STDOUT_FILENO) }
 
     /// Writes JSON on one line immediately; returns false, with errno set, on failure.
-    static func writes(json: String) -> Bool { write(ForeignText.json(json) + "\n", to: STDOUT_FILENO) }
+    package static func writes(json: String) -> Bool { write(ForeignText.json(json) + "\n", to: STDOUT_FILENO) }
 
     /// Sends a terminal command; returns false, with errno set, on failure.
-    static func writes(command: StaticString) -> Bool { write("\(command)", to: STDOUT_FILENO) }
+    package static func writes(command: StaticString) -> Bool { write("\(command)", to: STDOUT_FILENO) }
 
-    /// Draws on the terminal; returns false, with errno set, on failure.
-    static func writes(_ difference: ScreenDifference) -> Bool { write(difference.text, to: STDOUT_FILENO) }
+    /// Writes a text that is not escaped, because it was built from safe parts; returns false, with errno set, on failure.
+    package static func writes(safe text: String) -> Bool { write(text, to: STDOUT_FILENO) }
 
     // MARK: Standard error
 
     /// Writes lines to standard error, in one write(2).
-    static func errors(_ lines: String...) { errors(lines) }
+    package static func errors(_ lines: String...) { errors(lines) }
 
     /// Writes lines to standard error, in one write(2).
-    static func errors(_ lines: [String]) {
+    package static func errors(_ lines: [String]) {
         _ = write(lines.map { ForeignText.oneLine($0) + "\n" }.joined(), to: STDERR_FILENO)
     }
 
     /// Writes lines to standard error that were held back. They were escaped when they were written.
-    static func errors(held bytes: [UInt8]) {
+    package static func errors(held bytes: [UInt8]) {
         _ = write(ForeignText.lines(String(decoding: bytes, as: UTF8.self)), to: STDERR_FILENO)
     }
 

@@ -1,12 +1,9 @@
 internal import CBuildInformation
 internal import Cryptography
+internal import JostleCommandLine
 internal import JostleConfiguration
 internal import MosquittoClient
 internal import SQLiteDatabase
-
-/// The program's version: semantic versioning. CONTRIBUTING.md lists what counts as
-/// its interface under "Compatibility". The packages and the tarball of a release get their version from this line.
-let version = "0.1.0"
 
 /// What `jostle --version` prints after the version: the commit if it is known, and the versions of what the program is
 /// linked with.

@@ -1,14 +1,13 @@
 internal import Glibc
-internal import JostleAgent
-internal import JostleConfiguration
-internal import JostleMessages
+package import JostleConfiguration
+package import JostleMessages
 
 /// Loads the configuration for a command line: defaults, file, `--set`.
-enum Configuration {
+package enum Configuration {
     /// Loads it; `overrides` (`key=value`) take precedence over everything else.
     ///
     /// - Throws: status 78 with one line per problem, or 66 if the file cannot be read.
-    static func load(
+    package static func load(
         _ arguments: Arguments, file: String? = nil, overrides: [String] = []
     ) throws(CommandFailure) -> LoadedConfiguration {
         let file = file ?? Configuration.file(arguments)
@@ -20,23 +19,10 @@ enum Configuration {
     }
 
     /// The main file of a command line; `nil` if there is none, so that the built-in defaults are in force.
-    static func file(_ arguments: Arguments) -> String? { arguments.value("config") ?? ConfigurationFile.standard() }
-
-    /// Reads the files of a command line again, on any thread.
-    static func reading(_ arguments: Arguments) -> ConfigurationReading {
-        let (file, overrides) = (arguments.value("config"), arguments.values("set"))
-        return {
-            do throws(ConfigurationErrors) {
-                return .success(
-                    try JostleSettings.load(file: file ?? ConfigurationFile.standard(), overrides: overrides))
-            } catch {
-                return .failure(error)
-            }
-        }
-    }
+    package static func file(_ arguments: Arguments) -> String? { arguments.value("config") ?? ConfigurationFile.standard() }
 
     /// Loads one file of a drop-in directory without the others.
-    static func load(
+    package static func load(
         _ arguments: Arguments, alone file: String, of directory: DropInDirectory
     ) throws(CommandFailure) -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
@@ -47,17 +33,17 @@ enum Configuration {
     }
 
     /// The directory for persistent data: see "State directory" in docs/configuration.md.
-    static var stateDirectory: String {
+    package static var stateDirectory: String {
         if let directory = variable("STATE_DIRECTORY") { return directory }
         if let directory = variable("XDG_STATE_HOME") { return "\(directory)/jostle" }
         return "\(variable("HOME") ?? "")/.local/state/jostle"
     }
 
     /// Whether this process is root's.
-    static var isRoot: Bool { geteuid() == 0 }
+    package static var isRoot: Bool { geteuid() == 0 }
 
     /// An environment variable; `nil` if it is unset or empty.
-    static func variable(_ name: String) -> String? {
+    package static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
@@ -79,7 +65,7 @@ extension CommandFailure {
 }
 
 extension JostleSettings.LogLevel {
-    var logLevel: JostleMessages.Log.Level {
+    package var logLevel: JostleMessages.Log.Level {
         switch self {
         case .error: .error
         case .warning: .warning

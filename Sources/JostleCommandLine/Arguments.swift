@@ -1,18 +1,18 @@
 internal import JostleConfiguration
 
 /// The parsed command line after the subcommand.
-struct Arguments {
+package struct Arguments {
     private var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var switches: Set<String> = []
 
     /// Whether help was requested.
-    private(set) var wantsHelp = false
+    package private(set) var wantsHelp = false
 
     /// Parses words into operands and options: `--name VALUE`, `--name=VALUE`, `--switch`; after `--` all are operands.
     ///
     /// - Throws: status 64 if the words do not match the usage.
-    init(parsing words: [String], for usage: CommandUsage) throws(CommandFailure) {
+    package init(parsing words: [String], for usage: CommandUsage) throws(CommandFailure) {
         var rest = words[...]
         var optionsEnded = false
         while let word = rest.popFirst() {
@@ -69,22 +69,22 @@ struct Arguments {
     // MARK: Access
 
     /// The operand at `index`; `nil` if there are fewer.
-    func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
+    package func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
 
     /// The operands from `index` on.
-    func operands(from index: Int) -> [String] { Array(operands.dropFirst(index)) }
+    package func operands(from index: Int) -> [String] { Array(operands.dropFirst(index)) }
 
     /// The value of an option.
-    func value(_ name: String) -> String? { values[name]?.last }
+    package func value(_ name: String) -> String? { values[name]?.last }
 
     /// All values of an option that may be repeated.
-    func values(_ name: String) -> [String] { values[name] ?? [] }
+    package func values(_ name: String) -> [String] { values[name] ?? [] }
 
     /// Whether a switch is given.
-    func has(_ name: String) -> Bool { switches.contains(name) }
+    package func has(_ name: String) -> Bool { switches.contains(name) }
 
     /// The value of an option as a positive time in seconds: `30`, `30s`, `30 s`, `10m` or `2h`; at most three years.
-    func seconds(_ name: String, atMost maximum: Double = 1e8) throws(CommandFailure) -> Double? {
+    package func seconds(_ name: String, atMost maximum: Double = 1e8) throws(CommandFailure) -> Double? {
         guard let text = value(name) else { return nil }
         let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
         let unit = text.last.flatMap { units[$0] }
@@ -98,7 +98,7 @@ struct Arguments {
     }
 
     /// The value of an option as an integer within bounds.
-    func count(_ name: String, within bounds: ClosedRange<Int>) throws(CommandFailure) -> Int? {
+    package func count(_ name: String, within bounds: ClosedRange<Int>) throws(CommandFailure) -> Int? {
         guard let text = value(name) else { return nil }
         guard let count = Int(text), bounds.contains(count) else {
             throw CommandFailure(
@@ -109,7 +109,7 @@ struct Arguments {
     }
 
     /// The value of an option as a number within bounds.
-    func number(_ name: String, within bounds: ClosedRange<Double>) throws(CommandFailure) -> Double? {
+    package func number(_ name: String, within bounds: ClosedRange<Double>) throws(CommandFailure) -> Double? {
         guard let text = value(name) else { return nil }
         guard let number = Double(text), bounds.contains(number) else {
             throw CommandFailure(
