@@ -10,6 +10,7 @@ let package = Package(
     name: "jostle",
     products: [
         .executable(name: "jostle", targets: ["jostle"]),
+        .executable(name: "jostle-page", targets: ["jostle-page"]),
         .library(name: "MotionKit", targets: ["MotionKit"]),
         .executable(name: "jostle-bench", targets: ["JostleBench"]),
         // For tests: loaded into a program with LD_PRELOAD, it is a bus with a chip.
@@ -28,6 +29,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
@@ -71,6 +73,23 @@ let package = Package(
         .target(
             name: "JostleCommandLine",
             dependencies: ["JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem"]),
+        // The web page: a program of its own, so that neither an HTTP server nor its TLS is in the one that reads the sensor.
+        .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "LinuxSystem"]),
+        .target(
+            name: "PageAssets",
+            resources: [
+                "app.css", "app.js", "attitude.js", "board.js", "boards.js", "commands.js", "icon.svg", "index.html",
+                "login.html", "login.js", "panel.css", "plots.js", "recording.js", "settings.js", "spectrum.js",
+                "text.js",
+            ].map { .embedInCode("Assets/\($0)") }),
+        .target(
+            name: "JostlePage",
+            dependencies: [
+                "CLinuxSystem", "Cryptography", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
+                "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets",
+            ]),
+        .executableTarget(
+            name: "jostle-page", dependencies: ["JostleCommandLine", "JostlePage"], path: "Sources/jostle-page"),
         // Only `jostle` depends on it, because it is compiled again after each commit.
         .target(
             name: "CBuildInformation", cSettings: [.define("JOSTLE_COMMIT", to: "\"\(commit)\"")]),
@@ -78,7 +97,8 @@ let package = Package(
             name: "jostle",
             dependencies: [
                 "CBuildInformation", "Cryptography", "IMUDrivers", "JostleAgent", "JostleCommandLine",
-                "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem",
+                "MosquittoClient", "MotionCore",
                 "MotionKit", "SQLiteDatabase", "StateStorage", "VirtualIMU",
             ]),
 

@@ -19,7 +19,9 @@ package enum Configuration {
     }
 
     /// The main file of a command line; `nil` if there is none, so that the built-in defaults are in force.
-    package static func file(_ arguments: Arguments) -> String? { arguments.value("config") ?? ConfigurationFile.standard() }
+    package static func file(_ arguments: Arguments) -> String? {
+        arguments.value("config") ?? ConfigurationFile.standard()
+    }
 
     /// Loads one file of a drop-in directory without the others.
     package static func load(

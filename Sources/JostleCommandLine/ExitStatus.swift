@@ -1,3 +1,5 @@
+internal import JostleMessages
+
 /// The exit statuses, from sysexits.h.
 package enum ExitStatus: Int32, CaseIterable {
     case success = 0
@@ -50,5 +52,18 @@ package struct CommandFailure: Error {
     package init(_ status: ExitStatus, lines: [String]) {
         self.status = status
         self.lines = lines.isEmpty ? [""] : lines
+    }
+}
+
+extension CommandFailure {
+    /// Writes the lines to standard error, after everything that was printed before.
+    ///
+    /// - Returns: the status.
+    package func report(program: String) -> ExitStatus {
+        Output.flush()
+        // The journal takes the level from the beginning of a line: sd-daemon(3).
+        let level = Journal.isStandardError ? "<3>" : ""
+        Output.errors((["\(program): \(lines[0])"] + lines.dropFirst()).map { level + $0 })
+        return status
     }
 }

@@ -191,7 +191,7 @@ extension ConfigurationStack {
     /// The values in force as a tree of keys; without the section `mqtt`, because login data stay on the device.
     package var values: JSONValue {
         guard case .object(let members) = ConfigurationSchema.values(of: resolution.settings) else { return .null }
-        return .object(members.filter { $0.name != "mqtt" })
+        return .object(members.filter { $0.name != "mqtt" && $0.name != "page" })
     }
 
     /// The keys whose values differ between two settings.

@@ -13,7 +13,7 @@ package enum ConfigurationSchema {
         [
             .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures), actions,
             .section(publish), .section(settings), .section(commands), .section(fleet), .section(mqtt),
-            .section(homeAssistant), .section(log),
+            .section(homeAssistant), .section(page), .section(log),
         ])
 
     private static let device = Section(

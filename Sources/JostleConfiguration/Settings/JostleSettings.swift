@@ -42,6 +42,9 @@ package struct JostleSettings: Equatable, Sendable {
     /// What is announced to Home Assistant.
     package var homeAssistant = HomeAssistant()
 
+    /// The web page, which is a program of its own.
+    package var page = Page()
+
     /// What is logged.
     package var log = Log()
 

@@ -109,35 +109,40 @@ extension JostleSettings {
     }
 
     /// Refuses a file that users other than its owner and group can read.
-    private static func requireSecret(_ path: String, key: String) throws(SecretFileError) {
+    static func requireSecret(_ path: String, section: String = "mqtt", key: String) throws(SecretFileError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let code = errno
             throw SecretFileError(
-                key: key, path: path, reason: systemMessage(code) + CredentialFiles().advice(afterErrno: code))
+                section: section, key: key, path: path,
+                reason: systemMessage(code) + CredentialFiles().advice(afterErrno: code))
         }
         guard status.st_mode & 0o007 == 0 else {
-            throw SecretFileError(key: key, path: path, reason: "every user can read it; run chmod o= \(path)")
+            throw SecretFileError(
+                section: section, key: key, path: path, reason: "every user can read it; run chmod o= \(path)")
         }
     }
 
     /// The first line of a file that only its owner and group can read.
-    private static func firstLine(of name: String, key: String) throws(SecretFileError) -> String {
+    static func firstLine(
+        of name: String, section: String = "mqtt", key: String
+    ) throws(SecretFileError) -> String {
         let path = try CredentialFiles().file(name, key: key)
-        try requireSecret(path, key: key)
+        try requireSecret(path, section: section, key: key)
         let text: String
         let limit = 4096
         do throws(SystemFailure) {
             text = try FileContents.text(of: path, limit: limit + 1, mayBePipe: true)
         } catch {
-            throw SecretFileError(key: key, path: path, reason: "\(error)")
+            throw SecretFileError(section: section, key: key, path: path, reason: "\(error)")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
         guard !line.isEmpty else {
-            throw SecretFileError(key: key, path: path, reason: "its first line is empty")
+            throw SecretFileError(section: section, key: key, path: path, reason: "its first line is empty")
         }
         guard line.utf8.count <= limit else {
-            throw SecretFileError(key: key, path: path, reason: "its first line is longer than \(limit) bytes")
+            throw SecretFileError(
+                section: section, key: key, path: path, reason: "its first line is longer than \(limit) bytes")
         }
         return String(line)
     }

@@ -4,11 +4,16 @@ internal import Glibc
 /// Systemd's journal: sd_journal_sendv(3).
 package enum Journal {
     /// Whether standard error goes to the journal: `$JOURNAL_STREAM` has its device and inode.
-    package static let isStandardError: Bool = {
+    package static let isStandardError = isStream(STDERR_FILENO)
+
+    /// Whether standard output goes to the journal.
+    package static let isStandardOutput = isStream(STDOUT_FILENO)
+
+    private static func isStream(_ descriptor: Int32) -> Bool {
         var status = stat()
-        guard let stream = getenv("JOURNAL_STREAM"), fstat(STDERR_FILENO, &status) == 0 else { return false }
+        guard let stream = getenv("JOURNAL_STREAM"), fstat(descriptor, &status) == 0 else { return false }
         return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
-    }()
+    }
 
     /// Sends an entry with these fields.
     ///

@@ -74,10 +74,15 @@ package struct SignalWaiter: Sendable {
     ///
     /// - Returns: what the signal asks for; `nil` if none arrived.
     package func next(within seconds: Double?, or wake: WakeSignal) -> Request? {
-        var entries = [
-            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
-        ]
+        defer { wake.clear() }
+        return next(within: seconds, orReadable: [wake.descriptor])
+    }
+
+    /// Waits for one of the signals, or until one of the descriptors is readable, at most `seconds`.
+    ///
+    /// - Returns: what the signal asks for; `nil` if none arrived.
+    package func next(within seconds: Double?, orReadable descriptors: [Int32]) -> Request? {
+        var entries = ([descriptor] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var limit = seconds.map { max(0, $0) }
         // Without the descriptor a signal does not end the wait, so the pending signals are polled.
         if descriptor < 0 { limit = min(limit ?? 0.5, 0.5) }
@@ -88,7 +93,6 @@ package struct SignalWaiter: Sendable {
         } else {
             _ = ppoll(&entries, nfds_t(entries.count), nil, nil)
         }
-        wake.clear()
         switch take(seconds: 0) {
         case SIGHUP where reloadsOnHangup: return .reload
         case let signal: return signal > 0 ? .end : nil

@@ -1,7 +1,7 @@
 internal import Glibc
 package import JostleConfiguration
 internal import JostleMessages
-internal import LinuxSystem
+package import LinuxSystem
 package import MosquittoClient
 internal import Synchronization
 
@@ -27,7 +27,7 @@ package final class WatchListener: Sendable {
     }
 
     /// Wakes the view when there are reports.
-    let wake: WakeSignal
+    package let wake: WakeSignal
     private let prefix: String
     private let client: MQTTClient<Never>
     private let inbox: Inbox
@@ -45,31 +45,54 @@ package final class WatchListener: Sendable {
         var filters: Set<String> = []
     }
 
+    /// A topic filter, with the quality of service to ask for.
+    package struct Filter: Hashable, Sendable {
+        package var text: String
+        package var isReliable: Bool
+
+        package init(_ text: String, isReliable: Bool = false) {
+            self.text = text
+            self.isReliable = isReliable
+        }
+    }
+
     /// Prepares to listen to the device `id`, or to all devices if it is `nil`. `start()` connects.
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
-    package init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
+    package convenience init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
+        try self.init(
+            name: "watch",
+            filters: WatchListener.filters(settings.mqtt.prefix, id).map {
+                Filter($0.0, isReliable: $0.1 != .atMostOnce)
+            },
+            settings: settings)
+    }
+
+    /// Prepares to listen to these filters, with `name` in the client id. `start()` connects.
+    ///
+    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
+    package init(name: String, filters: [Filter], settings: JostleSettings) throws(RemoteDeviceError) {
         let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         guard let wake = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
         prefix = settings.mqtt.prefix
         let inbox = Inbox()
-        client = try WatchListener.client(settings, runName: RunName.new()) { event in
+        client = try WatchListener.client(settings, clientID: "\(name)-\(RunName.new())") { event in
             WatchListener.take(event, inbox)
             wake.signal()
         }
         self.wake = wake
         self.inbox = inbox
-        try listen(to: WatchListener.filters(prefix, id))
+        try listen(to: filters.map { ($0.text, $0.isReliable ? .atLeastOnce : .atMostOnce) })
     }
 
     private static func client(
-        _ settings: JostleSettings, runName: String, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
+        _ settings: JostleSettings, clientID: String, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
     ) throws(RemoteDeviceError) -> MQTTClient<Never> {
         var options: MQTTOptions
         do throws(SecretFileError) {
             options = try settings.mqttOptions(
-                clientID: "watch-\(runName)", brokers: settings.brokers(embeddedPort: nil))
+                clientID: clientID, brokers: settings.brokers(embeddedPort: nil))
         } catch {
             throw .secretFile(error)
         }
@@ -106,6 +129,39 @@ package final class WatchListener: Sendable {
             state.pending.subtract(before.map(\.0))
         }
         try listen(to: WatchListener.filters(prefix, id))
+    }
+
+    /// Also listens to further filters. A refused one is reported only as an absent message.
+    package func subscribe(to filters: [Filter]) {
+        for filter in filters {
+            do throws(MQTTError) {
+                try client.subscribe(to: filter.text, qos: filter.isReliable ? .atLeastOnce : .atMostOnce)
+            } catch {
+                // Only an invalid filter is refused here; the callers build them from valid ids.
+                assertionFailure("\(filter.text): \(error)")
+            }
+        }
+    }
+
+    /// Ends the subscription of filters.
+    package func unsubscribe(from filters: [Filter]) {
+        for filter in filters { client.unsubscribe(from: filter.text) }
+    }
+
+    /// Publishes a message of this user.
+    ///
+    /// - Returns: whether the client has accepted it; if not, why.
+    package func publish(_ payload: [UInt8], to topic: String) -> MQTTError? {
+        var message = MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: false)
+        message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
+        // A command that waits longer does something that nobody expects any more.
+        message.properties.messageExpiry = 10
+        do throws(MQTTError) {
+            try client.publish(message)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Asks a device for its state. The answer arrives as a message, if this user may send commands and read answers.

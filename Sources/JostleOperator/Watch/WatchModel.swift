@@ -125,8 +125,14 @@ package struct WatchModel: Equatable, Sendable {
             return .health
         case "config/reported":
             let configuration = WatchedConfiguration(fields)
-            guard configuration != device.configuration else { return nil }
+            let name = fields.object("settings")?.object("device")?.text("name")
+            let groups = fields.texts("groups")
+            guard configuration != device.configuration || name != device.name || groups != device.groups else {
+                return nil
+            }
             device.configuration = configuration
+            device.name = name
+            device.groups = groups
             return .configuration
         default:
             guard let event = WatchedEvent(fields, at: now) else {

@@ -10,13 +10,7 @@ enum Tool {
             guard Output.finish() else { throw CommandFailure(.cannotCreate, "standard output cannot be written") }
             return .success
         } catch {
-            // What was printed before the error comes before it, also in a pipe.
-            Output.flush()
-            // The journal takes the level from the beginning of a line: sd-daemon(3).
-            let level = Journal.isStandardError ? "<3>" : ""
-            let lines = ["jostle: \(error.lines[0])"] + error.lines.dropFirst()
-            Output.errors(lines.map { level + $0 })
-            return error.status
+            return error.report(program: "jostle")
         }
     }
 
@@ -92,6 +86,7 @@ extension Command {
             Command(usage: DemoCommand.usage, run: DemoCommand.run),
             Command(usage: SimulateCommand.usage, run: SimulateCommand.run),
             Command(usage: WatchCommand.usage, run: WatchCommand.run),
+            Command(usage: PageUsage.usage, run: PageProgram.run),
             Command(usage: SwitchCommand.stopUsage, run: SwitchCommand.stop),
             Command(usage: SwitchCommand.startUsage, run: SwitchCommand.start),
             Command(usage: SwarmCommand.usage, run: SwarmCommand.run),

@@ -1,0 +1,40 @@
+/// A request, after its body has arrived.
+package struct HTTPRequest: Sendable {
+    /// The method, in upper case: `GET`.
+    package var method: String
+    /// The path without the query: `/events`. Percent-encoding is decoded.
+    package var path: String
+    /// The arguments of the query, in order.
+    package var query: [(name: String, value: String)] = []
+    /// The headers; a name may occur several times.
+    package var headers: [(name: String, value: String)] = []
+    /// The body; empty if there is none.
+    package var body: [UInt8] = []
+
+    package init(method: String, path: String) {
+        self.method = method
+        self.path = path
+    }
+
+    /// The value of a header; `nil` if it is absent or occurs more than once. The case of its name does not matter.
+    package func header(_ name: String) -> String? {
+        let name = name.lowercased()
+        let values = headers.filter { $0.name.lowercased() == name }
+        return values.count == 1 ? values[0].value : nil
+    }
+
+    /// The first argument of the query with this name.
+    package func argument(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    /// The value of a cookie.
+    package func cookie(_ name: String) -> String? {
+        for header in headers where header.name.lowercased() == "cookie" {
+            for pair in header.value.split(separator: ";") {
+                let parts = pair.drop { $0 == " " }.split(
+                    separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                if parts.count == 2, parts[0] == name { return String(parts[1]) }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,109 @@
+internal import Glibc
+package import LinuxSystem
+
+/// An address to listen at: `HOST:PORT`, with brackets around a numeric IPv6 host.
+package struct ListeningAddress: Equatable, Sendable {
+    package var host: String
+    package var port: UInt16
+
+    /// Parses `127.0.0.1:8088`, `[::1]:8088` or `name:8088`; `nil` if it is none of them.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        self.host = host
+        self.port = port
+    }
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// The address as in a URL.
+    package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// A TCP socket that accepts connections: socket(2), bind(2), listen(2).
+package final class ListeningSocket {
+    /// Why it could not be opened.
+    package enum Failure: Error, Equatable, Sendable {
+        /// The host has no address.
+        case resolution(String)
+        case system(SystemFailure)
+    }
+
+    private let descriptor: Int32
+    private var isOwner = true
+
+    /// The numeric address; the port that the system has chosen if 0 was asked for.
+    package let address: ListeningAddress
+
+    /// Whether only this machine can connect.
+    package let isLoopback: Bool
+
+    /// Opens a socket at the first address of the host.
+    package init(_ wanted: ListeningAddress) throws(Failure) {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(wanted.host, "\(wanted.port)", &hints, &list)
+        defer { freeaddrinfo(list) }
+        guard code == 0, let info = list else {
+            throw .resolution(gai_strerror(code).map { String(cString: $0) } ?? "no address")
+        }
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(info.pointee.ai_family, type, 0)
+        guard descriptor >= 0 else { throw .system(SystemFailure(code: errno)) }
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        guard bind(descriptor, info.pointee.ai_addr, info.pointee.ai_addrlen) == 0, listen(descriptor, 128) == 0 else {
+            let failure = SystemFailure(code: errno)
+            close(descriptor)
+            throw .system(failure)
+        }
+        let local = ListeningSocket.localAddress(descriptor) ?? (wanted, false)
+        self.descriptor = descriptor
+        address = local.0
+        isLoopback = local.1
+    }
+
+    deinit { if isOwner { close(descriptor) } }
+
+    /// Hands the descriptor over: whoever takes it closes it.
+    func release() -> Int32 {
+        isOwner = false
+        return descriptor
+    }
+
+    /// The address of a socket, and whether it is one of the loopback device: getsockname(2).
+    private static func localAddress(_ descriptor: Int32) -> (ListeningAddress, Bool)? {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard getsockname(descriptor, address, &size) == 0 else { return nil }
+                var host = [CChar](repeating: 0, count: 64)
+                var port = [CChar](repeating: 0, count: 16)
+                guard
+                    getnameinfo(
+                        address, size, &host, socklen_t(host.count), &port, socklen_t(port.count),
+                        NI_NUMERICHOST | NI_NUMERICSERV) == 0,
+                    let name = host.withUnsafeBufferPointer({ $0.baseAddress.map { String(cString: $0) } }),
+                    let number = port.withUnsafeBufferPointer({ $0.baseAddress.flatMap { UInt16(String(cString: $0)) } }
+                    )
+                else { return nil }
+                return (ListeningAddress(host: name, port: number), name == "::1" || name.hasPrefix("127."))
+            }
+        }
+    }
+}

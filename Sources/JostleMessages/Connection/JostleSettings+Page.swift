@@ -1,0 +1,48 @@
+package import JostleConfiguration
+internal import LinuxSystem
+
+extension JostleSettings {
+    /// The secrets of the web page, read from their files.
+    package struct PageSecrets: Equatable, Sendable {
+        package var password: String?
+        package var metricsToken: String?
+        /// The certificate with those of its issuers, and its private key, both PEM; `nil` without TLS.
+        package var certificate: [UInt8]?
+        package var key: [UInt8]?
+    }
+
+    /// Reads the files that the section `page` names.
+    package func pageSecrets() throws(SecretFileError) -> PageSecrets {
+        var secrets = PageSecrets()
+        if let path = page.passwordFile {
+            secrets.password = try JostleSettings.firstLine(of: path, section: "page", key: "password_file")
+        }
+        if let path = page.metricsTokenFile {
+            secrets.metricsToken = try JostleSettings.firstLine(of: path, section: "page", key: "metrics_token_file")
+        }
+        switch (page.certificateFile, page.keyFile) {
+        case (nil, nil): break
+        case (let certificate?, let key?):
+            secrets.certificate = try JostleSettings.pageFile(certificate, key: "certificate_file", isSecret: false)
+            secrets.key = try JostleSettings.pageFile(key, key: "key_file", isSecret: true)
+        case (let certificate?, nil):
+            throw SecretFileError(
+                section: "page", key: "certificate_file", path: certificate, reason: "a certificate needs page.key_file"
+            )
+        case (nil, let key?):
+            throw SecretFileError(
+                section: "page", key: "key_file", path: key, reason: "a key needs page.certificate_file")
+        }
+        return secrets
+    }
+
+    private static func pageFile(_ name: String, key: String, isSecret: Bool) throws(SecretFileError) -> [UInt8] {
+        let path = try CredentialFiles().file(name, key: key)
+        if isSecret { try requireSecret(path, section: "page", key: key) }
+        do throws(SystemFailure) {
+            return try FileContents.bytes(of: path, limit: 1 << 18)
+        } catch {
+            throw SecretFileError(section: "page", key: key, path: path, reason: "\(error)")
+        }
+    }
+}

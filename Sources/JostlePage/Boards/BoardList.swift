@@ -1,0 +1,117 @@
+internal import JostleMessages
+internal import JostleOperator
+internal import MosquittoClient
+internal import MotionCore
+
+/// All boards at the broker: what the list of the page shows of each, and when that changed.
+struct BoardList {
+    private struct Details {
+        /// The number of its last change.
+        var change: UInt64 = 0
+        /// When a message of it last arrived, milliseconds since 1970.
+        var seen: Int64 = 0
+        /// Its last attitude, as it is: parsed only for the metrics.
+        var attitude: [UInt8]?
+        /// Its last gestures, as they are, the oldest first.
+        var gestures: [ServerSentEvent] = []
+    }
+
+    /// The gestures that are kept of each board, for a page that opens.
+    private static let history = 8
+
+    private(set) var model: WatchModel
+    private var details: [String: Details] = [:]
+    private var changes: UInt64 = 0
+
+    init(prefix: String) {
+        model = WatchModel(prefix: prefix)
+    }
+
+    /// What a message means for the list.
+    struct Update {
+        /// The availability that it brought.
+        var isOnline: Bool?
+        /// Whether the same gesture has been received before.
+        var isRepeated = false
+    }
+
+    /// Takes a message of a board.
+    mutating func update(
+        _ topic: BoardTopic, _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64
+    ) -> Update {
+        var update = Update()
+        let id = topic.board
+        switch topic.name {
+        case .attitude:
+            // Many and not shown in the list.
+            details[id]?.attitude = message.payload
+            return update
+        case .motion, .stream, .nearMiss, .result: return update
+        default: break
+        }
+        let change = model.update(with: message, at: now)?.change
+        if topic.name == .gesture, !message.retain { update.isRepeated = change == nil }
+        guard model.devices[id] != nil else { return update }
+        if !message.retain { details[id, default: Details()].seen = milliseconds }
+        guard let change else { return update }
+        changes += 1
+        details[id, default: Details()].change = changes
+        if case .availability = change { update.isOnline = model.devices[id]?.isOnline }
+        if case .event = change {
+            details[id]?.gestures.append(ServerSentEvent(.gesture, message.payload))
+            if let count = details[id]?.gestures.count, count > BoardList.history {
+                details[id]?.gestures.removeFirst(count - BoardList.history)
+            }
+        }
+        return update
+    }
+
+    /// The last gestures of a board, the oldest first.
+    func gestures(of id: String) -> [ServerSentEvent] { details[id]?.gestures ?? [] }
+
+    /// The last attitude of a board, as it was published.
+    func attitude(of id: String) -> [UInt8]? { details[id]?.attitude }
+
+    /// The boards whose rows changed after the change with this number, in the order of their changes, at most `limit`; and
+    /// the number with which to ask again.
+    func rows(after change: UInt64, limit: Int) -> (rows: [JSONObject], change: UInt64, isLast: Bool) {
+        guard change < changes else { return ([], change, true) }
+        let changed = details.filter { $0.value.change > change }.sorted { $0.value.change < $1.value.change }
+        let part = changed.prefix(limit)
+        let rows = part.compactMap { entry in model.devices[entry.key].map { row($0, entry.value) } }
+        return (rows, part.last?.value.change ?? change, part.count == changed.count)
+    }
+
+    private func row(_ device: WatchedDevice, _ details: Details) -> JSONObject {
+        var row = JSONObject()
+        row.add("id", device.id)
+        row.add("name", device.name)
+        row.add("online", device.isOnline)
+        row.add("problems", device.health?.problems ?? [])
+        row.add("groups", device.groups)
+        if let configuration = device.configuration {
+            row.add("config", configuration.status)
+            let worst = configuration.layers.first { $0.needsAttention }
+            row.add("config_detail", worst.map { "\($0.name): \($0.status)" + ($0.error.map { ": \($0)" } ?? "") })
+        }
+        if let event = device.events.first {
+            var last = JSONObject()
+            last.add("gesture", event.gesture)
+            last.add("phase", event.phase)
+            last.add("t", event.time)
+            last.add("remarks", event.remarks)
+            row.add("last", last)
+        }
+        row.add("version", device.health?.version)
+        row.add("rate", device.health?.rate, decimals: 1)
+        row.add("outbox", device.health?.outbox, decimals: 0)
+        row.add("simulated", device.state?.isSimulated)
+        row.add("stopped", device.isStopped)
+        row.add("moving", device.state?.isMoving)
+        row.add("side", device.state?.side)
+        row.add("vibrating", device.state?.isVibrating)
+        if details.seen > 0 { row.add("seen", details.seen) }
+        row.add("attention", device.needsAttention)
+        return row
+    }
+}

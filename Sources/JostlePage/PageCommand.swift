@@ -1,0 +1,165 @@
+internal import Glibc
+internal import HTTPServer
+package import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
+
+/// The program `jostle-page`: serves the page until a signal ends it.
+package enum PageCommand {
+    package static func run(_ arguments: Arguments) throws(CommandFailure) {
+        let signals = SignalWaiter()
+        if let word = arguments.operand(0), word != PageUsage.link {
+            throw CommandFailure(.usage, "unknown operand \"\(word)\"; the only one is \(PageUsage.link)")
+        }
+        let overrides =
+            BrokerArgument.overrides(arguments) + (arguments.value("listen").map { ["page.listen=\($0)"] } ?? [])
+        let settings = try Configuration.load(arguments, overrides: overrides).settings
+        if arguments.operand(0) == PageUsage.link { return try printLink(settings) }
+        let secrets = try secrets(settings)
+        let socket = try listen(settings.page.listen)
+        let certificate = try certificate(secrets, socket, arguments, settings)
+        let isInsecure = !socket.isLoopback && certificate == nil
+        let rules = PageAccess.Rules(
+            hosts: HostNames(settings.page.hosts, machine: DeviceName.hostName()), password: secrets.password,
+            metricsToken: secrets.metricsToken, isLoopback: socket.isLoopback, usesTLS: certificate != nil,
+            mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
+        let log = Log(level: settings.log.level.logLevel)
+        FileContents.makeDirectories(PageFiles.links)
+        var links = LinkTokens(directory: PageFiles.links)
+        let token = links.makeInitial()
+        let access = PageAccess(
+            rules, sessions: Sessions(file: PageFiles.key, password: secrets.password), links: links)
+        let listener: WatchListener
+        do throws(RemoteDeviceError) {
+            listener = try WatchListener(
+                name: "page", filters: PageServer.filters(prefix: settings.mqtt.prefix), settings: settings)
+        } catch {
+            throw CommandFailure(error)
+        }
+        let server = PageServer(
+            PageOptions(version: version, prefix: settings.mqtt.prefix), access, listener: listener, log: log)
+        let routes = PageRoutes(server: server)
+        let http: HTTPServer
+        do throws(HTTPServer.Failure) {
+            http = try HTTPServer(socket, certificate: certificate) { routes.reply(to: $0) }
+        } catch {
+            switch error {
+            case .certificate:
+                throw CommandFailure(
+                    .configuration, "page.certificate_file and page.key_file: not a PEM certificate and its PEM key")
+            case .start(let failure): throw CommandFailure(.system, "the HTTP server cannot start: \(failure)")
+            }
+        }
+        do throws(RemoteDeviceError) { try listener.start() } catch { throw CommandFailure(error) }
+        defer {
+            http.stop()
+            listener.stop()
+        }
+        let base = "\(certificate == nil ? "http" : "https")://\(http.address.text)"
+        announce(base, token)
+        server.run(http, signals: signals)
+    }
+
+    // MARK: The start
+
+    /// Prints the address. The token in it is a secret, so it does not go to a log.
+    private static func announce(_ base: String, _ token: String) {
+        Output.line(Journal.isStandardOutput ? "\(base)/" : "\(base)/?token=\(token)")
+        Output.flush()
+    }
+
+    private static func secrets(_ settings: JostleSettings) throws(CommandFailure) -> JostleSettings.PageSecrets {
+        do throws(SecretFileError) {
+            return try settings.pageSecrets()
+        } catch {
+            throw CommandFailure(.configuration, "\(error)")
+        }
+    }
+
+    private static func listen(_ text: String) throws(CommandFailure) -> ListeningSocket {
+        guard let address = ListeningAddress(text) else {
+            throw CommandFailure(.configuration, "page.listen is \"\(text)\", not HOST:PORT")
+        }
+        do throws(ListeningSocket.Failure) {
+            return try ListeningSocket(address)
+        } catch {
+            switch error {
+            case .resolution(let reason):
+                throw CommandFailure(.unavailable, "page.listen: \(address.host): \(reason)")
+            case .system(let failure) where failure.code == EADDRINUSE:
+                throw CommandFailure(
+                    .unavailable,
+                    "page.listen: another program uses \(address.text); choose another port, or stop it")
+            case .system(let failure) where failure.code == EACCES:
+                throw CommandFailure(
+                    .permission, "page.listen: \(address.text): \(failure); ports below 1024 are root's")
+            case .system(let failure):
+                throw CommandFailure(.unavailable, "page.listen: \(address.text): \(failure)")
+            }
+        }
+    }
+
+    /// The certificate, or why the page must not be served without it.
+    private static func certificate(
+        _ secrets: JostleSettings.PageSecrets, _ socket: ListeningSocket, _ arguments: Arguments,
+        _ settings: JostleSettings
+    ) throws(CommandFailure) -> HTTPServer.Certificate? {
+        var certificate: HTTPServer.Certificate?
+        if let text = secrets.certificate, let key = secrets.key {
+            certificate = HTTPServer.Certificate(certificate: text, key: key)
+        }
+        guard !socket.isLoopback else { return certificate }
+        var missing: [String] = []
+        if secrets.password == nil { missing.append("page.password_file") }
+        if certificate == nil, !arguments.has("insecure-http") {
+            missing.append("page.certificate_file and page.key_file")
+        }
+        guard missing.isEmpty else {
+            throw CommandFailure(
+                .configuration,
+                lines: [
+                    "\(settings.page.listen) can be reached from other machines, which needs "
+                        + missing.joined(separator: ", "),
+                    "Use 127.0.0.1 for this machine alone. In a network that you trust, --insecure-http permits a page "
+                        + "without a certificate, to look at and not to control.",
+                ])
+        }
+        return certificate
+    }
+
+    // MARK: Links
+
+    /// Prints a link to the server that runs already.
+    private static func printLink(_ settings: JostleSettings) throws(CommandFailure) {
+        let token: String
+        do throws(SystemFailure) {
+            token = try LinkTokens.make(in: PageFiles.links)
+        } catch {
+            throw CommandFailure(
+                error.code == EACCES || error.code == EPERM ? .permission : .unavailable,
+                "\(PageFiles.links): \(error); the page must run already, and this command needs its user or root")
+        }
+        let scheme = settings.page.certificateFile == nil ? "http" : "https"
+        Output.line("\(scheme)://\(settings.page.listen)/?token=\(token)")
+    }
+}
+
+extension PageCommand {
+    /// The whole program, with the words of its command line.
+    package static func main(_ words: [String]) -> ExitStatus {
+        do throws(CommandFailure) {
+            if ["--version", "-V"].contains(words.first) {
+                Output.line("jostle-page \(version)")
+            } else {
+                let arguments = try Arguments(parsing: words, for: PageUsage.usage)
+                if arguments.wantsHelp { Output.text(PageUsage.usage.help) } else { try run(arguments) }
+            }
+            guard Output.finish() else { throw CommandFailure(.cannotCreate, "standard output cannot be written") }
+            return .success
+        } catch {
+            return error.report(program: "jostle-page")
+        }
+    }
+}

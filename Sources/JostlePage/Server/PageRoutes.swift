@@ -1,0 +1,192 @@
+internal import HTTPServer
+internal import JostleConfiguration
+internal import JostleMessages
+internal import PageAssets
+
+/// Answers the requests of browsers.
+struct PageRoutes {
+    let server: PageServer
+
+    /// What every answer says: what the browser may load and do with it.
+    private static let headers: [(name: String, value: String)] = [
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+        ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Permissions-Policy", "camera=(), microphone=(), geolocation=()"),
+    ]
+
+    func reply(to request: HTTPRequest) -> HTTPReply {
+        var reply = answer(request)
+        reply.headers += PageRoutes.headers
+        if !reply.headers.contains(where: { $0.name == "Cache-Control" }) {
+            reply.headers.append(("Cache-Control", "no-store"))
+        }
+        return reply
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPReply {
+        if let refusal = server.access.refusal(of: request) { return PageRoutes.reply(refusal) }
+        switch (request.method, request.path) {
+        case ("GET", "/"), ("HEAD", "/"): return index(request)
+        case ("GET", "/login"), ("HEAD", "/login"): return file("login.html")
+        case ("GET", "/events"): return events(request)
+        case ("GET", "/api/session"): return session(request)
+        case ("POST", let path) where path.hasPrefix("/api/"): return post(request, path)
+        case ("GET", let path), ("HEAD", let path): return file(String(path.dropFirst()))
+        default: return PageRoutes.reply(.method(allowed: "GET"))
+        }
+    }
+
+    // MARK: GET
+
+    private func index(_ request: HTTPRequest) -> HTTPReply {
+        if let token = request.argument("token") {
+            // The token must not stay in the address, where a history keeps it.
+            let cookie = server.access.signIn(link: token, at: PageServer.epochSeconds)
+            let target = cookie == nil && !isSignedIn(request) ? "/login" : "/"
+            return HTTPReply(303, [("Location", target)] + (cookie.map { [("Set-Cookie", $0)] } ?? []))
+        }
+        return isSignedIn(request) ? file("index.html") : HTTPReply(303, [("Location", "/login")])
+    }
+
+    private func file(_ name: String) -> HTTPReply {
+        guard let file = PageAssets.files.first(where: { $0.name == name }) else {
+            return PageRoutes.reply(.notFound("page with this address"))
+        }
+        // Always asked for again, so that page and server have the same version.
+        return HTTPReply(
+            200, [("Content-Type", file.contentType), ("Cache-Control", "no-cache")], body: .bytes(file.bytes))
+    }
+
+    private func session(_ request: HTTPRequest) -> HTTPReply {
+        guard isSignedIn(request) else { return PageRoutes.reply(.signedOut) }
+        var object = JSONObject()
+        object.add("version", server.version)
+        object.add("control", server.access.rules.mayControl)
+        object.add("signedIn", true)
+        return PageRoutes.json(200, object)
+    }
+
+    private func events(_ request: HTTPRequest) -> HTTPReply {
+        guard isSignedIn(request) else { return PageRoutes.reply(.signedOut) }
+        let board = request.argument("board")
+        if let board, !JostleSettings.Device.isID(board) {
+            return PageRoutes.reply(.badRequest("the board has no valid id"))
+        }
+        let wantsStream = request.argument("stream") == "1"
+        guard let viewer = server.openViewer(board: board, wantsStream: wantsStream) else {
+            return PageRoutes.reply(.tooManyViewers)
+        }
+        return HTTPReply(200, [("Content-Type", "text/event-stream")], body: .stream(viewer.makeStream()))
+    }
+
+    private func isSignedIn(_ request: HTTPRequest) -> Bool {
+        server.access.isSignedIn(request, at: PageServer.epochSeconds)
+    }
+
+    // MARK: POST
+
+    private func post(_ request: HTTPRequest, _ path: String) -> HTTPReply {
+        if let refusal = server.access.refusal(ofPost: request) { return PageRoutes.reply(refusal) }
+        let body: JSONValue
+        do throws(ConfigurationProblem) {
+            let tree = try JSONReader.read(request.body, source: .message("request"), limits: ReaderLimits())
+            body = JSONValue(tree)
+        } catch {
+            return PageRoutes.reply(.badRequest("its body is not JSON"))
+        }
+        if path == "/api/login" { return login(body) }
+        guard isSignedIn(request) else { return PageRoutes.reply(.signedOut) }
+        switch path {
+        case "/api/logout": return HTTPReply(204, [("Set-Cookie", server.access.expiredCookie)])
+        case "/api/set", "/api/command":
+            guard server.access.rules.mayControl else { return PageRoutes.reply(.readOnly) }
+            let refusal = path == "/api/set" ? set(body) : command(body)
+            if let refusal { return PageRoutes.reply(refusal) }
+            var object = JSONObject()
+            object.add("ok", true)
+            return PageRoutes.json(202, object)
+        default: return PageRoutes.reply(.notFound("such request"))
+        }
+    }
+
+    private func login(_ body: JSONValue) -> HTTPReply {
+        guard let password = body["password"]?.string else {
+            return PageRoutes.reply(.badRequest("there is no password"))
+        }
+        let attempt = server.access.signIn(
+            password: password, at: PageServer.epochSeconds, monotonic: WallClock.monotonic)
+        switch attempt {
+        case .cookie(let cookie): return HTTPReply(204, [("Set-Cookie", cookie)])
+        case .wrong: return PageRoutes.reply(.wrongPassword)
+        case .noPassword: return PageRoutes.reply(.notFound("password"))
+        case .tooMany(let seconds): return PageRoutes.reply(.tooManyAttempts(seconds: seconds))
+        }
+    }
+
+    /// Sets one value of a board.
+    private func set(_ body: JSONValue) -> PageRefusal? {
+        guard let board = body["board"]?.string, JostleSettings.Device.isID(board) else {
+            return .badRequest("the board has no valid id")
+        }
+        guard let key = body["key"]?.string, PageRoutes.isKey(key) else { return .badRequest("there is no such key") }
+        guard let value = body["value"] else { return .badRequest("there is no value") }
+        return server.publish(Array(value.compactText.utf8), to: server.topics(of: board).set(key))
+    }
+
+    /// Sends a command to a board.
+    private func command(_ body: JSONValue) -> PageRefusal? {
+        guard let board = body["board"]?.string, JostleSettings.Device.isID(board) else {
+            return .badRequest("the board has no valid id")
+        }
+        guard let name = body["name"]?.string, PageRoutes.isCommand(name) else {
+            return .badRequest("there is no such command")
+        }
+        let arguments = body["arguments"]?.compactText ?? "{}"
+        return server.publish(Array(arguments.utf8), to: server.topics(of: board).command(name))
+    }
+
+    private static func isKey(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2E
+            }
+    }
+
+    private static func isCommand(_ text: String) -> Bool {
+        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2D }
+    }
+
+    // MARK: Answers
+
+    private static func json(_ status: Int, _ object: JSONObject) -> HTTPReply {
+        HTTPReply(status, [("Content-Type", "application/json")], body: .bytes(object.bytes))
+    }
+
+    static func reply(_ refusal: PageRefusal) -> HTTPReply {
+        var object = JSONObject()
+        object.add("error", refusal.word)
+        object.add("message", refusal.message)
+        var reply = json(refusal.status, object)
+        if case .tooManyAttempts(let seconds) = refusal { reply.headers.append(("Retry-After", "\(seconds)")) }
+        if case .method(let allowed) = refusal { reply.headers.append(("Allow", allowed)) }
+        return reply
+    }
+}
+
+extension JSONValue {
+    /// A member of an object.
+    fileprivate subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    fileprivate var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,265 @@
+internal import HTTPServer
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import MosquittoClient
+internal import MotionCore
+
+/// The web page: one thread that takes messages from the broker and requests from browsers, and passes the ones on to
+/// the others.
+///
+/// Nothing here waits: the connection to the broker has a thread of its own, and the HTTP server is polled.
+final class PageServer {
+    /// The most open pages.
+    private static let maximumViewers = 32
+    /// Seconds between two pings, and between two lists of changed rows.
+    private static let period = (ping: 10.0, rows: 1.0)
+    /// The most rows in an event.
+    private static let rowsInEvent = 200
+
+    private let options: PageOptions
+    private let listener: WatchListener
+    private let log: Log
+    private let run = RunName.new()
+    var access: PageAccess
+    private var boards: BoardList
+    private var watched: WatchedBoards
+    private var leases = StreamLeases()
+    private var viewers: [ObjectIdentifier: Viewer] = [:]
+    private var broker: ServerSentEvent
+    /// Why there is no connection to the broker; `nil` if there is one.
+    private var brokerFailure: String? = "it is being established"
+    private var nextPing = 0.0
+    private var nextRows = 0.0
+
+    init(_ options: PageOptions, _ access: PageAccess, listener: WatchListener, log: Log) {
+        self.options = options
+        self.access = access
+        self.listener = listener
+        self.log = log
+        boards = BoardList(prefix: options.prefix)
+        watched = WatchedBoards(prefix: options.prefix)
+        broker = PageServer.brokerEvent(broker: nil, reason: "connecting", retry: nil)
+    }
+
+    /// What is subscribed for all boards.
+    static func filters(prefix: String) -> [WatchListener.Filter] {
+        [
+            .init("\(prefix)/+/availability", isReliable: true), .init("\(prefix)/+/state", isReliable: true),
+            .init("\(prefix)/+/health"), .init("\(prefix)/+/event/+", isReliable: true),
+            .init("\(prefix)/+/config/reported", isReliable: true), .init("\(prefix)/+/attitude"),
+        ]
+    }
+
+    /// Runs until a signal ends it.
+    func run(_ http: HTTPServer, signals: SignalWaiter) {
+        while true {
+            let now = PageServer.seconds
+            let wait = min(http.timeout ?? 60, max(0, nextDeadline - now))
+            if signals.next(within: wait, orReadable: [listener.wake.descriptor, http.descriptor]) == .end { return }
+            listener.wake.clear()
+            takeReports()
+            handleDeadlines(at: PageServer.seconds)
+            http.run()
+        }
+    }
+
+    private static var seconds: Double { WallClock.monotonic.seconds(since: Timestamp(nanoseconds: 0)) }
+    static var epochSeconds: Int64 { WallClock.milliseconds(at: WallClock.monotonic) / 1000 }
+
+    // MARK: The broker
+
+    private func takeReports() {
+        let (reports, dropped) = listener.takeReports()
+        if dropped > 0 { log.warning("\(dropped) messages of the broker arrived too fast and were dropped") }
+        for report in reports {
+            switch report {
+            case .message(let message): handle(message)
+            case .connected(let broker, let version):
+                log.info("connected to \(broker), MQTT \(version)")
+                noteBroker(nil, PageServer.brokerEvent(broker: broker, reason: nil, retry: nil))
+            case .failed(let reason, let retry):
+                if brokerFailure != reason { log.warning("no connection to the broker: \(reason)") }
+                noteBroker(reason, PageServer.brokerEvent(broker: nil, reason: reason, retry: retry))
+            case .refused(let filter, let reason): log.warning("the broker refuses \(filter): \(reason)")
+            case .connecting, .listening: break
+            }
+        }
+    }
+
+    private func noteBroker(_ failure: String?, _ event: ServerSentEvent) {
+        brokerFailure = failure
+        broker = event
+        for viewer in viewers.values { viewer.send(event) }
+    }
+
+    private static func brokerEvent(broker: String?, reason: String?, retry: Double?) -> ServerSentEvent {
+        var object = JSONObject()
+        object.add("connected", broker != nil)
+        object.add("broker", broker)
+        object.add("reason", reason)
+        object.add("retry", retry, decimals: 1)
+        return ServerSentEvent(.broker, object)
+    }
+
+    private func handle(_ message: MQTTMessage) {
+        guard let topic = BoardTopic(message.topic, prefix: options.prefix), !message.payload.isEmpty else { return }
+        let now = WallClock.monotonic
+        let milliseconds = WallClock.milliseconds(at: now)
+        let update = boards.update(topic, message, at: now, milliseconds: milliseconds)
+        if update.isOnline == true { leases.restart(topic.board, at: PageServer.seconds) }
+        guard watched.contains(topic.board), !update.isRepeated else { return }
+        let event: ServerSentEvent
+        switch topic.name {
+        case .availability:
+            var object = JSONObject()
+            object.add("online", message.payload == Array("online".utf8))
+            object.add("t", milliseconds)
+            event = ServerSentEvent(.availability, object)
+        case .result:
+            if topic.detail == "stream" { noteStream(topic.board, message.payload) }
+            let head = "{\"command\":\(JSONText.quoted(topic.detail)),\"payload\":"
+            event = ServerSentEvent(.result, Array(head.utf8) + message.payload + [UInt8(ascii: "}")])
+        default: event = ServerSentEvent(topic.name, message.payload)
+        }
+        watched.keep(event, of: topic.board)
+        for viewer in viewers.values where viewer.board == topic.board {
+            if topic.name != .stream || viewer.wantsStream { viewer.send(event) }
+        }
+    }
+
+    // MARK: Streams
+
+    private func noteStream(_ id: String, _ payload: [UInt8]) {
+        guard let answer = CommandOutcome(payload), !answer.isOK else { return }
+        leases.refused(id, error: answer.error, at: PageServer.seconds)
+        guard answer.error != "bad_arguments" else { return }
+        send(lease: "refused", answer.message, of: id)
+    }
+
+    private func askForStreams(at now: Double) {
+        for (id, arguments) in leases.due(at: now, isOnline: { boards.model.devices[$0]?.isOnline == true }) {
+            let topic = Topics(prefix: options.prefix, id: id).command("stream")
+            if let failure = listener.publish(arguments.bytes, to: topic) {
+                send(lease: "refused", "\(failure)", of: id)
+            } else {
+                send(lease: "asked", nil, of: id)
+            }
+        }
+    }
+
+    private func send(lease state: String, _ message: String?, of id: String) {
+        var object = JSONObject()
+        object.add("state", state)
+        object.add("message", message)
+        let event = ServerSentEvent(.lease, object)
+        for viewer in viewers.values where viewer.board == id && viewer.wantsStream { viewer.send(event) }
+    }
+
+    // MARK: Deadlines
+
+    private var nextDeadline: Double {
+        guard !viewers.isEmpty else { return PageServer.seconds + 5 }
+        return min(nextPing, nextRows)
+    }
+
+    private func handleDeadlines(at now: Double) {
+        listener.unsubscribe(from: watched.forget(at: now))
+        askForStreams(at: now)
+        if now >= nextPing {
+            nextPing = now + PageServer.period.ping
+            var object = JSONObject()
+            object.add("now", WallClock.milliseconds(at: WallClock.monotonic))
+            let event = ServerSentEvent(.ping, object)
+            for viewer in viewers.values { viewer.send(event) }
+        }
+        if now >= nextRows {
+            nextRows = now + PageServer.period.rows
+            for viewer in viewers.values where viewer.board == nil { sendRows(to: viewer) }
+        }
+    }
+
+    /// Sends the rows that changed. A page that has not taken the last ones gets the newest later.
+    private func sendRows(to viewer: Viewer) {
+        guard viewer.isIdle || !viewer.hasFullList else { return }
+        var isLast = false
+        repeat {
+            let part = boards.rows(after: viewer.rowsSent, limit: PageServer.rowsInEvent)
+            viewer.rowsSent = part.change
+            isLast = part.isLast
+            guard !part.rows.isEmpty else { break }
+            let list = "[" + part.rows.map(\.description).joined(separator: ",") + "]"
+            viewer.send(ServerSentEvent(.boards, Array(list.utf8)))
+        } while !isLast
+        guard !viewer.hasFullList || viewer.listed != boards.model.devices.count else { return }
+        viewer.hasFullList = true
+        viewer.listed = boards.model.devices.count
+        var object = JSONObject()
+        object.add("boards", Int64(viewer.listed))
+        object.add("ignored", Int64(boards.model.ignoredMessages))
+        viewer.send(ServerSentEvent(.listed, object))
+    }
+
+    // MARK: Viewers
+
+    /// Opens the stream of events for a page; `nil` if there are too many.
+    func openViewer(board: String?, wantsStream: Bool) -> Viewer? {
+        guard viewers.count < PageServer.maximumViewers else { return nil }
+        let viewer = Viewer(board: board, wantsStream: wantsStream) { [weak self] in self?.close($0) }
+        viewers[ObjectIdentifier(viewer)] = viewer
+        viewer.send(hello(board))
+        viewer.send(broker)
+        guard let board else {
+            nextRows = min(nextRows, PageServer.seconds + 0.05)
+            return viewer
+        }
+        let isNew = !watched.contains(board)
+        listener.subscribe(to: watched.open(board))
+        if isNew {
+            for event in boards.gestures(of: board) { watched.keep(event, of: board) }
+            if let isOnline = boards.model.devices[board]?.isOnline {
+                var object = JSONObject()
+                object.add("online", isOnline)
+                watched.keep(ServerSentEvent(.availability, object), of: board)
+            }
+            if let attitude = boards.attitude(of: board) {
+                watched.keep(ServerSentEvent(.attitude, attitude), of: board)
+            }
+        }
+        for event in watched.events(of: board) { viewer.send(event) }
+        if wantsStream {
+            leases.open(board, at: PageServer.seconds)
+            askForStreams(at: PageServer.seconds)
+        }
+        return viewer
+    }
+
+    private func close(_ viewer: Viewer) {
+        guard viewers.removeValue(forKey: ObjectIdentifier(viewer)) != nil, let board = viewer.board else { return }
+        watched.close(board, at: PageServer.seconds)
+        if viewer.wantsStream { leases.close(board) }
+    }
+
+    private func hello(_ board: String?) -> ServerSentEvent {
+        var object = JSONObject()
+        object.add("version", options.version)
+        object.add("run", run)
+        object.add("control", access.rules.mayControl)
+        object.add("prefix", options.prefix)
+        object.add("now", WallClock.milliseconds(at: WallClock.monotonic))
+        object.add("board", board)
+        return ServerSentEvent(.hello, object)
+    }
+
+    // MARK: Requests of a page
+
+    /// Publishes on behalf of a visitor; returns why that is not possible.
+    func publish(_ payload: [UInt8], to topic: String) -> PageRefusal? {
+        if let brokerFailure { return .notConnected(brokerFailure) }
+        return listener.publish(payload, to: topic).map { .notConnected("\($0)") }
+    }
+
+    func topics(of board: String) -> Topics { Topics(prefix: options.prefix, id: board) }
+
+    var version: String { options.version }
+}

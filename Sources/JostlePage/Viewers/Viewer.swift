@@ -1,0 +1,102 @@
+internal import HTTPServer
+internal import JostleMessages
+
+/// An open page: the events that wait to be sent to it.
+///
+/// The queue is bounded. What a page does not take in time is left out, and it is told how much: first the newest state
+/// replaces an older one, then the oldest samples and gestures are dropped.
+final class Viewer: HTTPStreamSource {
+    /// The most bytes and events that wait.
+    private static let capacity = (bytes: 262_144, events: 600)
+
+    /// The board that it shows; `nil` for all boards.
+    let board: String?
+    /// Whether it asks for every sample.
+    let wantsStream: Bool
+    /// The number of the last change of a row that it has been sent.
+    var rowsSent: UInt64 = 0
+    var hasFullList = false
+    /// The number of boards that it was last told.
+    var listed = 0
+
+    private let closed: (Viewer) -> Void
+    private weak var stream: HTTPStream?
+    private var waiting: [ServerSentEvent] = []
+    private var waitingBytes = 0
+    /// How much of the first event has been sent.
+    private var offset = 0
+    private var dropped = 0
+
+    init(board: String?, wantsStream: Bool, closed: @escaping (Viewer) -> Void) {
+        self.board = board
+        self.wantsStream = wantsStream
+        self.closed = closed
+    }
+
+    /// The body that carries the events; call it once.
+    func makeStream() -> HTTPStream {
+        let stream = HTTPStream(self)
+        self.stream = stream
+        return stream
+    }
+
+    /// Whether everything has been handed to the socket.
+    var isIdle: Bool { waiting.isEmpty }
+
+    /// Adds an event.
+    func send(_ event: ServerSentEvent) {
+        if event.name.replacesOlder,
+            let index = waiting.indices.last(where: { waiting[$0].name == event.name && ($0 > 0 || offset == 0) })
+        {
+            waitingBytes += event.bytes.count - waiting[index].bytes.count
+            waiting[index] = event
+        } else {
+            waiting.append(event)
+            waitingBytes += event.bytes.count
+        }
+        while waitingBytes > Viewer.capacity.bytes || waiting.count > Viewer.capacity.events, dropOldest() {}
+        stream?.wake()
+    }
+
+    /// Drops the oldest event that no newer one replaces, or else the oldest; never one that is being sent.
+    private func dropOldest() -> Bool {
+        let candidates = waiting.indices.filter { $0 > 0 || offset == 0 }
+        guard let index = candidates.first(where: { !waiting[$0].name.replacesOlder }) ?? candidates.first else {
+            return false
+        }
+        waitingBytes -= waiting.remove(at: index).bytes.count
+        dropped += 1
+        return true
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Piece {
+        if dropped > 0, offset == 0 {
+            var object = JSONObject()
+            object.add("messages", Int64(dropped))
+            let event = ServerSentEvent(.dropped, object)
+            dropped = 0
+            waiting.insert(event, at: 0)
+            waitingBytes += event.bytes.count
+        }
+        var count = 0
+        var finished = 0
+        while finished < waiting.count, count < buffer.count {
+            let bytes = waiting[finished].bytes
+            let part = min(bytes.count - offset, buffer.count - count)
+            bytes.withUnsafeBytes { source in
+                UnsafeMutableRawBufferPointer(rebasing: buffer[count..<(count + part)])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[offset..<(offset + part)]))
+            }
+            count += part
+            offset += part
+            guard offset == bytes.count else { break }
+            offset = 0
+            finished += 1
+            waitingBytes -= bytes.count
+        }
+        waiting.removeFirst(finished)
+        return count > 0 ? .bytes(count) : .nothing
+    }
+
+    func streamDidClose() { closed(self) }
+}

@@ -1,0 +1,6 @@
+internal import Glibc
+internal import JostlePage
+
+// If a browser closes its connection, the write fails; the program must not be killed.
+signal(SIGPIPE, SIG_IGN)
+exit(PageCommand.main(Array(CommandLine.arguments.dropFirst())).rawValue)
