@@ -11,7 +11,7 @@ export function clean(text) {
   if (text === undefined || text === null) return "";
   const all = typeof text === "object" ? safeJSON(text) : String(text);
   // Direction overrides would let a board's name change the order of what stands beside it.
-  const plain = all.slice(0, longest + 1).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, " ");
+  const plain = all.slice(0, longest + 1).replace(/[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, " ");
   return plain.length > longest ? plain.slice(0, longest) + "…" : plain;
 }
 
@@ -75,6 +75,14 @@ export function number(value, decimals = 0, unit = "") {
   const sign = value < 0 && Number(digits) !== 0 ? minus : "";
   const space = unit === "" || unit === "°" ? "" : "\u00a0";
   return sign + digits.replace("-", "") + space + unit;
+}
+
+/** The number of a quantity such as `8 g` or `0.12 m/s²`, times the factor of its unit; `undefined` if it is none. */
+export function quantity(value, factors) {
+  if (finite(value) !== undefined) return value;
+  const [, digits, unit] = /^\s*([-+\d.eE]+)\s*(\S+)\s*$/.exec(typeof value === "string" ? value : "") ?? [];
+  const factor = Object.hasOwn(factors, unit ?? "") ? factors[unit] : undefined;
+  return finite(Number(digits) * factor);
 }
 
 /** A count with groups of three digits: `12 345`. */
