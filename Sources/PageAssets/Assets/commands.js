@@ -1,0 +1,293 @@
+// The commands of one board, and its answers. A calibration is led by the board: each of its answers says what to do next.
+import { element, object, clean, finite, number, timeOfDay, isTime, post } from "./text.js";
+import { hindrance, permits, valueAt } from "./settings.js";
+import { boardPicture, sideWords } from "./pose.js";
+
+const patience = 10000;
+const longestLog = 50;
+const movements = {
+  Knocks: ["tap", "double-tap", "triple-tap", "side-taps", "soft-tap", "tap-walking", "bump"],
+  Shakes: ["shake", "gentle-shake"],
+  Flicks: ["flick-left", "flick-right", "flick-up", "flick-down", "flick-forward", "flick-backward"],
+  Turns: ["turn-left", "turn-right", "twist", "slow-turn", "fast-turn", "turn-360", "flip", "flip-180", "tilt"],
+  Falls: ["drop", "fall", "throw"],
+  "Everyday life": ["walk", "carry", "put-down", "machine", "fan", "rest", "demo"],
+};
+const errors = {
+  unknown_command: "the board's version does not know this command", bad_arguments: "the arguments are wrong",
+  not_allowed: "the board does not permit it", retained: "the command was retained", too_many: "too many commands at once; wait a moment",
+  busy: "it is already under way", sensor_unavailable: "the sensor is missing or stopped", unavailable: "this board cannot do it",
+  resources: "the system lacks memory, threads or disk space", failed: "it failed; nothing was changed",
+};
+
+/** An answer of a board in words. */
+export function answerWords(command, payload) {
+  if (payload.ok === false) {
+    const reason = errors[payload.error] ?? (clean(payload.error) || "refused");
+    const message = clean(payload.message);
+    const help = payload.error === "not_allowed" ? `. ${permission(command)}` : "";
+    return `${reason}${message ? `: ${message}` : ""}${help}`;
+  }
+  if (payload.advice) return `${pose(payload)}${clean(payload.advice)}`;
+  if (command === "calibrate" && payload.done === true) return outcome(payload);
+  if (command === "identify") return payload.done === true ? "the light is as before" : `blinks its light ${clean(payload.light)}`;
+  if (command === "start" || command === "stop") {
+    return `sensing ${payload.stopped ? "is stopped" : "runs"}${payload.changed === false ? ", as before" : ""}`;
+  }
+  if (command === "simulate" && payload.movement) return `simulates ${clean(payload.movement)}, ${number(payload.seconds, 1, "s")}`;
+  const rest = Object.entries(payload).filter(([name]) => !["t", "ok", "done"].includes(name)).slice(0, 12);
+  return ["done", ...rest.map(([name, value]) => `${clean(name)} ${clean(value)}`)].join(", ");
+}
+
+function pose(payload) {
+  return finite(payload.pose) && finite(payload.poses) ? `pose ${payload.pose} of ${payload.poses}: ` : "";
+}
+
+function outcome(payload) {
+  const part = (unit, words, name) => finite(payload[`after_${unit}`]) === undefined ? "" :
+    `${words} ${number(payload[`before_${unit}`], 2, name)} before, ${number(payload[`after_${unit}`], 2, name)} after`;
+  return `calibrated and stored. ${part("mg", "Gravity error", "mg") || part("deg_s", "Rotation at rest", "°/s")}`;
+}
+
+function permission(command) {
+  return `To permit it, add ${command} to commands.allow in the board's configuration file and restart its agent.`;
+}
+
+/** Buttons for the commands of a board, a guided calibration and a list of answers. */
+export class CommandsPanel {
+  constructor(root, context) {
+    this.root = root;
+    this.context = context;
+    this.hello = object(context.hello);
+    this.buttons = [];
+    this.waiting = new Map();
+    this.notice = element("p", { class: "notice", role: "status" });
+    this.log = element("ol", { class: "answers", role: "log", "aria-live": "polite", "aria-label": "Answers of the board" });
+    this.none = element("p", { class: "note", text: "No answers yet." });
+    this.calibration = new Calibration();
+    root.replaceChildren(element("div", { class: "panel commands" }, element("h2", { text: "Commands" }), this.notice,
+      element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.restart()),
+      element("h3", { text: "Answers" }), this.none, this.log));
+    this.show();
+  }
+
+  /** Takes an event of the server. */
+  handle(name, data) {
+    if (name === "hello") this.hello = object(data);
+    else if (name === "availability") this.online = object(data).online;
+    else if (name === "reported") this.allowed = valueAt(object(data), "settings.commands.allow");
+    else if (name === "state") this.isStopped = object(data).stopped === true;
+    else if (name === "result") this.result(clean(object(data).command), object(object(data).payload));
+    else return;
+    this.show();
+  }
+
+  /** Ends timers. */
+  close() {
+    for (const timer of this.waiting.values()) clearTimeout(timer);
+    clearTimeout(this.doubt);
+    this.calibration.close();
+    this.root.replaceChildren();
+  }
+
+  // MARK: Commands
+
+  button(text, name, parameters, label) {
+    const button = element("button", { type: "button", text, "aria-label": label, onclick: () => this.send(name, parameters()) });
+    this.buttons.push({ button, name });
+    return button;
+  }
+
+  card(name, title, text, ...children) {
+    const hint = element("p", { class: "note hint", hidden: true, text: permission(name) });
+    this.buttons.push({ hint, name });
+    return element("section", { class: `command ${name}` }, element("h3", { text: title }), text && element("p", { class: "note", text }),
+      element("div", { class: "row" }, children), hint);
+  }
+
+  identify() {
+    return this.card("identify", "Identify", "Blinks a light of the board for 20 s.",
+      this.button("Blink", "identify", () => ({ seconds: 20 })), this.button("Stop", "identify", () => ({ stop: true }), "Stop blinking"));
+  }
+
+  simulate() {
+    const groups = Object.entries(movements).map(([label, names]) =>
+      element("optgroup", { label }, names.map((value) => element("option", { value, text: value.replaceAll("-", " ") }))));
+    const movement = element("select", { "aria-label": "Movement" }, groups);
+    movement.value = "shake";
+    return this.card("simulate", "Simulate a movement", "Events carry “simulated”, and the board's actions run as for real ones.", movement,
+      this.button("Simulate", "simulate", () => ({ movement: movement.value })),
+      this.button("Stop", "simulate", () => ({ stop: true }), "Stop the simulation"));
+  }
+
+  sensing() {
+    this.start = this.button("Start", "start", () => ({}), "Start sensing");
+    this.stop = this.button("Stop", "stop", () => ({}), "Stop sensing");
+    return this.card("stop", "Sensing", "While it is stopped, the chip sleeps and there are no events.", this.start, this.stop);
+  }
+
+  calibrate() {
+    const cancel = this.button("Cancel", "calibrate", () => ({ stop: true }), "Cancel the calibration");
+    const card = this.card("calibrate", "Calibrate", "Somebody has to be at the board. Nothing changes before the last step.",
+      this.button("Gyroscope", "calibrate", () => ({ what: "gyroscope" }), "Calibrate the gyroscope"),
+      this.button("Accelerometer", "calibrate", () => ({ what: "accelerometer" }), "Calibrate the accelerometer"), cancel);
+    card.append(this.calibration.root);
+    return card;
+  }
+
+  restart() {
+    const button = this.button("Restart the agent", "restart", () => ({}));
+    const sure = element("button", { type: "button", class: "danger", hidden: true, text: "Really restart?" });
+    // Asked again in place: the board is away for a moment.
+    const ask = (isAsking) => {
+      button.hidden = isAsking;
+      sure.hidden = !isAsking;
+      clearTimeout(this.doubt);
+      if (isAsking) this.doubt = setTimeout(() => ask(false), 5000);
+      (isAsking ? sure : button).focus();
+    };
+    button.addEventListener("click", (event) => {
+      event.stopImmediatePropagation();
+      ask(true);
+    }, { capture: true });
+    sure.addEventListener("click", () => {
+      ask(false);
+      this.send("restart", {});
+    });
+    return this.card("restart", "Restart", "Events that are not sent yet are kept.", button, sure);
+  }
+
+  async send(name, parameters) {
+    clearTimeout(this.waiting.get(name));
+    this.waiting.set(name, setTimeout(() => this.answerMissing(name), patience));
+    this.show();
+    try {
+      await post("/api/command", { board: this.context.boardID, name, arguments: parameters });
+    } catch (error) {
+      this.settle(name);
+      this.add(name, `not sent: ${error.message}`, "failed");
+    }
+    this.show();
+  }
+
+  answerMissing(name) {
+    this.settle(name);
+    this.add(name, "no answer for 10 s. The command may not have reached the board.", "failed");
+    this.show();
+  }
+
+  settle(name) {
+    clearTimeout(this.waiting.get(name));
+    this.waiting.delete(name);
+  }
+
+  result(command, payload) {
+    this.settle(command);
+    // The page itself asks for every sample again and again; only a refusal is news.
+    if (command === "stream" && payload.ok !== false) return;
+    if (command === "calibrate") this.calibration.take(payload);
+    this.add(command, answerWords(command, payload), payload.ok === false ? "failed" : "fine", payload.t);
+  }
+
+  add(command, text, kind, time) {
+    const at = timeOfDay(isTime(time) ? time : Date.now());
+    this.log.prepend(element("li", { class: kind }, element("time", { text: at }), " ",
+      element("strong", { text: `${command}: ${kind === "failed" ? "not done" : "ok"}` }), ` – ${text}`));
+    while (this.log.childElementCount > longestLog) this.log.lastElementChild.remove();
+  }
+
+  show() {
+    const reason = hindrance(this.hello, this.online);
+    if (this.notice.textContent !== reason) this.notice.textContent = reason;
+    this.notice.hidden = reason === "";
+    this.none.hidden = this.log.childElementCount > 0;
+    for (const { button, hint, name } of this.buttons) {
+      const isPermitted = permits(this.allowed, name);
+      if (hint) hint.hidden = isPermitted || reason !== "";
+      else {
+        button.disabled = reason !== "" || !isPermitted || this.waiting.has(name);
+        button.classList.toggle("waiting", this.waiting.has(name));
+      }
+    }
+    this.start.hidden = this.isStopped === false;
+    this.stop.hidden = this.isStopped === true;
+  }
+}
+
+/** The steps of a calibration: what to do next as a picture and in words, and how far it is. */
+class Calibration {
+  constructor() {
+    this.title = element("p", { class: "calibration-title" });
+    this.picture = element("div", { class: "picture" });
+    this.progress = element("progress", { max: 1, value: 0 });
+    this.advice = element("p", { class: "advice" });
+    this.root = element("div", { class: "calibration", hidden: true }, this.picture,
+      element("div", {}, this.title, this.progress, this.advice));
+  }
+
+  close() {
+    clearInterval(this.timer);
+  }
+
+  take(payload) {
+    const what = clean(payload.what);
+    // A stop, or a refusal of another request, while none is shown.
+    if (!what && this.root.hidden) return;
+    if (payload.ok === false) {
+      // A second request was refused: the first one goes on.
+      if (payload.error !== "busy") this.finish("Ended", `${clean(payload.message) || "It failed; nothing was changed."}`, "failed");
+    } else if (payload.done === true) this.finish(`The ${what} is calibrated`, outcome(payload), "fine");
+    else if (payload.stopped === true) this.finish("Cancelled", "Nothing was changed.", "");
+    else if (finite(payload.pose)) this.pose(payload);
+    else if (finite(payload.seconds)) this.begin(what, payload);
+    else this.say(this.title.textContent, clean(payload.advice), "warned");
+  }
+
+  begin(what, payload) {
+    this.root.hidden = false;
+    this.draw("");
+    this.progress.hidden = false;
+    this.progress.value = 0;
+    clearInterval(this.timer);
+    this.say(what === "gyroscope" ? "Keep it still" : "Lay the board down and let go", clean(payload.advice), "");
+    if (what === "gyroscope") this.countDown(13);
+  }
+
+  /** Counts down the rest that the gyroscope needs. The board starts again if it is moved, which only it knows. */
+  countDown(seconds) {
+    const end = Date.now() + seconds * 1000;
+    this.timer = setInterval(() => {
+      const left = Math.max(0, (end - Date.now()) / 1000);
+      this.progress.value = 1 - left / seconds;
+      this.title.textContent = left > 0 ? `Keep it still: ${Math.ceil(left)} s` : "Keep it still: it was moved, so it takes longer";
+    }, 500);
+  }
+
+  pose(payload) {
+    this.root.hidden = false;
+    this.progress.hidden = false;
+    const [done, all] = [payload.pose, finite(payload.poses) ?? 8];
+    this.progress.value = all > 0 ? Math.min(1, done / all) : 0;
+    const side = /with ((?:[+-][xyz])+) up/.exec(clean(payload.advice))?.[1] ?? "";
+    this.draw(side);
+    this.say(`${done} of ${all} poses are good`, side ? `Now turn it: ${sideWords(side)}. Then let go until the next answer.` : clean(payload.advice), "fine");
+  }
+
+  finish(title, text, kind) {
+    clearInterval(this.timer);
+    this.root.hidden = false;
+    this.progress.hidden = true;
+    this.picture.replaceChildren();
+    this.say(title, text, kind);
+  }
+
+  say(title, text, kind) {
+    this.title.textContent = title;
+    this.advice.textContent = text;
+    this.root.className = `calibration ${kind}`;
+  }
+
+  draw(side) {
+    this.picture.replaceChildren(boardPicture(side));
+  }
+}

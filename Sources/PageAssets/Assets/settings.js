@@ -1,0 +1,303 @@
+// The settings of one board. A value is shown as in force only when the board reports it: what was sent is only sent.
+import { element, list, object, clean, finite, post } from "./text.js";
+
+const gestures = ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"];
+const patience = 10000;
+const scales = { ms: 0.001, min: 60, h: 3600, d: 86400, kHz: 1000 };
+
+/** The value at `a.b.c` of a tree, or `undefined`. */
+export function valueAt(tree, path) {
+  return path.split(".").reduce((node, name) => (Object.hasOwn(object(node), name) ? node[name] : undefined), tree);
+}
+
+/** Whether a list of sections and keys with `*`, such as `settings.allow`, contains a key. Unknown lists permit all. */
+export function permits(allowed, key) {
+  if (!Array.isArray(allowed)) return true;
+  return allowed.some((item) => {
+    const parts = clean(item).split("*").map((part) => part.replace(/[^\w-]/g, "\\$&"));
+    return new RegExp(`^${parts.join("[^.]*")}(\\.|$)`).test(key);
+  });
+}
+
+/** Why nothing can be changed from this page now, in a sentence; empty if it can. */
+export function hindrance(hello, online) {
+  if (object(hello).control !== true) {
+    return "This page only watches. To change settings and send commands here, set page.control: true in the page's " +
+      "configuration and restart it.";
+  }
+  return online === false ? "The board is offline: it can be changed again as soon as it is back." : "";
+}
+
+const kinds = {
+  switch: { make: () => element("input", { type: "checkbox", role: "switch" }), read: truth, get: (input) => input.checked },
+  slider: { make: () => element("input", { type: "range", min: 1, max: 10, step: 1 }), read: quantity, get: (input) => Number(input.value) },
+  number: { make: (field) => element("input", { type: "number", min: field.min ?? 0, max: field.max, step: "any", inputmode: "decimal" }),
+    read: quantity, get: (input) => (input.value === "" ? undefined : Number(input.value)) },
+  choice: { make: (field) => element("select", {}, field.options.map(([value, text]) => element("option", { value, text }))),
+    read: (value) => (typeof value === "string" ? value : undefined), get: (input) => input.value },
+};
+
+function truth(value) {
+  return value === true || value === "true" ? true : value === false || value === "false" ? false : undefined;
+}
+
+/** A number or a text with a unit such as `0.5 s` or `20 ms`, in the unit of its kind. */
+function quantity(value) {
+  if (typeof value === "number") return finite(value);
+  const match = /^\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*(\S*)\s*$/i.exec(typeof value === "string" ? value : "");
+  const read = match ? Number(match[1]) * (scales[match[2]] ?? 1) : NaN;
+  return Number.isFinite(read) ? Number(read.toPrecision(12)) : undefined;
+}
+
+function originText(origin) {
+  if (origin === undefined) return "default";
+  const known = { argument: "command line", all: "fleet, all boards", device: "fleet, this board" };
+  return known[origin] ?? clean(origin).replace(/^group:/, "fleet, group ");
+}
+
+const isFleet = (origin) => typeof origin === "string" && /^(all$|device$|group:)/.test(origin);
+
+/** One control: what is in force, what was sent, and what became of it. */
+class Setting {
+  constructor(panel, field) {
+    this.panel = panel;
+    this.field = field;
+    this.kind = kinds[field.kind];
+    const id = `set-${field.key.replaceAll(".", "-")}`;
+    this.input = this.kind.make(field);
+    this.input.id = id;
+    this.input.setAttribute("aria-describedby", `${id}-note`);
+    this.value = field.kind === "slider" ? element("output", { for: id }) : field.unit && element("span", { text: field.unit });
+    this.origin = element("span", { class: "badge" });
+    this.note = element("p", { class: "note", id: `${id}-note`, "aria-live": "polite" });
+    this.root = element("div", { class: `setting ${field.kind}`, hidden: true },
+      element("label", { for: id, text: field.label }),
+      element("span", { class: "control" }, this.input, this.value), this.origin, this.note);
+    if (field.title) this.input.setAttribute("aria-label", field.title);
+    this.input.addEventListener("input", () => this.touched());
+    this.input.addEventListener("change", () => this.changed());
+    this.input.addEventListener("blur", () => this.left());
+    this.input.addEventListener("keydown", (event) => event.key === "Escape" && this.revert());
+    // A touch that becomes a scroll ends without `change`.
+    this.input.addEventListener("pointercancel", () => this.revert());
+  }
+
+  /** Somebody moves the control: reports must not move it meanwhile. */
+  touched() {
+    this.isTouched = true;
+    clearTimeout(this.sending);
+    this.showValue();
+  }
+
+  /** Sent after a moment, because each press of an arrow key at a slider is a change. */
+  changed() {
+    this.isTouched = true;
+    clearTimeout(this.sending);
+    this.sending = setTimeout(() => this.send(), this.field.kind === "slider" ? 350 : 0);
+  }
+
+  left() {
+    if (this.sending === undefined && this.isTouched) this.revert();
+  }
+
+  revert() {
+    clearTimeout(this.sending);
+    this.sending = undefined;
+    this.isTouched = false;
+    this.show();
+  }
+
+  async send() {
+    this.sending = undefined;
+    this.isTouched = false;
+    const value = this.kind.get(this.input);
+    if (value === undefined || !this.input.checkValidity()) {
+      this.problem = this.input.validationMessage || "A number is needed.";
+      return this.show();
+    }
+    if (value === this.inForce && !this.sent) return this.show();
+    const sent = { value };
+    this.sent = sent;
+    this.problem = "";
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.end(sent, "The board has not answered for 10 s. It may not have received the change."), patience);
+    this.show();
+    try {
+      await post("/api/set", { board: this.panel.context.boardID, key: this.field.key, value });
+    } catch (error) {
+      this.end(sent, `Not sent: ${error.message}`);
+    }
+    return undefined;
+  }
+
+  /** The end of waiting: the control returns to what is in force. */
+  end(sent, problem) {
+    if (this.sent !== sent) return;
+    clearTimeout(this.timer);
+    this.sent = undefined;
+    this.problem = problem;
+    this.show();
+  }
+
+  /** Takes the board's report. */
+  take(report) {
+    const { key } = this.field;
+    this.inForce = this.kind.read(valueAt(report.settings, key));
+    this.from = object(report.origins)[key];
+    this.root.hidden = this.inForce === undefined;
+    const refusal = list(report.refused).map(object).findLast((one) => one.key === key);
+    if (this.sent && this.inForce === this.sent.value) this.end(this.sent, "");
+    else if (this.sent && refusal && this.kind.read(refusal.value) === this.sent.value) this.end(this.sent, "");
+    this.refusal = refusal ? refusalText(refusal) : "";
+    this.isKept = report.not_kept === undefined || this.from !== "local";
+    this.show();
+  }
+
+  show() {
+    const locked = this.lockReason();
+    const isDisabled = locked !== "" || this.panel.hindrance !== "";
+    if (this.input.disabled !== isDisabled) this.input.disabled = isDisabled;
+    if (!this.isTouched && this.sending === undefined) this.put(this.sent ? this.sent.value : this.inForce);
+    this.showValue();
+    this.origin.textContent = originText(this.from);
+    this.origin.title = this.from === "file" ? "Set in the board's configuration file. A change here takes precedence." : "";
+    this.root.classList.toggle("waiting", this.sent !== undefined);
+    const problem = this.problem || this.refusal;
+    this.root.classList.toggle("failed", !this.sent && Boolean(problem));
+    const notKept = this.isKept === false ? `In force, but not on the board's disk yet: ${clean(this.panel.report.not_kept)}.` : "";
+    const text = this.sent ? `Sent, waiting for the board. In force: ${this.words(this.inForce)}.` : problem || locked || notKept;
+    if (this.note.textContent !== text) this.note.textContent = text;
+  }
+
+  put(value) {
+    if (value === undefined) return;
+    if (this.field.kind === "switch") this.input.checked = value;
+    else if (this.input.value !== String(value)) this.input.value = String(value);
+  }
+
+  showValue() {
+    if (this.field.kind === "slider") this.value.textContent = this.input.value;
+  }
+
+  words(value) {
+    if (typeof value === "boolean") return value ? "on" : "off";
+    return `${value}${this.field.unit ? `\u00a0${this.field.unit}` : ""}`;
+  }
+
+  lockReason() {
+    if (isFleet(this.from)) return `Set by the ${originText(this.from)}: change it with “jostle fleet”.`;
+    if (permits(valueAt(this.panel.report, "settings.settings.allow"), this.field.key)) return "";
+    return `The board does not permit this over MQTT: add ${this.field.key} to settings.allow in its configuration file.`;
+  }
+}
+
+function refusalText(refusal) {
+  const allowed = refusal.allowed === undefined ? "" : ` Allowed: ${clean(refusal.allowed)}.`;
+  return `Refused: ${clean(refusal.value)} ${clean(refusal.reason)}.${allowed}`;
+}
+
+const general = [
+  { key: "attitude.reference", kind: "choice", label: "Zero of the attitude",
+    options: [["none", "none: the vertical"], ["start", "first rest after a start"], ["stored", "stored by the last tare"]] },
+  { key: "attitude.low_pass", kind: "number", label: "Low-pass of the attitude", unit: "Hz", max: 500 },
+  { key: "publish.attitude.rate", kind: "number", label: "Attitude messages", unit: "Hz", max: 200 },
+  { key: "publish.motion.rate", kind: "number", label: "Motion messages", unit: "Hz", max: 200 },
+  { key: "publish.near_misses", kind: "switch", label: "Publish near misses" },
+  { key: "sensor.rate", kind: "number", label: "Samples per second", unit: "Hz", min: 4, max: 2000 },
+];
+
+function gestureFields(name) {
+  const key = `gestures.${name}`;
+  return [
+    { key: `${key}.enabled`, kind: "switch", label: name },
+    { key: `${key}.sensitivity`, kind: "slider", label: "Sensitivity", title: `Sensitivity of ${name}` },
+    { key: `${key}.cooldown`, kind: "number", label: "Pause after it", title: `Pause after ${name}, seconds`, unit: "s", max: 60 },
+  ];
+}
+
+/** The settings of a board, as it reports them, and controls to change them. */
+export class SettingsPanel {
+  constructor(root, context) {
+    this.root = root;
+    this.context = context;
+    this.hello = object(context.hello);
+    this.report = {};
+    this.notice = element("p", { class: "notice", role: "status" });
+    this.others = element("ul", { class: "refused" });
+    this.settings = [];
+    const make = (fields) => fields.map((field) => {
+      const setting = new Setting(this, field);
+      this.settings.push(setting);
+      return setting.root;
+    });
+    const cards = gestures.map((name) => element("div", { class: "gesture", role: "group", "aria-label": name }, make(gestureFields(name))));
+    const tare = element("button", { type: "button", text: "Make this attitude zero", onclick: () => this.tare() });
+    this.tareButton = tare;
+    this.tareNote = element("span", { class: "note", role: "status" });
+    this.content = element("div", { class: "settings-content", hidden: true },
+      element("h3", { text: "Gestures" }), element("div", { class: "gestures" }, cards),
+      element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)),
+      element("p", { class: "row" }, tare, this.tareNote), this.others);
+    root.replaceChildren(element("div", { class: "panel settings" }, element("h2", { text: "Settings" }), this.notice, this.content));
+    this.show();
+  }
+
+  /** Takes an event of the server. */
+  handle(name, data) {
+    if (name === "hello") this.hello = object(data);
+    else if (name === "availability") this.online = object(data).online;
+    else if (name === "reported") this.take(object(data));
+    else if (name === "result") this.tareResult(object(data));
+    else return;
+    this.show();
+  }
+
+  /** Ends timers. */
+  close() {
+    for (const setting of this.settings) {
+      clearTimeout(setting.timer);
+      clearTimeout(setting.sending);
+    }
+    this.root.replaceChildren();
+  }
+
+  take(report) {
+    this.report = report;
+    this.settings.forEach((setting) => setting.take(report));
+    const known = new Set(this.settings.map((setting) => setting.field.key));
+    const others = list(report.refused).map(object).filter((one) => !known.has(one.key)).slice(-20);
+    this.others.replaceChildren(...others.map((one) => element("li", { text: `${clean(one.key) || "A message"}: ${refusalText(one)}` })));
+    for (const card of this.content.querySelectorAll(".gesture")) card.hidden = !card.querySelector(".setting:not([hidden])");
+    this.content.hidden = false;
+  }
+
+  show() {
+    this.hindrance = hindrance(this.hello, this.online);
+    const text = this.hindrance || (this.content.hidden ? "Waiting for the board's report of its settings …" : this.notKept());
+    if (this.notice.textContent !== text) this.notice.textContent = text;
+    this.notice.hidden = text === "";
+    this.tareButton.disabled = this.hindrance !== "" || !permits(valueAt(this.report, "settings.commands.allow"), "tare");
+    this.settings.forEach((setting) => setting.show());
+  }
+
+  notKept() {
+    return this.report.not_kept === undefined ? "" : `The latest change is in force, but not on the board's disk yet: ${clean(this.report.not_kept)}.`;
+  }
+
+  async tare() {
+    this.isTaring = true;
+    this.tareNote.textContent = "Sent, waiting for the board.";
+    try {
+      await post("/api/command", { board: this.context.boardID, name: "tare", arguments: {} });
+    } catch (error) {
+      this.tareNote.textContent = `Not sent: ${error.message}`;
+    }
+  }
+
+  tareResult(data) {
+    if (data.command !== "tare" || !this.isTaring) return;
+    this.isTaring = false;
+    const payload = object(data.payload);
+    this.tareNote.textContent = payload.ok === true ? "Done: this attitude is zero." : `Not done: ${clean(payload.message)}`;
+  }
+}
