@@ -96,7 +96,7 @@ function lastText(row, now) {
   const event = row.last;
   if (!event.gesture) return "";
   const when = event.time === undefined ? "" : ` · ${ago(event.time, now)}`;
-  return `${event.gesture} ${event.phase}${event.remarks ? `, ${event.remarks}` : ""}${when}`;
+  return `${event.gesture} ${event.phase}${when}${event.remarks ? ` · ${event.remarks}` : ""}`;
 }
 
 function outboxText(row) {

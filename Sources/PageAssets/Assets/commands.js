@@ -65,7 +65,7 @@ export class CommandsPanel {
     this.log = element("ol", { class: "answers", role: "log", "aria-live": "polite", "aria-label": "Answers of the board" });
     this.none = element("p", { class: "note", text: "No answers yet." });
     this.calibration = new Calibration();
-    root.replaceChildren(element("div", { class: "panel commands" }, element("h2", { text: "Commands" }), this.notice,
+    root.replaceChildren(element("div", { class: "panel" }, this.notice,
       element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.restart()),
       element("h3", { text: "Answers" }), this.none, this.log));
     this.show();
@@ -75,7 +75,7 @@ export class CommandsPanel {
   handle(name, data) {
     if (name === "hello") this.hello = object(data);
     else if (name === "availability") this.online = object(data).online;
-    else if (name === "reported") this.allowed = valueAt(object(data), "settings.commands.allow");
+    else if (name === "reported") this.allowed = valueAt(object(data), "settings.commands.allow") ?? this.allowed;
     else if (name === "state") this.isStopped = object(data).stopped === true;
     else if (name === "result") this.result(clean(object(data).command), object(object(data).payload));
     else return;
@@ -182,6 +182,7 @@ export class CommandsPanel {
   }
 
   result(command, payload) {
+    if (command === "" || Object.keys(payload).length === 0) return;
     this.settle(command);
     // The page itself asks for every sample again and again; only a refusal is news.
     if (command === "stream" && payload.ok !== false) return;
@@ -236,7 +237,7 @@ class Calibration {
     if (payload.ok === false) {
       // A second request was refused: the first one goes on.
       if (payload.error !== "busy") this.finish("Ended", `${clean(payload.message) || "It failed; nothing was changed."}`, "failed");
-    } else if (payload.done === true) this.finish(`The ${what} is calibrated`, outcome(payload), "fine");
+    } else if (payload.done === true) this.finish(`The ${what} is calibrated`, outcome(payload), "good");
     else if (payload.stopped === true) this.finish("Cancelled", "Nothing was changed.", "");
     else if (finite(payload.pose)) this.pose(payload);
     else if (finite(payload.seconds)) this.begin(what, payload);
@@ -270,7 +271,7 @@ class Calibration {
     this.progress.value = all > 0 ? Math.min(1, done / all) : 0;
     const side = /with ((?:[+-][xyz])+) up/.exec(clean(payload.advice))?.[1] ?? "";
     this.draw(side);
-    this.say(`${done} of ${all} poses are good`, side ? `Now turn it: ${sideWords(side)}. Then let go until the next answer.` : clean(payload.advice), "fine");
+    this.say(`${done} of ${all} poses ${done === 1 ? "is" : "are"} good`, side ? `Now turn it: ${sideWords(side)}. Then let go until the next answer.` : clean(payload.advice), "good");
   }
 
   finish(title, text, kind) {

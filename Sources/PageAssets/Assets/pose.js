@@ -23,27 +23,44 @@ export function sideWords(side) {
   return { "+z": "flat, its top (+z) up", "−z": "flat, upside down (−z up)" }[parts[0]] ?? `on its edge, so that ${parts[0]} points up`;
 }
 
+/** Where the viewer of the picture is: to the right, in front and above. */
+const viewer = [0.435, -0.75, 0.5];
+
+/** The rotation of the body to the table that leaves `up` up and turns the board so that its top shows most. */
+function placed(up) {
+  const flat = Math.abs(up[0]) < 0.9 ? [1, 0, 0] : [0, 0, 1];
+  const [front, left] = [unit(cross(up, flat)), unit(cross(up, cross(up, flat)))];
+  let best = { score: -1 };
+  for (let step = 0; step < 12; step += 1) {
+    // Half a step aside, so that the board is not seen straight from the front, without depth.
+    const angle = (step === 0 ? 0 : step - 0.5) * Math.PI / 6;
+    const [c, s] = [Math.cos(angle), Math.sin(angle)];
+    const ahead = front.map((part, axis) => c * part + s * left[axis]);
+    const right = cross(ahead, up);
+    const turned = (point) => [dot(right, point), dot(ahead, point), dot(up, point)];
+    const shown = dot(turned([0, 0, 1]), viewer);
+    const score = shown > 0 ? shown : -0.8 * shown;
+    if (score > best.score + 0.01) best = { score, turned };
+  }
+  return best.turned;
+}
+
 /** An SVG of the board with this side up. */
 export function boardPicture(side) {
   const up = direction(side);
-  // A body axis that is not upright faces the viewer, so that neighbouring poses look alike.
-  const flat = Math.abs(up[0]) < 0.9 ? [1, 0, 0] : [0, 0, 1];
-  const ahead = unit(cross(up, flat));
-  const right = cross(ahead, up);
-  const turned = (point) => [dot(right, point), dot(ahead, point), dot(up, point)];
+  const turned = placed(up);
   const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => turned(sizes.map((size, axis) => ((bits >> axis) & 1 ? size : -size) / 2)));
   const lowest = Math.min(...corners.map((corner) => corner[2]));
   const project = ([x, y, z]) => [100 + 62 * (0.87 * x + 0.5 * y), 118 - 62 * (0.87 * (z - lowest) + 0.5 * (0.87 * y - 0.5 * x))];
-  const viewer = [0.25 * 1.74, -0.75, 0.5];
   const picture = svg("svg", { viewBox: "0 0 200 160", role: "img", "aria-label": `The board ${sideWords(side)}`, class: "pose" });
-  picture.append(svg("ellipse", { cx: 100, cy: 122, rx: 86, ry: 30, class: "table" }));
+  picture.append(svg("ellipse", { cx: 100, cy: 122, rx: 86, ry: 30, class: "pose-table" }));
   for (let axis = 0; axis < 3; axis += 1) {
-    for (const sign of [-1, 1]) drawFace(picture, axis, sign, { turned, project, viewer });
+    for (const sign of [-1, 1]) drawFace(picture, axis, sign, { turned, project });
   }
   return picture;
 }
 
-function drawFace(picture, axis, sign, { turned, project, viewer }) {
+function drawFace(picture, axis, sign, { turned, project }) {
   const normal = [0, 0, 0];
   normal[axis] = sign;
   if (dot(turned(normal), viewer) <= 0.02) return;
@@ -55,10 +72,10 @@ function drawFace(picture, axis, sign, { turned, project, viewer }) {
     return project(turned(point));
   };
   const polygon = (points, name) => svg("polygon", { points: points.map((point) => point.map((part) => part.toFixed(1)).join()).join(" "), class: name });
-  picture.append(polygon([at(-1, -1), at(1, -1), at(1, 1), at(-1, 1)], axis === 2 && sign > 0 ? "face top" : "face"));
-  if (axis === 2 && sign > 0) picture.append(polygon([at(-0.25, -0.4), at(0.25, -0.4), at(0.25, 0.4), at(-0.25, 0.4)], "chip"));
+  picture.append(polygon([at(-1, -1), at(1, -1), at(1, 1), at(-1, 1)], axis === 2 && sign > 0 ? "pose-face pose-top" : "pose-face"));
+  if (axis === 2 && sign > 0) picture.append(polygon([at(-0.25, -0.4), at(0.25, -0.4), at(0.25, 0.4), at(-0.25, 0.4)], "pose-chip"));
   const [x, y] = axis === 2 && sign > 0 ? at(0.62, 0) : at(0, 0);
-  const label = svg("text", { x: x.toFixed(1), y: (y + 4).toFixed(1), class: "side" });
+  const label = svg("text", { x: x.toFixed(1), y: (y + 4).toFixed(1), class: "pose-label" });
   label.textContent = `${sign > 0 ? "+" : "−"}${names[axis]}`;
   picture.append(label);
 }

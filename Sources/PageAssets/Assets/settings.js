@@ -159,7 +159,8 @@ class Setting {
     if (this.input.disabled !== isDisabled) this.input.disabled = isDisabled;
     if (!this.isTouched && this.sending === undefined) this.put(this.sent ? this.sent.value : this.inForce);
     this.showValue();
-    this.origin.textContent = originText(this.from);
+    this.origin.textContent = isFleet(this.from) ? "fleet" : originText(this.from);
+    this.origin.classList.toggle("usual", this.from === undefined);
     this.origin.title = this.from === "file" ? "Set in the board's configuration file. A change here takes precedence." : "";
     this.root.classList.toggle("waiting", this.sent !== undefined);
     const problem = this.problem || this.refusal;
@@ -198,7 +199,7 @@ function refusalText(refusal) {
 
 const general = [
   { key: "attitude.reference", kind: "choice", label: "Zero of the attitude",
-    options: [["none", "none: the vertical"], ["start", "first rest after a start"], ["stored", "stored by the last tare"]] },
+    options: [["none", "none"], ["start", "first rest"], ["stored", "last tare, stored"]] },
   { key: "attitude.low_pass", kind: "number", label: "Low-pass of the attitude", unit: "Hz", max: 500 },
   { key: "publish.attitude.rate", kind: "number", label: "Attitude messages", unit: "Hz", max: 200 },
   { key: "publish.motion.rate", kind: "number", label: "Motion messages", unit: "Hz", max: 200 },
@@ -235,10 +236,10 @@ export class SettingsPanel {
     this.tareButton = tare;
     this.tareNote = element("span", { class: "note", role: "status" });
     this.content = element("div", { class: "settings-content", hidden: true },
-      element("h3", { text: "Gestures" }), element("div", { class: "gestures" }, cards),
+      element("h3", { text: "Gestures" }), element("div", { class: "gesture-cards" }, cards),
       element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)),
       element("p", { class: "row" }, tare, this.tareNote), this.others);
-    root.replaceChildren(element("div", { class: "panel settings" }, element("h2", { text: "Settings" }), this.notice, this.content));
+    root.replaceChildren(element("div", { class: "panel" }, this.notice, this.content));
     this.show();
   }
 
@@ -262,10 +263,12 @@ export class SettingsPanel {
   }
 
   take(report) {
+    // A report without settings says nothing about them: the last ones stay.
+    if (report.settings === undefined) return;
     this.report = report;
     this.settings.forEach((setting) => setting.take(report));
     const known = new Set(this.settings.map((setting) => setting.field.key));
-    const others = list(report.refused).map(object).filter((one) => !known.has(one.key)).slice(-20);
+    const others = list(report.refused).map(object).filter((one) => typeof one.key === "string" && !known.has(one.key)).slice(-20);
     this.others.replaceChildren(...others.map((one) => element("li", { text: `${clean(one.key) || "A message"}: ${refusalText(one)}` })));
     for (const card of this.content.querySelectorAll(".gesture")) card.hidden = !card.querySelector(".setting:not([hidden])");
     this.content.hidden = false;
