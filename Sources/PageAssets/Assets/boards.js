@@ -484,7 +484,7 @@ function readLayer(data) {
   return {
     key, title, counts, total, failing, open: applied < total || failing.length > 0,
     revision: finite(data.revision) === undefined ? "" : `revision ${data.revision}`,
-    summary: [`${grouped(applied)} of ${grouped(total)} applied`, ...others].join(", "),
+    summary: total === 0 ? "no board has reported it" : [`${grouped(applied)} of ${grouped(total)} applied`, ...others].join(", "),
     about: (now) => [step, by && `by ${by}`, isTime(data.t) && `at ${timeOfDay(data.t)}, ${ago(data.t, now)}`, clean(data.reason)]
       .filter(Boolean).join(" · "),
   };

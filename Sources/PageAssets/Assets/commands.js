@@ -187,7 +187,7 @@ export class CommandsPanel {
     // The page itself asks for every sample again and again; only a refusal is news.
     if (command === "stream" && payload.ok !== false) return;
     if (command === "calibrate") this.calibration.take(payload);
-    this.add(command, answerWords(command, payload), payload.ok === false ? "failed" : "fine", payload.t);
+    this.add(command, answerWords(command, payload), payload.ok === false ? "failed" : "good", payload.t);
   }
 
   add(command, text, kind, time) {

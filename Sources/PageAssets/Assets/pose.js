@@ -1,6 +1,6 @@
 // A picture of a board in a pose: the box is turned so that a side is up, and stands on a table.
 
-const sizes = [1.5, 1, 0.22];
+const sizes = [1.5, 1, 0.28];
 const names = ["x", "y", "z"];
 
 /** A side such as `+x-y` as a unit vector. */
@@ -63,7 +63,8 @@ export function boardPicture(side) {
 function drawFace(picture, axis, sign, { turned, project }) {
   const normal = [0, 0, 0];
   normal[axis] = sign;
-  if (dot(turned(normal), viewer) <= 0.02) return;
+  const facing = dot(turned(normal), viewer);
+  if (facing <= 0.02) return;
   const [u, v] = [(axis + 1) % 3, (axis + 2) % 3];
   const at = (a, b) => {
     const point = normal.map((part, index) => part * sizes[index] / 2);
@@ -74,6 +75,8 @@ function drawFace(picture, axis, sign, { turned, project }) {
   const polygon = (points, name) => svg("polygon", { points: points.map((point) => point.map((part) => part.toFixed(1)).join()).join(" "), class: name });
   picture.append(polygon([at(-1, -1), at(1, -1), at(1, 1), at(-1, 1)], axis === 2 && sign > 0 ? "pose-face pose-top" : "pose-face"));
   if (axis === 2 && sign > 0) picture.append(polygon([at(-0.25, -0.4), at(0.25, -0.4), at(0.25, 0.4), at(-0.25, 0.4)], "pose-chip"));
+  // There is no room for a label on a face that is seen almost from the side.
+  if (facing < 0.3) return;
   const [x, y] = axis === 2 && sign > 0 ? at(0.62, 0) : at(0, 0);
   const label = svg("text", { x: x.toFixed(1), y: (y + 4).toFixed(1), class: "pose-label" });
   label.textContent = `${sign > 0 ? "+" : "−"}${names[axis]}`;

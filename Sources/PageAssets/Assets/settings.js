@@ -72,7 +72,7 @@ class Setting {
     this.note = element("p", { class: "note", id: `${id}-note`, "aria-live": "polite" });
     this.root = element("div", { class: `setting ${field.kind}`, hidden: true },
       element("label", { for: id, text: field.label }),
-      element("span", { class: "control" }, this.input, this.value), this.origin, this.note);
+      element("span", { class: "input" }, this.input, this.value), this.origin, this.note);
     if (field.title) this.input.setAttribute("aria-label", field.title);
     this.input.addEventListener("input", () => this.touched());
     this.input.addEventListener("change", () => this.changed());
