@@ -162,4 +162,30 @@ import Testing
         #expect(next == end["samples"] as? Int)
         #expect(await agent.terminate() == 0)
     }
+
+    /// As a viewer does that stays: the stream runs on past its first end, and ends without a renewal.
+    @Test func secondCommandExtendsStream() async throws {
+        let rig = try await AgentRig("rest", "sensor.rate=200Hz", "log.level=info")
+        #expect(await rig.measures(), "\(rig.agent.errors)")
+        try rig.send("stream", "{\"duration\":2,\"interval\":0.02}")
+        #expect(await rig.replies("stream") { $0["done"] as? Bool == false })
+        try rig.send("stream", "{\"duration\":5,\"interval\":0.02}")
+        #expect(await rig.replies("stream") { $0["extended"] as? Bool == true && $0["interval"] as? Double == 0.02 })
+        try rig.send("stream", "{\"duration\":5}")
+        #expect(await rig.replies("stream") { $0["error"] as? String == "busy" })
+        #expect(await rig.replies("stream") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
+        let end = try #require(try rig.results("stream").last)
+        #expect(end["end"] as? String == "time" && end["refused"] as? Int == 0, "\(end)")
+        let messages = try rig.observer.objects("stream")
+        #expect(messages.map { $0["seq"] as? Int } == messages.indices.map { $0 })
+        let times = messages.compactMap { $0["t"] as? Double }
+        let length = try #require(times.last) - (try #require(times.first))
+        #expect((4000...20_000).contains(length), "\(length) ms")
+        let counts = messages.compactMap { ($0["acceleration"] as? [[Double]])?.count }
+        #expect(counts.filter { $0 == 4 }.count > messages.count / 2, "\(counts)")
+        let lines = rig.agent.errors.split(separator: "\n").filter { $0.contains("command stream") }
+        // The first command and the refused one. The renewal would fill the log.
+        #expect(lines.count == 2, "\(lines)")
+        #expect(await rig.agent.terminate() == 0)
+    }
 }

@@ -247,7 +247,9 @@ import Testing
             MQTTMessage(topic: "jostle/a/command/stream", text: "{\"fields\":[\"attitude\",\"acceleration\"]}"))
         let started = try #require(answers.first { $0.contains("\"ok\"") })
         #expect(
-            started.contains("\"duration\":60,\"rate\":200,\"fields\":[\"acceleration\",\"attitude\"],\"done\":false}"),
+            started.contains(
+                "\"duration\":60,\"rate\":200,\"fields\":[\"acceleration\",\"attitude\"],\"interval\":0.1,"
+                    + "\"done\":false}"),
             "\(started)")
         #expect(await eventually { (try? streamed().count) ?? 0 >= 10 })
         take(MQTTMessage(topic: "jostle/a/command/stream", text: "{}"))
@@ -269,5 +271,66 @@ import Testing
         #expect(end.contains("\"messages\":\(messages.count),\"refused\":0,\"samples\":\(next),"), "\(end)")
         host.advanceJobs(to: deadline)
         #expect(host.nextDeadline == nil)
+    }
+
+    /// A viewer renews its stream. The end never moves to an earlier time, and the first requester gets the totals.
+    @Test func extendsStreamWithSameArguments() async throws {
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        let arguments = "\"rate\":100,\"fields\":[\"rotation\",\"acceleration\"],\"interval\":0.02"
+        func send(_ text: String) -> String? {
+            let count = results.count
+            take(MQTTMessage(topic: "jostle/a/command/stream", text: text, qos: .atLeastOnce))
+            return results.count == count + 1 ? results.last : nil
+        }
+        let started = try #require(send("{\"duration\":20,\(arguments)}"))
+        let facts = "\"rate\":100,\"fields\":[\"acceleration\",\"rotation\"],\"interval\":0.02"
+        #expect(started.hasSuffix("\"duration\":20,\(facts),\"done\":false}"), "\(started)")
+        let first = try #require(host.nextDeadline)
+
+        let extended = try #require(send("{\"duration\":30,\(arguments)}"))
+        #expect(extended.hasSuffix("\"ok\":true,\"duration\":30,\(facts),\"extended\":true}"), "\(extended)")
+        let second = try #require(host.nextDeadline)
+        #expect((9.9...30).contains(second.seconds(since: first)), "\(second.seconds(since: first))")
+        #expect(send("{\"duration\":1,\(arguments)}")?.contains("\"extended\":true") == true)
+        #expect(host.nextDeadline == second)
+
+        for other in [
+            "", "{}", "{\"rate\":50,\"interval\":0.02}", "{\"rate\":100,\"interval\":0.1}",
+            "{\"rate\":100,\"interval\":0.02,\"fields\":[\"rotation\"]}",
+        ] {
+            #expect(send(other)?.contains("\"error\":\"busy\"") == true, "\(other)")
+        }
+        #expect(host.nextDeadline == second)
+
+        host.advanceJobs(to: first)
+        #expect(host.nextDeadline == second)
+        host.advanceJobs(to: second)
+        #expect(host.nextDeadline == nil)
+        #expect(results.filter { $0.contains("\"done\":true") }.count == 1)
+        #expect(send("{\"duration\":20,\(arguments)}")?.contains("\"done\":false") == true)
+        #expect(host.end("stream"))
+    }
+
+    /// The results of `stream` so far.
+    private var results: [String] {
+        outgoing.messages.withLock { $0 }.filter { $0.topic == "jostle/a/command/stream/result" }
+            .map { String(decoding: $0.payload, as: UTF8.self) }
+    }
+
+    @Test func logsExtensionAsRepetition() async throws {
+        func stream(_ text: String) throws -> any RemoteCommand { try RemoteCommands.read("stream", Array(text.utf8)) }
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        let command = try stream("{\"interval\":0.02}")
+        #expect(!command.isRepetition(on: host))
+        take(MQTTMessage(topic: "jostle/a/command/stream", text: "{\"interval\":0.02}"))
+        #expect(command.isRepetition(on: host))
+        let others = [try stream("{}"), try stream("{\"stop\":true}")]
+        #expect(others.allSatisfy { !$0.isRepetition(on: host) })
+        #expect(host.end("stream"))
+        #expect(!command.isRepetition(on: host))
     }
 }

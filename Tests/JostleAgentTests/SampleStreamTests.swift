@@ -29,6 +29,18 @@ import Testing
         stream.flush { _ in Issue.record("there is nothing left") }
     }
 
+    /// The interval, how many samples a message then has at 200 Hz, and with every second sample.
+    @Test(
+        arguments: [(0.01, 2, 1), (0.02, 4, 2), (0.1, 20, 10), (0.5, 100, 50), (1, 128, 100)] as [(Double, Int, Int)])
+    func intervalSetsSamplesPerMessage(interval: Double, count: Int, half: Int) {
+        for (rate, expected) in [(nil, count), (100, half)] as [(Double?, Int)] {
+            var stream = SampleStream(fields: .acceleration, rate: rate, interval: interval, sensorRate: 200)
+            let all = batches(&stream, (0..<600).map { sample($0) })
+            #expect(!all.isEmpty && all.allSatisfy { $0.samples.count == expected })
+            #expect(all.map(\.sequence) == all.indices.map { UInt64($0) })
+        }
+    }
+
     @Test func limitsSamplesPerMessage() {
         var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 8000)
         let all = batches(&stream, (0..<1000).map { sample($0, at: Double($0) / 8000) })

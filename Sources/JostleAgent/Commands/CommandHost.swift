@@ -67,9 +67,10 @@ final class CommandHost {
     /// Carries out a command and sends its reply.
     func carryOut(_ request: CommandRequest) {
         let reply = CommandReply(to: request.address, post: post)
+        let level: Log.Level = request.command.isRepetition(on: self) ? .debug : .info
         do throws(CommandRefusal) {
             let details = try request.command.carryOut(on: self, reply)
-            log.info("command \(request.name)\(request.origin)")
+            log.write(level, "command \(request.name)\(request.origin)")
             if let details { reply.send(details) }
             request.command.afterAnswer(on: self)
         } catch {
@@ -91,9 +92,15 @@ final class CommandHost {
 
     // MARK: Jobs
 
+    /// The running job of command `name`.
+    func job(_ name: String) -> (any CommandJob)? {
+        guard let job = jobs[name], !job.isOver else { return nil }
+        return job
+    }
+
     /// Refuses the command if the job that an earlier command `name` started is still running.
     func requireIdle(_ name: String) throws(CommandRefusal) {
-        guard let job = jobs[name], !job.isOver else { return }
+        guard job(name) != nil else { return }
         throw CommandRefusal(.busy, "\(name) is under way; {\"stop\":true} ends it")
     }
 

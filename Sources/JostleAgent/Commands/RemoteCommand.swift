@@ -15,6 +15,10 @@ protocol RemoteCommand: Sendable {
     /// Parses the arguments, which contain no names other than `argumentNames`.
     init(_ arguments: CommandArguments) throws(CommandRefusal)
 
+    /// Whether the command only continues what an earlier one began, so that the log has it at the level debug. Asked
+    /// before the command is carried out.
+    func isRepetition(on host: CommandHost) -> Bool
+
     /// Carries the command out without blocking for longer than a second. A job that continues afterwards reports its
     /// result through `reply`.
     ///
@@ -28,6 +32,7 @@ protocol RemoteCommand: Sendable {
 extension RemoteCommand {
     static var name: String { command.rawValue }
 
+    func isRepetition(on host: CommandHost) -> Bool { false }
     func afterAnswer(on host: CommandHost) {}
 }
 

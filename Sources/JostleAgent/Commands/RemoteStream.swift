@@ -8,10 +8,11 @@ internal import Synchronization
 /// `stream`: publishes every sample for a limited time.
 struct RemoteStream: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.stream
-    static let argumentNames = ["duration", "rate", "fields", "stop"]
+    static let argumentNames = ["duration", "rate", "fields", "interval", "stop"]
 
     /// The allowed durations, s.
     static let durations = 1.0...3600.0
+    private static let intervals = 0.01...1.0
     private static let rates = 1.0...1000.0
     private static let names: KeyValuePairs<String, SampleStream.Fields> = [
         "acceleration": .acceleration, "rotation": .rotation, "attitude": .attitude,
@@ -19,13 +20,30 @@ struct RemoteStream: RemoteCommand, Equatable {
 
     /// The duration, s; `nil` to stop a stream.
     let duration: Double?
-    /// The maximum sample rate, Hz; `nil` for every sample.
-    let rate: Double?
-    let fields: SampleStream.Fields
+    let content: Content
+
+    /// What is published. A command that asks for the content of the stream under way extends it.
+    struct Content: Equatable {
+        /// The maximum sample rate, Hz; `nil` for every sample.
+        var rate: Double?
+        var fields: SampleStream.Fields
+        /// The time that one message covers, s.
+        var interval: Double
+
+        /// The stream's facts for a result, given the rate at which samples are published, Hz.
+        fileprivate func result(duration: Double, rate: Double) -> JSONObject {
+            var answer = JSONObject()
+            answer.add("duration", duration, decimals: 1)
+            answer.add("rate", rate, decimals: 3)
+            answer.add("fields", RemoteStream.names.filter { fields.contains($0.value) }.map(\.key))
+            answer.add("interval", interval, decimals: 3)
+            return answer
+        }
+    }
 
     init(_ arguments: CommandArguments) throws(CommandRefusal) {
         duration = try arguments.duration("duration", within: RemoteStream.durations, default: 60)
-        rate = try arguments.number("rate")
+        let rate = try arguments.number("rate")
         if let rate, !RemoteStream.rates.contains(rate) {
             throw CommandRefusal(.badArguments, "rate must be 1.0 to 1000.0 Hz, not \(rate)")
         }
@@ -38,22 +56,40 @@ struct RemoteStream: RemoteCommand, Equatable {
             fields.insert(field)
         }
         if fields.isEmpty { throw CommandRefusal(.badArguments, "fields must not be empty") }
-        self.fields = fields
+        let interval = try arguments.number("interval") ?? SampleStream.defaultInterval
+        guard RemoteStream.intervals.contains(interval) else {
+            let bounds = RemoteStream.intervals
+            throw CommandRefusal(
+                .badArguments, "interval must be \(bounds.lowerBound) to \(bounds.upperBound) s, not \(interval)")
+        }
+        content = Content(rate: rate, fields: fields, interval: interval)
+    }
+
+    /// An extension: a viewer that stays renews its stream every few seconds, for hours.
+    func isRepetition(on host: CommandHost) -> Bool { duration != nil && current(on: host) != nil }
+
+    /// The stream under way, if it has the same content.
+    private func current(on host: CommandHost) -> Streaming? {
+        let streaming = host.job(RemoteStream.name) as? Streaming
+        return streaming?.content == content ? streaming : nil
     }
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let duration else { return JSONObject(stopped: host.end(RemoteStream.name)) }
+        if let streaming = current(on: host) {
+            streaming.extend(to: WallClock.monotonic.advanced(bySeconds: duration))
+            var answer = content.result(duration: duration, rate: streaming.rate)
+            answer.add("extended", true)
+            return answer
+        }
         try host.requireIdle(RemoteStream.name)
         try host.requireSamples()
         guard let info = host.manager.sensorInfo else {
             throw CommandRefusal(.sensorUnavailable, "the sensor is no longer being read")
         }
-        let stream = SampleStream(fields: fields, rate: rate, sensorRate: info.nominalRate)
-        host.begin(Streaming(stream, duration: duration, host, reply), of: RemoteStream.name)
-        var answer = JSONObject()
-        answer.add("duration", duration, decimals: 1)
-        answer.add("rate", info.nominalRate / Double(stream.step), decimals: 3)
-        answer.add("fields", RemoteStream.names.filter { fields.contains($0.value) }.map(\.key))
+        let streaming = Streaming(content, sensorRate: info.nominalRate, duration: duration, host, reply)
+        host.begin(streaming, of: RemoteStream.name)
+        var answer = content.result(duration: duration, rate: streaming.rate)
         answer.add("done", false)
         return answer
     }
@@ -116,15 +152,25 @@ private final class Streaming: CommandJob {
 
     let needsSensor = true
     private(set) var isOver = false
-    private let finish: Timestamp
+    let content: RemoteStream.Content
+    /// The rate at which samples are published, Hz.
+    let rate: Double
+    private var finish: Timestamp
     private let shared: Shared
     private let token: HandlerToken
     private let reply: CommandReply
 
-    init(_ stream: SampleStream, duration: Double, _ host: CommandHost, _ reply: CommandReply) {
+    init(
+        _ content: RemoteStream.Content, sensorRate: Double, duration: Double, _ host: CommandHost,
+        _ reply: CommandReply
+    ) {
+        let stream = SampleStream(
+            fields: content.fields, rate: content.rate, interval: content.interval, sensorRate: sensorRate)
         let shared = Shared(State(stream: stream), host.output)
+        self.content = content
         self.shared = shared
         self.reply = reply
+        rate = sensorRate / Double(stream.step)
         finish = WallClock.monotonic.advanced(bySeconds: duration)
         token = host.manager.addMeasuredSampleHandler { shared.take($0) }
     }
@@ -134,6 +180,9 @@ private final class Streaming: CommandJob {
     }
 
     var deadline: Timestamp? { finish }
+
+    /// Ends the stream at `time`, unless it lasts longer anyway.
+    func extend(to time: Timestamp) { finish = max(finish, time) }
 
     func advance(to now: Timestamp) { end("time") }
     func end() { end("stopped") }

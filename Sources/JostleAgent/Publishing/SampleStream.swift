@@ -27,8 +27,8 @@ struct SampleStream {
         let fields: Fields
     }
 
-    /// The time that one message covers, s, and the maximum number of samples in it.
-    static let interval = 0.1
+    /// The default time that one message covers, s, and the maximum number of samples in it.
+    static let defaultInterval = 0.1
     static let maximumSamples = 128
 
     let fields: Fields
@@ -43,11 +43,12 @@ struct SampleStream {
     private var waiting: [MeasuredSample] = []
 
     /// Creates a stream of samples that arrive at `sensorRate`, Hz, and publishes at most `rate` of them per second.
-    init(fields: Fields, rate: Double?, sensorRate: Double) {
+    /// A message covers `interval`, s.
+    init(fields: Fields, rate: Double?, interval: Double = defaultInterval, sensorRate: Double) {
         self.fields = fields
         // The tolerance prevents a rounding error in equal rates from increasing the step.
         step = rate.map { UInt64(max(1, min((sensorRate / $0 - 1e-6).rounded(.up), 1e9))) } ?? 1
-        let count = (SampleStream.interval * sensorRate / Double(step) + 1e-6).rounded(.down)
+        let count = (interval * sensorRate / Double(step) + 1e-6).rounded(.down)
         capacity = max(1, min(SampleStream.maximumSamples, Int(count)))
         waiting.reserveCapacity(capacity)
     }
