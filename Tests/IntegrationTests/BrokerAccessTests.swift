@@ -22,8 +22,8 @@ struct BrokerAccessTests {
     private static let rules: [Rule] =
         // What a device's agent publishes.
         [
-            "availability", "attitude", "motion", "state", "health", "stream", "event/shake", "config/reported",
-            "command/tare/result",
+            "availability", "attitude", "motion", "state", "health", "stream", "near-miss", "event/shake",
+            "config/reported", "command/tare/result",
         ].map {
             Rule(
                 "jostle/washer-1/\($0)", writers: "washer-1 operator",
@@ -32,6 +32,17 @@ struct BrokerAccessTests {
             // What is sent to a device.
             Rule(
                 "jostle/washer-1/command/tare", writers: "washer-1 operator homeassistant",
+                readers: "washer-1 operator homeassistant page watch"),
+            // The page asks for every sample, and for nothing else.
+            Rule(
+                "jostle/washer-1/command/stream", writers: "washer-1 operator homeassistant page",
+                readers: "washer-1 operator homeassistant page watch"),
+            Rule(
+                "jostle/page/command/stream", writers: "operator homeassistant",
+                readers: "operator homeassistant watch"),
+            Rule("jostle/_reply/command/stream", writers: "washer-1 lamp-1 operator", readers: "operator"),
+            Rule(
+                "jostle/washer-1/command/stream/x", writers: "operator",
                 readers: "washer-1 operator homeassistant page watch"),
             Rule(
                 "jostle/washer-1/set/gestures.shake.enabled", writers: "operator homeassistant",
