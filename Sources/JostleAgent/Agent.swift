@@ -88,7 +88,10 @@ package final class Agent {
         let host = CommandHost(
             identity: CommandHost.Identity(
                 id: id, version: version, stateDirectory: stateDirectory, isSupervised: ServiceManager.isSupervised),
-            settings: settings, sensor: sensor, output: Agent.streamOutput(topics.stream, client), log: log
+            settings: settings, sensor: sensor, output: Agent.streamOutput(topics.stream, client),
+            nearMisses: NearMissPublisher(
+                manager: manager, output: Agent.streamOutput(topics.nearMiss, client), isSimulated: facts.isSimulated),
+            log: log
         ) { mailbox.post(.replies($0)) }
         let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
         let opened = file.open()
@@ -235,7 +238,7 @@ package final class Agent {
         }
     }
 
-    /// Publishes streamed samples.
+    /// Publishes what is of use only now: samples and near misses.
     private static func streamOutput(_ topic: String, _ client: MQTTClient<DeliveryToken>) -> StreamOutput {
         StreamOutput(topic: topic) { message in
             do throws(MQTTError) {

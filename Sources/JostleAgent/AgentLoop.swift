@@ -99,6 +99,7 @@ final class AgentLoop {
         perform(outbox.start(at: now))
         for open in outbox.interrupted { endInterrupted(open, at: now) }
         applyQuietHours()
+        parts.host.nearMisses.set(.configuration, to: settings.settings.publish.nearMisses)
     }
 
     /// Cancels a gesture that was open when the last run was cut off, so that every receiver of its `began` also gets
@@ -272,6 +273,7 @@ final class AgentLoop {
         perform(discovery?.change(self.settings.settingsToOffer, at: now) ?? [])
         applyQuietHours()
         parts.host.settings = settings
+        parts.host.nearMisses.set(.configuration, to: settings.publish.nearMisses)
         if settings.actions != actions {
             actions = settings.actions
             parts.actions.install(actions, in: parts.manager)

@@ -32,14 +32,18 @@ import Testing
             id: "a", version: "1.2.3", stateDirectory: directory.path, isSupervised: false)
         var settings = JostleSettings()
         settings.commands.allow = JostleSettings.Command.allCases
-        let output = StreamOutput(
-            topic: topics.stream,
-            send: { message in
-                outgoing.messages.withLock { $0.append(message) }
-                return true
-            }, backlog: { 0 })
+        func output(_ topic: String) -> StreamOutput {
+            StreamOutput(
+                topic: topic,
+                send: { message in
+                    outgoing.messages.withLock { $0.append(message) }
+                    return true
+                }, backlog: { 0 })
+        }
         host = CommandHost(
-            identity: identity, settings: settings, sensor: sensor, output: output, log: Log(level: .error),
+            identity: identity, settings: settings, sensor: sensor, output: output(topics.stream),
+            nearMisses: NearMissPublisher(manager: manager, output: output(topics.nearMiss), isSimulated: true),
+            log: Log(level: .error),
             lights: directory.path("leds")
         ) { messages in
             outgoing.messages.withLock { $0 += messages }
@@ -311,6 +315,28 @@ import Testing
         #expect(results.filter { $0.contains("\"done\":true") }.count == 1)
         #expect(send("{\"duration\":20,\(arguments)}")?.contains("\"done\":false") == true)
         #expect(host.end("stream"))
+    }
+
+    /// Near misses are published while the stream runs that asked for them, and a stream without them is another one.
+    @Test func streamAsksForNearMisses() async throws {
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        func send(_ text: String) { take(MQTTMessage(topic: "jostle/a/command/stream", text: text)) }
+        send("{}")
+        #expect(!host.nearMisses.isActive && results.last?.contains("near_misses") == false)
+        send("{\"near_misses\":true}")
+        #expect(results.last?.contains("\"error\":\"busy\"") == true && !host.nearMisses.isActive)
+        #expect(host.end("stream"))
+        send("{\"near_misses\":true}")
+        #expect(host.nearMisses.isActive)
+        #expect(results.last?.contains("\"near_misses\":true,\"done\":false}") == true, "\(results)")
+        send("{\"near_misses\":true}")
+        #expect(results.last?.contains("\"near_misses\":true,\"extended\":true}") == true, "\(results)")
+        send("{\"near_misses\":false}")
+        #expect(results.last?.contains("\"error\":\"busy\"") == true && host.nearMisses.isActive)
+        #expect(host.end("stream"))
+        #expect(!host.nearMisses.isActive)
     }
 
     /// The results of `stream` so far.

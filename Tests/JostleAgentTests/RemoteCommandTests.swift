@@ -78,6 +78,7 @@ import Testing
             ("stream", "{\"rate\":0}", "rate must be 1.0 to 1000.0 Hz, not 0.0"),
             ("stream", "{\"interval\":0.009}", "interval must be 0.01 to 1.0 s, not 0.009"),
             ("stream", "{\"interval\":1.1}", "interval must be 0.01 to 1.0 s, not 1.1"),
+            ("stream", "{\"near_misses\":1}", "near_misses must be true or false"),
             ("stream", "{\"interval\":\"20 ms\"}", "interval must be a number"),
             ("stream", "{\"fields\":[]}", "fields must not be empty"),
             ("stream", "{\"fields\":\"rotation\"}", "fields must be an array of strings"),

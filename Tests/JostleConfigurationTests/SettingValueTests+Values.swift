@@ -148,6 +148,7 @@ extension AcceptedValue {
         .init("publish.health.interval", "0") { $0.publish.health.interval == 0 },
         .init("publish.health.interval", "1 s") { $0.publish.health.interval == 1 },
         .init("publish.health.interval", "1 d") { $0.publish.health.interval == 86_400 },
+        .init("publish.near_misses", "true") { $0.publish.nearMisses },
     ]
 
     private static let mqtt: [AcceptedValue] = [
@@ -325,6 +326,7 @@ extension RefusedValue {
         .init("publish.motion.rotation_deadband", "1 °", "is not a rate of rotation"),
         .init("publish.health.interval", "0.5 s", "out of bounds"),
         .init("publish.health.interval", "25 h", "out of bounds"),
+        .init("publish.near_misses", "1", "neither true nor false"),
         .init("mqtt.command_broker", "localhost", "no scheme"),
         .init("mqtt.broker", "localhost", "no scheme"),
         .init("mqtt.broker", "[]", "empty list"),

@@ -14,6 +14,7 @@ import Testing
         #expect(topics.motion == "jostle/washer-1/motion")
         #expect(topics.state == "jostle/washer-1/state")
         #expect(topics.health == "jostle/washer-1/health")
+        #expect(topics.nearMiss == "jostle/washer-1/near-miss")
         #expect(topics.event(.shake) == "jostle/washer-1/event/shake")
         #expect(topics.command("reboot") == "jostle/washer-1/command/reboot")
         #expect(topics.result(of: "reboot") == "jostle/washer-1/command/reboot/result")

@@ -100,6 +100,19 @@ import Testing
         #expect(twice.change == nil && twice.model.devices["dut"]?.events.count == 1)
     }
 
+    @Test func recordsLastNearMiss() throws {
+        let first = #"{"t":1795182603123,"gesture":"shake","reason":"too_weak","text":"no shake: too\u001b weak"}"#
+        let second = #"{"t":1795182604123,"gesture":"tap","reason":"too_soon","text":"no tap","simulated":true}"#
+        let result = model([("dut/near-miss", first)])
+        let miss = try #require(result.model.devices["dut"]?.nearMiss)
+        #expect(miss.text == "no shake: too\\u{1b} weak" && miss.time == 1_795_182_603_123)
+        #expect(result.change == .nearMiss(miss))
+        let last = try #require(model([("dut/near-miss", first), ("dut/near-miss", second)]).model.devices["dut"])
+        #expect(last.nearMiss?.text == "no tap, simulated" && last.events.isEmpty)
+        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+        #expect(model.update(with: message("jostle/dut/near-miss", second, retain: true), at: now) == nil)
+    }
+
     @Test func ignoresRetainedEvents() {
         var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
         let event = message("jostle/dut/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}", retain: true)
@@ -112,7 +125,8 @@ import Testing
             ("attitude", "{\"roll\":1,\"pitch\":2}"),
             ("attitude", "{\"roll\":1e999,\"pitch\":2,\"yaw\":3}"),
             ("attitude", "{\"roll\":\"1\",\"pitch\":2,\"yaw\":3}"), ("attitude", "{\"roll\":1,\"roll\":2}"),
-            ("availability", "perhaps"), ("event/shake", "{\"phase\":\"began\"}"),
+            ("availability", "perhaps"), ("near-miss", "{\"gesture\":\"shake\"}"),
+            ("event/shake", "{\"phase\":\"began\"}"),
             ("state", "\u{1B}[2J"),
         ])
     func reportsMalformedMessages(topic: String, text: String) throws {

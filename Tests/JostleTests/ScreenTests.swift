@@ -130,6 +130,31 @@ import Testing
                 """)
     }
 
+    /// One dim line in the list of gestures, where it arrived.
+    @Test func showsLastNearMiss() {
+        let miss = (
+            "lamp/near-miss", #"{"t":1795182605123,"gesture":"shake","reason":"too_weak","text":"no shake: too weak"}"#
+        )
+        let screen = Self.screen(80, 24, Self.messages + [miss, miss])
+        #expect(screen.filter { $0.text.contains("no shake") } == [ScreenLine("13:50:05  no shake: too weak", .dim)])
+        let index = screen.firstIndex { $0.text.contains("no shake") } ?? 0
+        #expect(index > 0 && screen.count > index + 1 && screen[index + 1].text.contains("flick"))
+        let alone = Self.text(Array(Self.screen(80, 24, [miss]).suffix(2)))
+        #expect(alone == "13:50:05  no shake: too weak\nno gesture yet")
+
+        var model = Self.model([miss])
+        let later = MQTTMessage(
+            topic: "jostle/lamp/event/tap",
+            text: #"{"id":"a-9","t":1795182606123,"gesture":"tap","phase":"recognized"}"#)
+        _ = model.update(with: later, at: Self.start.advanced(bySeconds: 1))
+        let device = model.devices["lamp"] ?? model.emptyDevice("lamp")
+        let lines = DeviceScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: Self.timeOfDay).lines(
+            device, Self.connected, at: Self.start, size: ScreenSize(columns: 80, rows: 24))
+        #expect(
+            Self.text(Array(lines.suffix(2)))
+                == "13:50:06  tap       recognized\n13:50:05  no shake: too weak")
+    }
+
     @Test func showsDeviceInSmallWindow() {
         #expect(
             Self.text(Self.screen(44, 8)) == """
@@ -377,6 +402,7 @@ import Testing
         #expect(line("attitude", attitude, at: 1.9) == nil && line("attitude", attitude, at: 2) != nil)
         #expect(line("state", #"{"side":"+z","tilt":1}"#, at: 3) == "12:00:00  dut  state  +z up, still")
         #expect(line("state", #"{"side":"+z","tilt":2}"#, at: 3) == nil)
+        #expect(line("near-miss", #"{"text":"no tap"}"#, at: 3) == "12:00:00  dut  near miss  no tap")
         #expect(line("availability", "offline", at: 3) == "12:00:00  dut  offline")
     }
 }

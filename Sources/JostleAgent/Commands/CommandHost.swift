@@ -41,6 +41,8 @@ final class CommandHost {
     let log: Log
     /// The output of `stream` commands.
     let output: StreamOutput
+    /// Publishes near misses, for the configuration and for `stream` commands.
+    let nearMisses: NearMissPublisher
     /// The directory that contains the board's LEDs.
     let lights: String
     var manager: MotionManager { sensor.manager }
@@ -52,7 +54,8 @@ final class CommandHost {
     private let post: CommandReply.Post
 
     init(
-        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, output: StreamOutput, log: Log,
+        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, output: StreamOutput,
+        nearMisses: NearMissPublisher, log: Log,
         lights: String = StatusLight.systemDirectory, post: @escaping CommandReply.Post
     ) {
         self.post = post
@@ -60,6 +63,7 @@ final class CommandHost {
         self.settings = settings
         self.sensor = sensor
         self.output = output
+        self.nearMisses = nearMisses
         self.log = log
         self.lights = lights
     }

@@ -1,6 +1,5 @@
 internal import JostleConfiguration
 internal import JostleMessages
-internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -8,7 +7,7 @@ internal import Synchronization
 /// `stream`: publishes every sample for a limited time.
 struct RemoteStream: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.stream
-    static let argumentNames = ["duration", "rate", "fields", "interval", "stop"]
+    static let argumentNames = ["duration", "rate", "fields", "interval", "near_misses", "stop"]
 
     /// The allowed durations, s.
     static let durations = 1.0...3600.0
@@ -29,6 +28,8 @@ struct RemoteStream: RemoteCommand, Equatable {
         var fields: SampleStream.Fields
         /// The time that one message covers, s.
         var interval: Double
+        /// Whether near misses are published meanwhile.
+        var hasNearMisses: Bool
 
         /// The stream's facts for a result, given the rate at which samples are published, Hz.
         fileprivate func result(duration: Double, rate: Double) -> JSONObject {
@@ -37,6 +38,7 @@ struct RemoteStream: RemoteCommand, Equatable {
             answer.add("rate", rate, decimals: 3)
             answer.add("fields", RemoteStream.names.filter { fields.contains($0.value) }.map(\.key))
             answer.add("interval", interval, decimals: 3)
+            if hasNearMisses { answer.add("near_misses", true) }
             return answer
         }
     }
@@ -62,7 +64,8 @@ struct RemoteStream: RemoteCommand, Equatable {
             throw CommandRefusal(
                 .badArguments, "interval must be \(bounds.lowerBound) to \(bounds.upperBound) s, not \(interval)")
         }
-        content = Content(rate: rate, fields: fields, interval: interval)
+        content = Content(
+            rate: rate, fields: fields, interval: interval, hasNearMisses: try arguments.bool("near_misses") ?? false)
     }
 
     /// An extension: a viewer that stays renews its stream every few seconds, for hours.
@@ -97,9 +100,6 @@ struct RemoteStream: RemoteCommand, Equatable {
 
 /// A stream in progress. The delivery thread builds the messages and passes them to the client.
 private final class Streaming: CommandJob {
-    /// When more messages than this wait for the network, messages of the stream are discarded: events have priority.
-    private static let maximumBacklog = 200
-
     private struct State {
         var stream: SampleStream
         var hasEnded = false
@@ -129,8 +129,7 @@ private final class Streaming: CommandJob {
         /// Publishes a message. If it cannot be published, the sequence numbers show a gap.
         func send(_ batch: SampleStream.Batch, _ state: inout State) {
             let time = batch.samples.first.map { Double(WallClock.microseconds(at: $0.timestamp)) / 1000 } ?? 0
-            let message = MQTTMessage(topic: output.topic, payload: batch.payload(at: time).bytes, qos: .atMostOnce)
-            if output.backlog() <= Streaming.maximumBacklog, output.send(message) {
+            if output.publish(batch.payload(at: time).bytes) {
                 state.messages += 1
                 state.samples += UInt64(batch.samples.count)
             } else {
@@ -158,6 +157,7 @@ private final class Streaming: CommandJob {
     private var finish: Timestamp
     private let shared: Shared
     private let token: HandlerToken
+    private let nearMisses: NearMissPublisher
     private let reply: CommandReply
 
     init(
@@ -172,6 +172,8 @@ private final class Streaming: CommandJob {
         self.reply = reply
         rate = sensorRate / Double(stream.step)
         finish = WallClock.monotonic.advanced(bySeconds: duration)
+        nearMisses = host.nearMisses
+        nearMisses.set(.stream, to: content.hasNearMisses)
         token = host.manager.addMeasuredSampleHandler { shared.take($0) }
     }
 
@@ -191,6 +193,7 @@ private final class Streaming: CommandJob {
         guard !isOver else { return }
         isOver = true
         token.remove()
+        nearMisses.set(.stream, to: false)
         let totals = shared.finish()
         var answer = JSONObject()
         answer.add("messages", Int64(clamping: totals.messages))
@@ -200,13 +203,4 @@ private final class Streaming: CommandJob {
         answer.add("done", true)
         reply.send(answer)
     }
-}
-
-/// Publishes a stream's messages: from the delivery thread directly to the client, which is thread-safe.
-struct StreamOutput: Sendable {
-    let topic: String
-    /// Publishes a message; returns false if the client does not accept it.
-    let send: @Sendable (MQTTMessage) -> Bool
-    /// The number of messages waiting for the network.
-    let backlog: @Sendable () -> Int
 }

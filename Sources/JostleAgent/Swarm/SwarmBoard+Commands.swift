@@ -33,12 +33,16 @@ extension SwarmBoard {
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
             updateInterval: settings.updateInterval, stateDirectory: place.directory, writer: writer)
         let post = self.post
-        // Nothing streams without a sensor.
-        let output = StreamOutput(topic: topics.stream, send: { _ in false }, backlog: { 0 })
+        // Nothing streams without a sensor, and no movement is almost a gesture.
+        func output(_ topic: String) -> StreamOutput {
+            StreamOutput(topic: topic, send: { _ in false }, backlog: { 0 })
+        }
         let sensor = SensorSwitch(
             manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: nil)
         let made = CommandHost(
-            identity: identity, settings: settings, sensor: sensor, output: output, log: surroundings.log
+            identity: identity, settings: settings, sensor: sensor, output: output(topics.stream),
+            nearMisses: NearMissPublisher(manager: manager, output: output(topics.nearMiss), isSimulated: true),
+            log: surroundings.log
         ) { post(.replies($0)) }
         host = made
         return made

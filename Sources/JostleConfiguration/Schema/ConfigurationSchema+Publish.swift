@@ -30,6 +30,9 @@ extension ConfigurationSchema {
                         "Time between two reports (s). 0 is off."
                     ).touchingNetwork
                 ]),
+            .key(
+                "near_misses", \.publish.nearMisses, .boolean,
+                "Whether movements that were almost gestures are published, with the reason why they were not."),
         ])
 
     static let mqtt = Section(

@@ -165,6 +165,9 @@ extension JostleSettings {
         /// The health report.
         package var health = Health()
 
+        /// Whether movements that were almost gestures are published, with the reason. Default: false.
+        package var nearMisses = false
+
         package init() {}
     }
 

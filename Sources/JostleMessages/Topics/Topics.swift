@@ -34,6 +34,8 @@ package struct Topics: Equatable, Sendable {
     package var state: String { "\(root)/state" }
     /// Every sample, while a client has requested the stream.
     package var stream: String { "\(root)/stream" }
+    /// Movements that were almost gestures, while somebody wants them.
+    package var nearMiss: String { "\(root)/near-miss" }
     /// The health report; retained.
     package var health: String { "\(root)/health" }
     /// The configuration in force and what was refused; retained.

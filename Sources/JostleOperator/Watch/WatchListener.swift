@@ -192,7 +192,8 @@ package final class WatchListener: Sendable {
     /// Whether a refused subscription is no problem: a user may be allowed to see only what devices publish, or only some
     /// devices.
     private static func isOptional(_ filter: String, _ state: InboxState) -> Bool {
-        filter.hasSuffix("/command/\(command)/result") || !state.filters.contains(filter)
+        filter.hasSuffix("/command/\(command)/result") || filter.hasSuffix("/near-miss")
+            || !state.filters.contains(filter)
     }
 
     /// Returns and removes the reports since the last call, in order, with the number of dropped ones.
@@ -209,7 +210,7 @@ package final class WatchListener: Sendable {
 
     // MARK: Subscriptions
 
-    /// For a fleet without attitude and motion: hundreds of devices send thousands of those per second.
+    /// For a fleet without attitude, motion and near misses: hundreds of devices send thousands of those per second.
     private static func filters(_ prefix: String, _ id: String?) -> [(String, MQTTQoS)] {
         let root = "\(prefix)/\(id ?? "+")"
         var filters: [(String, MQTTQoS)] = [
@@ -217,7 +218,7 @@ package final class WatchListener: Sendable {
             ("\(root)/event/+", .atLeastOnce), ("\(root)/config/reported", .atLeastOnce),
         ]
         filters.append(("\(root)/command/\(command)/result", .atMostOnce))
-        if id != nil { filters += [("\(root)/attitude", .atMostOnce), ("\(root)/motion", .atMostOnce)] }
+        if id != nil { filters += ["attitude", "motion", "near-miss"].map { ("\(root)/\($0)", .atMostOnce) } }
         return filters
     }
 

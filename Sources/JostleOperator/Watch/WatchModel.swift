@@ -11,7 +11,11 @@ package struct WatchModel: Equatable, Sendable {
     private static let history = (one: 100, each: 8)
 
     /// The topics of a device with JSON payloads, other than events.
-    private static let topics: Set = ["attitude", "motion", "state", "health", "config/reported", WatchModel.answer]
+    private static let topics: Set = [
+        "attitude", "motion", "state", "health", "config/reported", WatchModel.nearMiss, WatchModel.answer,
+    ]
+
+    private static let nearMiss = "near-miss"
 
     /// The topic of the answers to `get-state`.
     private static let answer = "command/get-state/result"
@@ -55,6 +59,7 @@ package struct WatchModel: Equatable, Sendable {
         case health
         case configuration
         case event(WatchedEvent)
+        case nearMiss(WatchedNearMiss)
         /// The message cannot be parsed, and why.
         case malformed(String)
     }
@@ -89,8 +94,9 @@ package struct WatchModel: Equatable, Sendable {
         guard !message.payload.isEmpty else { return nil }
         if topic == "availability" { return updateAvailability(message, &device, at: now) }
         let isEvent = topic.hasPrefix("event/")
-        // Agents do not retain events. A retained one comes from another client and reappears at every subscription.
-        guard isEvent ? !message.retain : WatchModel.topics.contains(topic) else { return nil }
+        guard isEvent || WatchModel.topics.contains(topic) else { return nil }
+        // Agents do not retain these. A retained one comes from another client and reappears at every subscription.
+        if message.retain, isEvent || topic == WatchModel.nearMiss { return nil }
         let fields: MessageFields
         do throws(ConfigurationProblem) {
             fields = try MessageFields(message.payload, topic: topic)
@@ -134,6 +140,12 @@ package struct WatchModel: Equatable, Sendable {
             device.name = name
             device.groups = groups
             return .configuration
+        case WatchModel.nearMiss:
+            guard let miss = WatchedNearMiss(fields, at: now) else {
+                return malformed("near-miss: no text", &device)
+            }
+            device.nearMiss = miss
+            return .nearMiss(miss)
         default:
             guard let event = WatchedEvent(fields, at: now) else {
                 return malformed("\(topic): no gesture and phase", &device)

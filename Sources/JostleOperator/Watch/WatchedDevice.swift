@@ -25,6 +25,9 @@ package struct WatchedDevice: Equatable, Sendable {
     /// The events, the newest first.
     package private(set) var events: [WatchedEvent] = []
 
+    /// The last movement that was almost a gesture.
+    package internal(set) var nearMiss: WatchedNearMiss?
+
     /// The number of messages that could not be parsed, and the reason for the last one.
     package internal(set) var malformedMessages = 0
     package internal(set) var lastProblem: String?

@@ -189,8 +189,20 @@ struct DeviceScreen {
 
     private func gestures(_ device: WatchedDevice, room: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
-        guard !device.events.isEmpty else { return [ScreenLine("no gesture yet", .dim)] }
-        return device.events.prefix(room).enumerated().map { index, event in
+        var lines = device.events.isEmpty ? [ScreenLine("no gesture yet", .dim)] : events(device, room)
+        if let miss = device.nearMiss {
+            // Among the events in the order of arrival, so that it moves down as gestures follow.
+            let later = device.events.prefix { $0.arrival > miss.arrival }.count
+            let time = miss.time.map(timeOfDay) ?? "--:--:--"
+            if later <= lines.count {
+                lines.insert(ScreenLine(glyphs.clean("\(time)  \(miss.text)"), .dim), at: later)
+            }
+        }
+        return Array(lines.prefix(room))
+    }
+
+    private func events(_ device: WatchedDevice, _ room: Int) -> [ScreenLine] {
+        device.events.prefix(room).enumerated().map { index, event in
             let time = event.time.map(timeOfDay) ?? "--:--:--"
             let text = "\(time)  \(glyphs.fit(event.gesture, 9)) \(glyphs.fit(event.phase, 10)) \(event.remarks)"
             let isOld = event.isCancelled || event.isDelayed || event.isSimulated

@@ -47,6 +47,7 @@ struct WatchLines {
             guard let configuration = device.configuration else { return "configuration  no layers" }
             return "configuration  \(WatchText.configuration(configuration))"
         case .event(let event): return WatchText.event(event)
+        case .nearMiss(let miss): return "near miss  \(miss.text)"
         case .malformed(let reason): return "malformed  \(reason)"
         }
     }

@@ -180,6 +180,7 @@ final class WatchView {
         }
         var time = WallClock.milliseconds(at: now)
         if case .event(let event) = change { time = event.time ?? time }
+        if case .nearMiss(let miss) = change { time = miss.time ?? time }
         if let line = lines.line(change, of: device, at: now, time: WallClock.timeOfDay(milliseconds: time)) {
             try put(line)
         }
