@@ -78,9 +78,9 @@ let package = Package(
         .target(
             name: "PageAssets",
             resources: [
-                "app.css", "app.js", "attitude.js", "board.js", "boards.js", "commands.js", "icon.svg", "index.html",
-                "login.html", "login.js", "panel.css", "plots.js", "recording.js", "settings.js", "spectrum.js",
-                "text.js",
+                "app.css", "app.js", "attitude.js", "board.js", "boards.js", "commands.js", "gestures.js",
+                "icon.svg", "index.html", "login.html", "login.js", "panel.css", "plots.js", "pose.js",
+                "recording.js", "settings.js", "spectrum.js", "text.js",
             ].map { .embedInCode("Assets/\($0)") }),
         .target(
             name: "JostlePage",
