@@ -64,7 +64,7 @@ import Testing
             "frobnicate=1",
             """
             allowed: device, sensor, attitude, motion, gestures, actions, publish, settings, commands, fleet, mqtt, \
-            home_assistant, log
+            home_assistant, page, log
             """
         ),
     ])

@@ -5,7 +5,7 @@ import MotionCore
 
 extension AcceptedValue {
     /// Accepted values of every key: kinds, units and bounds.
-    static let all: [AcceptedValue] = device + sensor + filters + publish + mqtt + actions + gestures
+    static let all: [AcceptedValue] = device + sensor + filters + publish + mqtt + page + actions + gestures
 
     private static let device: [AcceptedValue] = [
         .init("device.id", "washer-1") { $0.device.id == "washer-1" },
@@ -188,7 +188,7 @@ extension AcceptedValue {
 
 extension RefusedValue {
     /// Refused values of every key: wrong kinds, wrong units, and values just out of bounds.
-    static let all: [RefusedValue] = sensor + others + actions + gestures
+    static let all: [RefusedValue] = sensor + others + page + actions + gestures
 
     private static let sensor: [RefusedValue] = [
         .init("commands.allow", "ping", "is not a list"),
