@@ -269,7 +269,8 @@ export class BoardsView {
     }
     arrange(this.body, rows.map((row) => row.view.root));
     // An element that is moved in the document loses the focus.
-    if (focused && document.activeElement !== focused) focused.focus({ preventScroll: true });
+    if (focused?.closest(".board").hidden) this.focusNear(focused.closest(".board"));
+    else if (focused && document.activeElement !== focused) focused.focus({ preventScroll: true });
     this.headers.forEach((header, index) => this.drawHeader(header, columns[index].key));
     this.drawGroups(rows);
     this.drawTotals(rows, shown);
@@ -325,7 +326,11 @@ export class BoardsView {
   }
 
   searchKey(event) {
-    if (event.key === "ArrowDown") this.step(event, this.body.firstElementChild, "nextElementSibling");
+    if (event.key === "ArrowDown") {
+      // The table may not show yet what was just typed.
+      this.drawNow();
+      this.step(event, this.body.firstElementChild, "nextElementSibling");
+    }
     if (event.key !== "Escape" || this.search.value === "") return;
     this.search.value = "";
     this.setFilter("text", "");
@@ -337,6 +342,13 @@ export class BoardsView {
     else if (event.key === "ArrowUp") this.step(event, row?.previousElementSibling, "previousElementSibling");
     else if (event.key === "Home") this.step(event, this.body.firstElementChild, "nextElementSibling");
     else if (event.key === "End") this.step(event, this.body.lastElementChild, "previousElementSibling");
+  }
+
+  /** The focused row does not match any more: its neighbour takes the focus, or else the search. */
+  focusNear(row) {
+    let next = row;
+    while (next?.hidden) next = next.nextElementSibling;
+    (next?.querySelector("a") ?? this.search).focus({ preventScroll: true });
   }
 
   step(event, from, direction) {
@@ -405,6 +417,9 @@ function fill(row, now) {
     view.texts[index] = text;
     if (column.key === "name") view.name.textContent = text;
     else view.cells[index].textContent = text;
+    // What a cell has no room for.
+    if (text.length > 30) view.cells[index].title = text;
+    else view.cells[index].removeAttribute("title");
   });
   const state = `${status(row)} ${badConfigs.has(row.config) ? "bad-config" : ""} ${row.name === row.id ? "unnamed" : ""}`;
   if (view.state === state) return;

@@ -25,6 +25,7 @@ export function answerWords(command, payload) {
   if (payload.ok === false) {
     const reason = errors[payload.error] ?? (clean(payload.error) || "refused");
     const message = clean(payload.message);
+    if (payload.error === "failed" && message) return message;
     const help = payload.error === "not_allowed" ? `. ${permission(command)}` : "";
     return `${reason}${message ? `: ${message}` : ""}${help}`;
   }
@@ -34,6 +35,7 @@ export function answerWords(command, payload) {
   if (command === "start" || command === "stop") {
     return `sensing ${payload.stopped ? "is stopped" : "runs"}${payload.changed === false ? ", as before" : ""}`;
   }
+  if (typeof payload.stopped === "boolean") return payload.stopped ? "stopped" : "nothing was under way";
   if (command === "simulate" && payload.movement) return `simulates ${clean(payload.movement)}, ${number(payload.seconds, 1, "s")}`;
   const rest = Object.entries(payload).filter(([name]) => !["t", "ok", "done"].includes(name)).slice(0, 12);
   return ["done", ...rest.map(([name, value]) => `${clean(name)} ${clean(value)}`)].join(", ");
@@ -65,7 +67,7 @@ export class CommandsPanel {
     this.log = element("ol", { class: "answers", role: "log", "aria-live": "polite", "aria-label": "Answers of the board" });
     this.none = element("p", { class: "note", text: "No answers yet." });
     this.calibration = new Calibration();
-    root.replaceChildren(element("div", { class: "panel" }, this.notice,
+    root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Commands" }), this.notice,
       element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.restart()),
       element("h3", { text: "Answers" }), this.none, this.log));
     this.show();
@@ -99,10 +101,13 @@ export class CommandsPanel {
   }
 
   card(name, title, text, ...children) {
-    const hint = element("p", { class: "note hint", hidden: true, text: permission(name) });
-    this.buttons.push({ hint, name });
+    const hints = name.split(" ").map((one) => {
+      const hint = element("p", { class: "note hint", hidden: true, text: permission(one) });
+      this.buttons.push({ hint, name: one });
+      return hint;
+    });
     return element("section", { class: `command ${name}` }, element("h3", { text: title }), text && element("p", { class: "note", text }),
-      element("div", { class: "row" }, children), hint);
+      element("div", { class: "row" }, children), hints);
   }
 
   identify() {
@@ -115,6 +120,7 @@ export class CommandsPanel {
       element("optgroup", { label }, names.map((value) => element("option", { value, text: value.replaceAll("-", " ") }))));
     const movement = element("select", { "aria-label": "Movement" }, groups);
     movement.value = "shake";
+    this.buttons.push({ button: movement, name: "simulate" });
     return this.card("simulate", "Simulate a movement", "Events carry “simulated”, and the board's actions run as for real ones.", movement,
       this.button("Simulate", "simulate", () => ({ movement: movement.value })),
       this.button("Stop", "simulate", () => ({ stop: true }), "Stop the simulation"));
@@ -123,7 +129,7 @@ export class CommandsPanel {
   sensing() {
     this.start = this.button("Start", "start", () => ({}), "Start sensing");
     this.stop = this.button("Stop", "stop", () => ({}), "Stop sensing");
-    return this.card("stop", "Sensing", "While it is stopped, the chip sleeps and there are no events.", this.start, this.stop);
+    return this.card("start stop", "Sensing", "While it is stopped, the chip sleeps and there are no events.", this.start, this.stop);
   }
 
   calibrate() {
@@ -220,7 +226,7 @@ class Calibration {
   constructor() {
     this.title = element("p", { class: "calibration-title" });
     this.picture = element("div", { class: "picture" });
-    this.progress = element("progress", { max: 1, value: 0 });
+    this.progress = element("progress", { max: 1, value: 0, "aria-label": "Progress of the calibration" });
     this.advice = element("p", { class: "advice" });
     this.root = element("div", { class: "calibration", hidden: true }, this.picture,
       element("div", {}, this.title, this.progress, this.advice));

@@ -78,6 +78,8 @@ class Setting {
     this.input.addEventListener("change", () => this.changed());
     this.input.addEventListener("blur", () => this.left());
     this.input.addEventListener("keydown", (event) => event.key === "Escape" && this.revert());
+    // A slider that is let go where it was sends no `change`.
+    this.input.addEventListener("pointerup", () => field.kind === "slider" && setTimeout(() => this.left(), 0));
     // A touch that becomes a scroll ends without `change`.
     this.input.addEventListener("pointercancel", () => this.revert());
   }
@@ -239,7 +241,7 @@ export class SettingsPanel {
       element("h3", { text: "Gestures" }), element("div", { class: "gesture-cards" }, cards),
       element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)),
       element("p", { class: "row" }, tare, this.tareNote), this.others);
-    root.replaceChildren(element("div", { class: "panel" }, this.notice, this.content));
+    root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Settings" }), this.notice, this.content));
     this.show();
   }
 
