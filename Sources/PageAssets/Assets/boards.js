@@ -449,7 +449,7 @@ class FleetSection {
   }
 
   layer(layer, now) {
-    const bar = element("div", { class: "bar", role: "img", "aria-label": layer.summary }, layer.counts.map(([status, count]) => {
+    const bar = element("div", { class: "rollout", role: "img", "aria-label": layer.summary }, layer.counts.map(([status, count]) => {
       const part = element("span", { class: `part ${configWords[status] ? status : "none"}` });
       part.style.flexGrow = count;
       return part;
