@@ -59,8 +59,9 @@ help: ## List the targets
 setup: ## Install missing packages for building and testing (Debian 12 and 13, Raspberry Pi OS)
 	@Scripts/setup
 
-build: setup ## Build the release program
+build: setup ## Build the release programs
 	JOSTLE_COMMIT=$(commit) swift build $(release_flags) --product jostle
+	JOSTLE_COMMIT=$(commit) swift build $(release_flags) --product jostle-page
 
 run: build ## Build the program and run the demonstration; ARGS='…' runs another subcommand
 	@.build/release/jostle $(ARGS)
