@@ -12,7 +12,8 @@ import Testing
             ).standardizedFileURL
             let names = try #require(FileManager.default.enumerator(atPath: root.path)).compactMap { $0 as? String }
             for name in names where name.hasSuffix(".swift") {
-                sources["\(target)/\(name)"] = try String(contentsOf: root.appendingPathComponent(name), encoding: .utf8)
+                sources["\(target)/\(name)"] = try String(
+                    contentsOf: root.appendingPathComponent(name), encoding: .utf8)
             }
         }
         return sources
