@@ -5,152 +5,113 @@ const events = [
   "hello", "broker", "ping", "dropped", "boards", "listed", "removed", "fleet", "availability", "attitude", "motion",
   "state", "health", "reported", "stream", "near-miss", "gesture", "result", "lease", "running",
 ];
-/** The server sends something at least every 10 s; after this many ms of silence the connection counts as dead. */
-const silence = 25000;
-/** A loss of contact that lasts no longer than this many ms, such as a restart of the server, needs no banner. */
-const grace = 1500;
-/** How long a hidden tab keeps its connection, ms. */
-const hiddenFor = 10000;
+/** Milliseconds: without a `ping` for so long, the connection is dead; a shorter loss of contact than this, such as a
+    restart of the server, needs no banner; and a tab that is hidden for longer needs no connection. */
+const [silence, grace, hiddenFor] = [25000, 1500, 10000];
 
 const find = (id) => document.getElementById(id);
-
-/** Read by tests, and handy in the console: what the page has drawn and received. */
+/** What the page has drawn and received. Tests read it. */
 const counters = { frames: 0, lastShown: { t: 0, at: 0 }, samples: 0, malformed: 0 };
 window.jostlePage = counters;
 
-/** The stream of events from the page's server, which is opened again for as long as the page is there. */
+/** The events of the page's server, asked for again for as long as the page is there. */
 class Connection {
-  /** Whether the server answers. */
   contact = false;
-  /** The last `broker` event: `{connected, broker, reason}`; `null` before the first. */
-  broker = null;
-
-  #source = null;
-  #url = null;
-  #heard = 0;
-  #attempts = 0;
+  lostAt = Date.now();
+  /** The last `broker` event. */
+  broker = {};
   #offset = 0;
-  #timer = 0;
-  #receive;
+  #attempts = 0;
 
-  constructor(receive) {
-    this.#receive = receive;
-    this.lostAt = Date.now();
-    setInterval(() => this.#watch(), 1000);
-  }
-
-  /** Milliseconds since 1970 by the server's clock, which a browser's clock may be far from. */
+  /** Milliseconds since 1970 by the server's clock; the browser's may be wrong. */
   serverNow() {
     return Date.now() + this.#offset;
   }
 
   /** Listens to `url` from now on. */
   open(url) {
-    this.#url = url;
-    this.#attempts = 0;
-    this.#connect();
-  }
-
-  /** Ends the connection until the next `open` or `resume`. */
-  pause() {
-    clearTimeout(this.#timer);
-    this.#source?.close();
-    this.#source = null;
-    this.#setContact(false);
-  }
-
-  /** Opens the connection again after `pause`. */
-  resume() {
-    if (!this.#source && this.#url) this.#connect();
-  }
-
-  #connect() {
     this.pause();
-    this.#heard = Date.now();
-    const source = new EventSource(this.#url);
-    this.#source = source;
-    for (const name of events) source.addEventListener(name, (event) => this.#hear(source, name, event.data));
+    this.url = url;
+    this.heard = Date.now();
+    const source = new EventSource(url);
+    this.source = source;
+    for (const name of events) source.addEventListener(name, ({ data }) => source === this.source && this.#hear(name, parse(data)));
     source.onerror = () => {
-      if (source !== this.#source) return;
+      if (source !== this.source) return;
       this.#setContact(false);
       // Otherwise the browser itself tries again.
       if (source.readyState === EventSource.CLOSED) this.#askWhy(source);
     };
   }
 
-  #hear(source, name, text) {
-    if (source !== this.#source) return;
-    this.#heard = Date.now();
+  pause() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    this.source = undefined;
+    this.#setContact(false);
+  }
+
+  resume() {
+    if (!this.source && this.url) this.open(this.url);
+  }
+
+  /** Connects again if the server has fallen silent. */
+  watch() {
+    if (this.source && Date.now() - this.heard > silence) this.open(this.url);
+  }
+
+  #hear(name, data) {
+    this.heard = Date.now();
     this.#attempts = 0;
-    const data = parse(text);
-    if (name === "hello" || name === "ping") {
-      const now = finite(object(data).now);
-      if (now !== undefined) this.#offset = now - Date.now();
-    }
+    const now = name === "hello" || name === "ping" ? finite(object(data).now) : undefined;
+    if (now !== undefined) this.#offset = now - Date.now();
     if (name === "broker") this.broker = object(data);
     this.#setContact(true);
-    this.#receive(name, data);
+    receive(name, data);
   }
 
   #setContact(contact) {
-    if (this.contact === contact) return;
+    if (this.contact && !contact) this.lostAt = Date.now();
     this.contact = contact;
-    this.lostAt = Date.now();
-    this.#receive("contact", { connected: contact });
   }
 
-  #watch() {
-    if (this.#source && Date.now() - this.#heard > silence) this.#connect();
-    showBanner();
-  }
-
-  /** The server refused the stream: because nobody is signed in, or it is about to end. */
+  /** The server refused: because nobody is signed in, or because it is just starting or ending. */
   async #askWhy(source) {
-    const session = await readSession();
-    if (source !== this.#source || session === "signedOut") return;
+    if (!(await readSession()) || source !== this.source) return;
     this.#attempts = Math.min(10, this.#attempts + 1);
-    this.#heard = Infinity;
-    this.#timer = setTimeout(() => this.#connect(), 1000 * this.#attempts);
+    this.heard = Infinity;
+    this.timer = setTimeout(() => this.open(this.url), 1000 * this.#attempts);
   }
 }
 
-/** Asks who is signed in; goes to the page that asks for the password if nobody is. */
+/** Asks who is signed in. Returns false after leaving for the page that asks for the password. */
 async function readSession() {
-  try {
-    const response = await fetch("/api/session", { credentials: "same-origin", cache: "no-store" });
-    if (response.status === 401) {
-      location.assign("/login");
-      return "signedOut";
-    }
-    find("sign-out").hidden = object(parse(await response.text())).signedIn !== true;
-  } catch {
-    // No contact; the banner says so.
+  const response = await fetch("/api/session", { credentials: "same-origin", cache: "no-store" }).catch(() => undefined);
+  if (response?.status === 401) {
+    location.assign("/login");
+    return false;
   }
-  return "unknown";
+  if (response?.ok) find("sign-out").hidden = object(parse(await response.text().catch(() => ""))).signedIn !== true;
+  return true;
 }
 
-let view = null;
-let availability = null;
-let dropped = 0;
+const connection = new Connection();
+const context = { hello: {}, boardID: null, open, connection, counters };
+let [view, availability, firstVersion, dropped] = [null, {}, undefined, 0];
 /** The boards of the first list, while the address does not say which view is wanted. */
 let undecided = null;
-let firstVersion;
-
-const connection = new Connection(receive);
-const context = { hello: {}, boardID: null, open, connection, counters };
 
 function receive(name, data) {
   try {
+    if (data === undefined) throw new TypeError("no JSON");
     if (name === "hello") takeHello(object(data));
     if (name === "dropped") dropped += Math.max(0, finite(object(data).messages) ?? 0);
     if (name === "availability") availability = object(data);
-    if (data === undefined) throw new TypeError("not JSON");
     view?.handle(name, data);
     if (undecided) decide(name, data);
   } catch {
     counters.malformed += 1;
   }
-  if (name !== "stream") showNotes();
 }
 
 function takeHello(hello) {
@@ -161,16 +122,12 @@ function takeHello(hello) {
 
 /** A board that is the only one is shown at once. */
 function decide(name, data) {
-  if (name === "boards" && Array.isArray(data)) {
-    for (const row of data) if (typeof object(row).id === "string") undecided.add(row.id);
-  }
+  if (name === "boards") for (const { id } of data) undecided.add(id);
   if (name !== "listed") return;
   const [only] = undecided;
-  const isOnly = undecided.size === 1 && object(data).boards === 1;
+  const isOnly = data.boards === 1 && undecided.size === 1 && typeof only === "string";
   undecided = null;
-  if (!isOnly) return;
-  history.replaceState(null, "", address(only));
-  route();
+  if (isOnly) route(history.replaceState(null, "", address(only)));
 }
 
 function address(boardID) {
@@ -178,8 +135,7 @@ function address(boardID) {
 }
 
 function open(boardID) {
-  history.pushState(null, "", address(boardID));
-  route();
+  route(history.pushState(null, "", address(boardID)));
   find("main").focus({ preventScroll: true });
   scrollTo(0, 0);
 }
@@ -189,78 +145,61 @@ async function route() {
   const query = new URLSearchParams(location.search);
   const boardID = query.get("board");
   view?.close();
-  view = null;
-  availability = null;
+  [view, availability, context.boardID] = [null, {}, boardID];
   undecided = boardID === null && !query.has("view") ? new Set() : null;
-  context.boardID = boardID;
-  document.title = boardID === null ? "All boards – Jostle" : `${clean(boardID)} – Jostle`;
-  const here = find("all-boards");
-  if (boardID === null) here.setAttribute("aria-current", "page");
-  else here.removeAttribute("aria-current");
-  const root = element("div", { class: "view" });
+  document.title = `${boardID === null ? "All boards" : clean(boardID)} – Jostle`;
+  find("all-boards").setAttribute("aria-current", boardID === null ? "page" : "false");
+  const root = element("div");
   find("main").replaceChildren(root);
-  // Loaded when needed: each view has a module of its own, with what it imports.
-  const made =
-    boardID === null
-      ? new (await import("./boards.js")).BoardsView(root, context)
-      : new (await import("./board.js")).BoardView(root, context);
-  if (!root.isConnected) return made.close();
-  view = made;
-  const id = encodeURIComponent(boardID ?? "");
-  connection.open(boardID === null ? "/events?view=boards" : `/events?board=${id}&stream=1`);
+  // Each view has modules of its own, which are loaded when it is needed.
+  const View = boardID === null ? (await import("./boards.js")).BoardsView : (await import("./board.js")).BoardView;
+  if (!root.isConnected) return;
+  view = new View(root, context);
+  connection.open(boardID === null ? "/events?view=boards" : `/events?board=${encodeURIComponent(boardID)}&stream=1`);
 }
 
-/** One banner: the link that is broken first hides what lies behind it. */
-function showBanner() {
-  const banner = find("banner");
-  const text = document.hidden ? "" : trouble();
-  banner.hidden = text === "";
-  setText(banner, text);
-  const pill = find("contact");
-  const state = connection.contact ? (connection.broker?.connected === false ? "no broker" : "live") : "connecting";
-  setText(pill, state);
-  pill.className = `pill ${state === "live" ? "ok" : "warn"}`;
-}
-
+/** What lies between the page and the board; the first broken link hides the others. */
 function trouble() {
-  if (!connection.contact) {
-    if (Date.now() - connection.lostAt < grace) return "";
-    return `No contact with the page's server since ${timeOfDay(connection.lostAt)}. Trying again.`;
-  }
-  if (connection.broker?.connected === false) {
-    const reason = clean(connection.broker.reason);
+  const { contact, lostAt, broker } = connection;
+  if (!contact) return Date.now() - lostAt < grace ? "" : `No contact with the page's server since ${timeOfDay(lostAt)}. Trying again.`;
+  if (broker.connected === false) {
+    const reason = clean(broker.reason);
     return `The page's server has no connection to the broker${reason ? `: ${reason}` : ""}. It tries again.`;
   }
-  if (availability?.online === false) return `The board is offline since ${timeOfDay(availability.t)}.`;
-  const version = context.hello.version;
+  if (availability.online === false) return `The board is offline since ${timeOfDay(availability.t)}.`;
+  const { version } = context.hello;
   return version === firstVersion ? "" : `The server now has version ${clean(version)}. Reload the page to use it.`;
 }
 
-function showNotes() {
-  const notes = [];
-  if (counters.malformed > 0) notes.push(`${counters.malformed} messages could not be read`);
-  if (dropped > 0) notes.push(`${dropped} messages were left out, because this page or its network was too slow`);
-  setText(find("notes"), notes.join(" · "));
+function showStatus() {
+  connection.watch();
+  const text = document.hidden ? "" : trouble();
+  find("banner").hidden = text === "";
+  setText(find("banner"), text);
+  const state = !connection.contact ? "connecting" : connection.broker.connected === false ? "no broker" : "live";
+  setText(find("contact"), state);
+  find("contact").className = `pill ${state === "live" ? "ok" : "warn"}`;
+  const notes = [
+    counters.malformed > 0 && `${counters.malformed} messages could not be read`,
+    dropped > 0 && `${dropped} messages were left out, because this page or its network was too slow`,
+  ];
+  setText(find("notes"), notes.filter(Boolean).join(" · "));
 }
 
-let hideTimer = 0;
+let hideTimer;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hideTimer);
   if (document.hidden) hideTimer = setTimeout(() => connection.pause(), hiddenFor);
   else connection.resume();
 });
 addEventListener("popstate", route);
-for (const id of ["brand", "all-boards"]) {
-  find(id).addEventListener("click", (event) => {
-    // A click with a modifier opens another tab, as for any link.
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    open(null);
-  });
-}
-find("sign-out").addEventListener("click", async () => {
-  await post("/api/logout", {}).catch(() => {});
-  location.assign("/login");
+document.querySelector(".bar").addEventListener("click", (event) => {
+  // A click with a modifier opens another tab, as for any link.
+  if (!event.target.closest("a") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  open(null);
 });
+find("sign-out").addEventListener("click", () => post("/api/logout", {}).catch(() => {}).then(() => location.assign("/login")));
+setInterval(showStatus, 500);
 readSession();
 route();

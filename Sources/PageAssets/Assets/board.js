@@ -2,43 +2,42 @@
 import { AttitudeView } from "./attitude.js";
 import { CommandsPanel } from "./commands.js";
 import { GestureLog } from "./gestures.js";
-import { Plots } from "./plots.js";
+import { palette, Plots } from "./plots.js";
 import { RecordingControls, SampleFeed } from "./recording.js";
 import { SettingsPanel } from "./settings.js";
 import { VibrationView } from "./spectrum.js";
 import { ago, clean, count, duration, element, finite, isTime, list, number, object, post, quantity, setText } from "./text.js";
 
-/** The words of `problems` in a health report, and the fields that say more. */
+const words = (value) => clean(value).replaceAll("_", " ");
+const measured = (decimals, unit) => (value) => number(value, decimals, unit);
+
+/** `problems` of a health report in words, and the field that says more. */
 const problems = {
   sensor: ["The sensor does not measure", "sensor_fault"],
-  clock: ["The clock may be wrong, so the times of events may be too", "clock"],
+  clock: ["The clock may be wrong, and with it the times of events", "clock"],
   outbox: ["Events were lost, or cannot be written, or wait for the disk", "outbox_fault"],
   storage: ["A file could not be written", "storage_faults"],
   duplicate_id: ["Another device uses the same id", ""],
   upgrade: ["An upgrade failed", "upgrade"],
   mqtt: ["The broker refuses events, or a message is too large", "mqtt_faults"],
 };
-/** What a health report says, and how: name, field, and decimals with unit; `!`: more than none is worth a warning. */
+/** The facts of a health report: name, field, format. */
 const facts = [
-  ["version", "version"], ["uptime", "uptime", duration], ["sensor", "sensor"], ["sensor state", "sensor_state"],
-  ["sample rate", "rate", (value) => number(value, 1, "Hz")], ["period error", "period_ppm", (value) => number(value, 0, "ppm")],
-  ["gaps", "gaps", "!"], ["lost samples", "lost_samples", "!"], ["overflows", "overflows", "!"], ["recoveries", "recoveries", "!"],
-  ["clipped samples", "clipped_samples", "!"], ["outbox", "outbox", count], ["events dropped", "outbox_dropped", "!"],
-  ["clock", "clock"], ["chip", "temperature", (value) => number(value, 1, "°C")],
-  ["CPU", "cpu_percent", (value) => number(value, 1, "%")], ["memory", "memory_mb", (value) => number(value, 1, "MB")],
-  ["connections", "connects", count], ["real time", "real_time", (value) => (value === true ? "yes" : "no")],
+  ["version", "version", clean], ["uptime", "uptime", duration], ["sensor", "sensor", clean], ["sensor state", "sensor_state", clean],
+  ["sample rate", "rate", measured(1, "Hz")], ["period error", "period_ppm", measured(0, "ppm")], ["gaps", "gaps", count],
+  ["lost samples", "lost_samples", count], ["overflows", "overflows", count], ["recoveries", "recoveries", count],
+  ["clipped samples", "clipped_samples", count], ["outbox", "outbox", count], ["events dropped", "outbox_dropped", count],
+  ["clock", "clock", clean], ["chip", "temperature", measured(1, "°C")], ["CPU", "cpu_percent", measured(1, "%")],
+  ["memory", "memory_mb", measured(1, "MB")], ["connections", "connects", count],
 ];
-const originNames = { file: "file", argument: "argument", local: "set here", device: "fleet: device", all: "fleet: all" };
+/** Counters of which any number deserves a look. */
+const suspicious = new Set(["gaps", "lost_samples", "overflows", "recoveries", "clipped_samples", "outbox_dropped"]);
 
 /** The view of one board. */
 export class BoardView {
-  #health = null;
-  #healthAt = NaN;
   #state = {};
   #online;
-  #interval = 60;
-  #updatedAt = 0;
-  #helloAt = 0;
+  #updatedAt = -Infinity;
 
   constructor(root, context) {
     this.context = context;
@@ -46,257 +45,248 @@ export class BoardView {
     this.name = element("h1", { text: clean(context.boardID) });
     this.id = element("span", { class: "muted" });
     this.states = element("ul", { class: "states", "aria-label": "State" });
-    root.append(element("div", { class: "head" }, this.name, this.id, this.states));
-    const grid = element("div", { class: "grid" });
-    root.append(grid);
+    const grid = element("div", { class: "cards" });
+    root.append(element("div", { class: "head" }, this.name, this.id, this.states), grid);
     const card = (name, title) => {
-      const body = element("div", { class: "body" });
-      grid.append(element("section", { class: `card ${name}`, "aria-labelledby": `h-${name}` }, element("h2", { id: `h-${name}`, text: title }), body));
-      return body;
+      const heading = element("h2", { id: `h-${name}`, text: title });
+      const section = element("section", { class: `card at-${name}`, "aria-labelledby": heading.id }, heading);
+      grid.append(section);
+      return section;
     };
-    this.#addLive(card);
+    const attitude = card("attitude", "Attitude");
+    this.attitude = new AttitudeView(attitude, this.feed, context.counters);
+    this.#addTare(attitude);
+    const live = card("live", "Live");
+    this.plots = new Plots(live, this.feed);
+    this.recording = new RecordingControls(this.plots.tools, this.feed, context.boardID, this.plots);
+    this.source = element("p", { class: "muted" });
+    live.append(this.source);
     this.log = new GestureLog(card("gestures", "Gestures"), context.connection);
     this.vibration = new VibrationView(card("vibration", "Vibration"), this.feed, context.connection);
-    this.health = card("health", "Health");
-    this.#addPanels(card);
+    this.health = new Health(card("health", "Health"), context.connection);
+    // The panels bring their headings.
+    const panel = (name) => grid.appendChild(element("section", { class: `card at-${name}`, "aria-label": words(name) }));
+    this.panels = [new CommandsPanel(panel("control"), context), new SettingsPanel(panel("settings"), context)];
     this.force = new InForce(card("force", "In force"));
     this.onKey = (event) => this.#takeKey(event);
     addEventListener("keydown", this.onKey);
-    this.frame = requestAnimationFrame(() => this.#draw());
-    this.#showHealth(NaN);
+    this.#draw();
   }
 
-  #addLive(card) {
-    const attitude = card("attitude", "Attitude");
-    this.attitude = new AttitudeView(attitude, this.feed, this.context.counters);
-    this.tare = element("button", { type: "button", hidden: true, onclick: () => this.#tare() }, "Tare");
+  #addTare(root) {
+    this.tare = element("button", { type: "button", hidden: true, onclick: () => this.#sendTare() }, "Tare");
     this.tareStatus = element("span", { class: "muted", role: "status" });
-    attitude.append(element("div", { class: "tools" }, this.tare, this.tareStatus));
-    const live = card("live", "Live");
-    this.plots = new Plots(live, this.feed);
-    this.recording = new RecordingControls(this.plots.tools, this.feed, this.context.boardID, () => this.plots.shown);
-    this.source = element("p", { class: "muted" });
-    live.append(this.source);
-  }
-
-  #addPanels(card) {
-    this.panels = [new CommandsPanel(card("control", "Control"), this.context), new SettingsPanel(card("settings", "Settings"), this.context)];
+    root.append(element("div", { class: "tools" }, this.tare, this.tareStatus));
   }
 
   /** Takes an event; throws if it cannot be read. */
   handle(name, data) {
-    const at = performance.now();
-    for (const panel of this.panels) panel.handle(name, data);
-    this.feed.handle(name, data, at);
-    this.vibration.handle(name, data);
+    this.feed.handle(name, data, performance.now());
     this.context.counters.samples = this.feed.received;
-    const take = {
-      hello: () => this.#takeHello(), gesture: () => this.log.takeEvent(data), "near-miss": () => this.log.takeMiss(data),
-      state: () => this.#takeState(object(data)), health: () => this.#takeHealth(object(data)),
-      availability: () => this.#takeAvailability(object(data)), reported: () => this.#takeReported(object(data)),
-      lease: () => (this.lease = object(data)), result: () => this.#takeResult(object(data)),
-    };
-    if (Object.hasOwn(take, name)) take[name]();
+    for (const part of [...this.panels, this.vibration, this.health]) part.handle(name, data);
+    const content = object(data);
+    if (name === "hello") this.tare.hidden = content.control !== true;
+    else if (name === "gesture") this.log.takeEvent(content);
+    else if (name === "near-miss") this.log.takeMiss(content);
+    else if (name === "state") this.#state = content;
+    else if (name === "availability") this.#online = content.online;
+    else if (name === "lease") this.lease = content;
+    else if (name === "reported") this.#takeReported(content);
+    else if (name === "result" && content.command === "tare") this.#takeTare(object(content.payload));
+    if (name === "state" || name === "availability") this.#showState();
   }
 
   close() {
     cancelAnimationFrame(this.frame);
     removeEventListener("keydown", this.onKey);
-    this.plots.close();
-    for (const panel of this.panels) panel.close();
-  }
-
-  #takeHello() {
-    this.#helloAt = performance.now();
-    this.tare.hidden = this.context.hello.control !== true;
-  }
-
-  #takeAvailability({ online }) {
-    this.#online = typeof online === "boolean" ? online : undefined;
-    this.#showState();
-  }
-
-  #takeState(state) {
-    this.#state = state;
-    this.#showState();
-  }
-
-  #takeHealth(health) {
-    this.#health = health;
-    // A report that was retained tells its age itself, if the clock of the board is right.
-    const now = this.context.connection.serverNow();
-    const isOld = performance.now() - this.#helloAt < 3000 && isTime(health.t) && health.t < now;
-    this.#healthAt = isOld ? health.t : now;
-    this.#showHealth(now);
+    for (const part of [...this.panels, this.plots, this.vibration]) part.close();
   }
 
   #takeReported(reported) {
     const settings = object(reported.settings);
-    const { boardID } = this.context;
-    const name = clean(object(settings.device).name) || clean(boardID);
+    const id = clean(this.context.boardID);
+    const name = clean(object(settings.device).name) || id;
     setText(this.name, name);
-    setText(this.id, name === clean(boardID) ? "" : clean(boardID));
+    setText(this.id, name === id ? "" : id);
     document.title = `${name} – Jostle`;
-    this.#interval = quantity(object(object(settings.publish).health).interval, { s: 1, min: 60, h: 3600, ms: 0.001 }) ?? 60;
     this.recording.takeSettings(settings);
     this.force.show(reported);
   }
 
-  #takeResult({ command, payload }) {
-    if (command !== "tare") return;
-    const { ok, message } = object(payload);
-    setText(this.tareStatus, ok === true ? "This attitude is zero now." : clean(message) || "Tare failed.");
+  #takeTare({ ok, message }) {
+    setText(this.tareStatus, ok === true ? "This attitude is zero now." : `Not done: ${clean(message)}`);
   }
 
-  async #tare() {
-    setText(this.tareStatus, "Asking the board.");
-    try {
-      await post("/api/command", { board: this.context.boardID, name: "tare", arguments: {} });
-    } catch (error) {
-      setText(this.tareStatus, error.message);
-    }
+  #sendTare() {
+    setText(this.tareStatus, "Sent, waiting for the board.");
+    post("/api/command", { board: this.context.boardID, name: "tare", arguments: {} })
+      .catch((error) => setText(this.tareStatus, `Not sent: ${error.message}`));
   }
 
   #takeKey(event) {
-    const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
-    if (event.key !== "p" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping) return;
-    this.plots.toggle();
+    const isTyping = event.target.closest?.("input, select, textarea");
+    if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && !isTyping) this.plots.toggle();
   }
 
   #draw() {
     this.frame = requestAnimationFrame(() => this.#draw());
     const at = performance.now();
     this.context.counters.frames += 1;
+    if (at - this.#updatedAt >= 500) this.#update(at);
     this.attitude.draw(at);
-    this.plots.draw(at, this.#online !== false && this.context.connection.contact && this.#state.stopped !== true);
-    if (at - this.#updatedAt < 500) return;
-    this.#updatedAt = at;
-    this.#update(at);
+    this.plots.draw(this.colors, at, this.#online !== false && this.context.connection.contact && this.#state.stopped !== true);
   }
 
-  /** What changes with time alone, twice a second. */
+  /** What need not follow each frame: texts, the spectrum, and the colours, which may have changed. */
   #update(at) {
-    const { connection } = this.context;
-    const now = connection.serverNow();
+    this.#updatedAt = at;
+    this.colors = palette();
+    const now = this.context.connection.serverNow();
     const { attitude } = this.feed;
-    const isOld = attitude && now - attitude.t > 60000;
-    this.attitude.update(at, attitude ? (isOld ? `from ${ago(attitude.t, now)}` : "") : "No attitude yet.");
+    this.attitude.update(!attitude ? "No attitude yet." : now - attitude.t > 60000 ? `Measured ${ago(attitude.t, now)}.` : "");
     this.plots.update();
-    this.vibration.update(at);
+    this.vibration.update(this.colors, at);
     this.recording.update(at);
+    this.health.update();
     setText(this.source, this.#sourceText(at));
-    if (this.#health) this.#showAge(now);
   }
 
   #sourceText(at) {
-    const { feed } = this;
-    if (feed.isStreaming(at)) {
-      const lost = feed.lost > 0 ? `, ${count(feed.lost)} lost on the way` : "";
-      return `Every sample: ${number(feed.rate, 0, "Hz")}, ${count(feed.received)} samples${lost}.`;
-    }
+    const { received, lost, rate } = this.feed;
+    if (this.feed.isStreaming(at)) return `Every sample, ${number(rate, 0, "Hz")}: ${count(received)} received${lost > 0 ? `, ${count(lost)} lost on the way` : ""}.`;
     const { state, message } = object(this.lease);
     const why = state === "refused" ? `The board does not stream its samples${message ? `: ${clean(message)}` : ""}. ` : "";
-    return `${why}Shown is what it publishes anyway, when something changes.`;
+    return `${why}Shown is what it publishes when something changes.`;
   }
 
   #showState() {
     const { moving, side, tilt, vibrating, vibration, simulated, stopped } = this.#state;
-    const chips = [];
-    const add = (text, kind = "") => chips.push(element("li", { class: `pill ${kind}`, text }));
-    if (this.#online !== undefined) add(this.#online ? "online" : "offline", this.#online ? "ok" : "bad");
-    if (stopped === true) add("sensing is stopped", "warn");
-    if (typeof moving === "boolean") add(moving ? "moving" : "still", moving ? "busy" : "");
-    if (side !== undefined) add(`${clean(side).slice(0, 8)} is up`);
-    if (finite(tilt) !== undefined) add(`tilt ${number(tilt, 1, "°")}`);
-    if (vibrating === true) add(`vibrating, ${number(vibration, 2, "m/s²")}`, "busy");
-    if (simulated === true) add("virtual sensor", "warn");
-    this.states.replaceChildren(...chips);
-  }
-
-  #showHealth(now) {
-    const health = this.#health;
-    this.healthAge = element("p", { class: "muted" });
-    if (!health) return this.health.replaceChildren(element("p", { class: "muted", text: "No health report yet." }));
-    const words = list(health.problems).slice(0, 20).map((name) => {
-      const [text, field] = Object.hasOwn(problems, name) ? problems[name] : [clean(name), ""];
-      const more = health[field] === undefined || health[field] === null ? "" : `: ${list(health[field]).map(clean).join("; ") || clean(health[field])}`;
-      return element("li", { class: "alert", text: text + more });
-    });
-    const errors = Object.entries(object(health.bus_errors)).slice(0, 10).filter(([, value]) => value !== 0);
-    const rows = facts.filter(([, field]) => health[field] !== undefined).map(([name, field, format]) => [
-      name, format === "!" ? count(health[field]) : format ? format(health[field]) : clean(health[field]), format === "!" && health[field] > 0]);
-    if (health.bus_errors) rows.push(["bus errors", errors.map(([kind, value]) => `${clean(kind).replace(/_/g, " ")} ${count(value)}`).join(", ") || "0", errors.length > 0]);
-    for (const [part, source] of Object.entries(object(health.calibration)).slice(0, 5)) rows.push([`calibrated: ${clean(part).replace(/_/g, " ")}`, clean(source), false]);
-    if (list(health.unavailable_gestures).length > 0) rows.push(["cannot detect", health.unavailable_gestures.map(clean).join(", "), true]);
-    this.health.replaceChildren(
-      words.length > 0 ? element("ul", { class: "alerts" }, ...words) : element("p", { class: "fine", text: "No problem reported." }),
-      element("dl", { class: "facts" }, ...rows.map(([name, value, isBad]) => element("div", { class: isBad ? "warned" : "" }, element("dt", { text: name }), element("dd", { text: value })))),
-      this.healthAge);
-    this.#showAge(now);
-  }
-
-  #showAge(now) {
-    const age = (now - this.#healthAt) / 1000;
-    const isLate = this.#interval > 0 && age > Math.max(180, 3 * this.#interval);
-    setText(this.healthAge, isLate ? `No health report for ${duration(age)}.` : `Reported ${age < 60 ? "less than a minute ago" : ago(this.#healthAt, now)}.`);
-    this.healthAge.className = isLate ? "alert" : "muted";
+    const online = this.#online;
+    const pills = [
+      online === true && ["ok", "online"], online === false && ["bad", "offline"], stopped === true && ["warn", "sensing is stopped"],
+      moving === true ? ["busy", "moving"] : moving === false && ["", "still"], typeof side === "string" && ["", `${clean(side).slice(0, 8)} is up`],
+      finite(tilt) !== undefined && ["", `tilt ${number(tilt, 1, "°")}`],
+      vibrating === true && ["busy", `vibrating, ${number(vibration, 2, "m/s²")}`], simulated === true && ["warn", "virtual sensor"],
+    ];
+    this.states.replaceChildren(...pills.filter(Boolean).map(([kind, text]) => element("li", { class: `pill ${kind}`, text })));
   }
 }
 
-/** The settings in force with their origins, the layers of the fleet, and what was refused. */
+/** The last health report: problems in words first, then figures, and how old it is. */
+class Health {
+  /** Seconds between two reports; 0 if there are none. */
+  #interval = 60;
+  #connectedAt = 0;
+  #reportedAt;
+
+  constructor(root, connection) {
+    this.connection = connection;
+    this.content = element("div");
+    this.age = element("p", { class: "muted", text: "No health report yet." });
+    root.append(this.content, this.age);
+  }
+
+  handle(name, data) {
+    const now = this.connection.serverNow();
+    if (name === "hello") this.#connectedAt = now;
+    if (name === "health") this.#take(object(data), now);
+    if (name !== "reported") return;
+    const { interval } = object(object(object(object(data).settings).publish).health);
+    this.#interval = quantity(interval, { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400 }) ?? 60;
+  }
+
+  #take(health, now) {
+    // The first report may have been retained: it tells its age, if the clock of the board is right.
+    const isFirst = now - this.#connectedAt < 3000 && isTime(health.t) && health.t < now;
+    this.#reportedAt = isFirst ? health.t : now;
+    const texts = list(health.problems).slice(0, 20).map((name) => this.#problem(name, health));
+    this.content.replaceChildren(
+      texts.length > 0 ? element("ul", { class: "alerts" }, texts.map((text) => element("li", { class: "alert", text })))
+        : element("p", { class: "fine", text: "No problem reported." }),
+      element("dl", { class: "facts" }, this.#facts(health).map(([name, text, isBad]) =>
+        element("div", { class: isBad && "warned" }, element("dt", { text: name }), element("dd", { text })))));
+  }
+
+  #problem(name, health) {
+    const [text, field] = Object.hasOwn(problems, name) ? problems[name] : [words(name), ""];
+    const more = object(health[field]).reason ?? health[field];
+    return more === undefined || more === null ? text : `${text}: ${Array.isArray(more) ? more.slice(0, 10).map(clean).join("; ") : clean(more)}`;
+  }
+
+  #facts(health) {
+    const rows = facts.filter(([, field]) => health[field] !== undefined && health[field] !== null)
+      .map(([name, field, format]) => [name, format(health[field]), suspicious.has(field) && health[field] > 0]);
+    const errors = Object.entries(object(health.bus_errors)).slice(0, 10).filter(([, value]) => value !== 0);
+    if (health.bus_errors) rows.push(["bus errors", errors.map(([kind, value]) => `${words(kind)} ${count(value)}`).join(", ") || "0", errors.length > 0]);
+    for (const [part, source] of Object.entries(object(health.calibration)).slice(0, 5)) rows.push([`calibrated: ${words(part)}`, clean(source)]);
+    const missing = list(health.unavailable_gestures).slice(0, 10).map(clean).join(", ");
+    return missing ? [...rows, ["cannot detect", missing, true]] : rows;
+  }
+
+  /** Says how old the report is, and whether the next one is overdue. */
+  update() {
+    if (this.#reportedAt === undefined) return;
+    const now = this.connection.serverNow();
+    const age = (now - this.#reportedAt) / 1000;
+    const isLate = this.#interval > 0 && age > Math.max(180, 3 * this.#interval);
+    setText(this.age, isLate ? `No health report for ${duration(age)}.` : age < 60 ? "Reported within the last minute." : `Reported ${ago(this.#reportedAt, now)}.`);
+    if (isLate === (this.age.className === "alert")) return;
+    this.age.className = isLate ? "alert" : "muted";
+    this.content[isLate ? "before" : "after"](this.age);
+  }
+}
+
+/** The settings in force with their origins, and what is not in force and why. */
 class InForce {
   #rows = [];
 
   constructor(root) {
     this.notices = element("ul", { class: "alerts" });
-    this.search = element("input", { type: "search", placeholder: "gestures.shake", "aria-label": "Search the settings in force", oninput: () => this.#filter() });
+    this.search = element("input", { type: "search", "aria-label": "Search the settings in force", placeholder: "Search", oninput: () => this.#filter() });
     this.changed = element("input", { type: "checkbox", onchange: () => this.#filter() });
-    this.found = element("span", { class: "muted", role: "status" });
-    this.rows = element("tbody");
-    const head = ["Key", "Value", "From"].map((text) => element("th", { scope: "col", text }));
+    this.found = element("span", { class: "muted", role: "status", text: "not reported yet" });
+    this.body = element("tbody");
+    const head = element("tr", {}, ["Key", "Value", "From"].map((text) => element("th", { scope: "col", text })));
     root.append(
-      this.notices,
-      element("div", { class: "tools" }, this.search, element("label", {}, this.changed, " Not the default"), this.found),
+      this.notices, element("div", { class: "tools" }, this.search, element("label", {}, this.changed, " Only what is not the default"), this.found),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Settings in force" },
-        element("table", {}, element("thead", {}, element("tr", {}, ...head)), this.rows)));
+        element("table", {}, element("thead", {}, head), this.body)));
   }
 
   show(reported) {
-    const origins = object(reported.origins);
     this.#rows = [];
-    this.#collect(object(reported.settings), "", origins, 0);
-    this.rows.replaceChildren(...this.#rows.map(({ row }) => row));
+    this.#collect(object(reported.settings), "", object(reported.origins), 0);
+    this.body.replaceChildren(...this.#rows.map(({ row }) => row));
     this.notices.replaceChildren(...this.#texts(reported).map((text) => element("li", { class: "alert", text })));
     this.#filter();
   }
 
   #collect(tree, path, origins, depth) {
     for (const [name, value] of Object.entries(tree)) {
-      if (this.#rows.length >= 1000) return;
       const key = path + name;
-      const isTree = value !== null && typeof value === "object" && !Array.isArray(value) && depth < 8;
-      if (isTree) this.#collect(value, `${key}.`, origins, depth + 1);
+      if (this.#rows.length >= 1000) return;
+      if (value !== null && typeof value === "object" && !Array.isArray(value) && depth < 8) this.#collect(value, `${key}.`, origins, depth + 1);
       else this.#add(clean(key), value, Object.hasOwn(origins, key) ? clean(origins[key]) : "");
     }
   }
 
   #add(key, value, origin) {
     const text = value === null ? "none" : Array.isArray(value) && value.length === 0 ? "empty" : clean(value);
-    const name = Object.hasOwn(originNames, origin) ? originNames[origin] : origin.replace(/^group:/, "fleet: group ");
-    const badge = origin ? element("span", { class: "tag", text: name }) : "default";
-    const row = element("tr", { class: origin ? "changed" : "" }, element("th", { scope: "row", text: key }), element("td", { text }), element("td", {}, badge));
-    this.#rows.push({ row, origin, text: `${key} ${text} ${name}`.toLowerCase() });
+    const from = origin.replace(/^(all|device|group:.*)$/, "fleet, $1").replace(/^local$/, "set over MQTT");
+    const badge = origin ? element("span", { class: "tag", text: from }) : "default";
+    const row = element("tr", { class: origin && "changed" }, element("th", { scope: "row", text: key }), element("td", { text }), element("td", {}, badge));
+    this.#rows.push({ row, origin, text: `${key} ${text} ${from}`.toLowerCase() });
   }
 
-  /** What was refused, does not survive a restart, or waits for one. */
+  /** What was refused, is not stored, or waits for a restart. */
   #texts({ refused, layers, not_kept: notKept, restart_required: restart }) {
-    const texts = list(refused).slice(0, 20).map(object).map(({ key, value, reason, allowed, layer }) =>
+    const texts = list(refused).slice(-20).map(object).map(({ key, value, reason, allowed, layer }) =>
       `Refused: ${clean(key)} = ${clean(value)} ${clean(reason)}${allowed ? `, allowed: ${clean(allowed)}` : ""}${layer ? ` (${clean(layer)})` : ""}`);
     for (const [name, layer] of Object.entries(object(layers)).slice(0, 40)) {
       const { status, reason, errors } = object(layer);
-      if (["none", "applied", undefined].includes(status)) continue;
+      if (typeof status !== "string" || status === "none" || status === "applied") continue;
       const error = object(list(errors)[0]);
-      texts.push(`Layer ${clean(name)}: ${clean(status).replace(/_/g, " ")} ${clean(reason ?? [error.path, error.reason].filter(Boolean).map(clean).join(" "))}`);
+      texts.push(`Fleet, layer ${clean(name)}: ${[words(status), ...[reason, error.path, error.reason].filter(Boolean).map(clean)].join(" ")}`);
     }
     if (notKept) texts.push(`Not stored yet: ${clean(notKept)}`);
     if (list(restart).length > 0) texts.push(`Takes effect at the next start: ${restart.slice(0, 20).map(clean).join(", ")}`);
@@ -304,12 +294,12 @@ class InForce {
   }
 
   #filter() {
-    const words = this.search.value.toLowerCase().split(/\s+/);
+    const parts = this.search.value.toLowerCase().split(/\s+/);
     let found = 0;
     for (const { row, text, origin } of this.#rows) {
-      row.hidden = !words.every((word) => text.includes(word)) || (this.changed.checked && origin === "");
+      row.hidden = !parts.every((part) => text.includes(part)) || (this.changed.checked && origin === "");
       if (!row.hidden) found += 1;
     }
-    setText(this.found, this.#rows.length > 0 ? `${found} of ${this.#rows.length}` : "not reported yet");
+    setText(this.found, `${found} of ${this.#rows.length}`);
   }
 }

@@ -1,233 +1,214 @@
-// Curves of the last seconds on canvases, drawn anew for each frame of the display.
+// Curves over time on canvases, drawn anew for each frame of the display.
 import { element, number, setText } from "./text.js";
 
 const margin = { left: 46, right: 22, top: 8, bottom: 20 };
-/** A scale that is too large is kept for this many ms, so that it does not jump while something swings. */
+/** Milliseconds for which a scale that is too large is kept, so that it does not jump while something swings. */
 const patience = 2500;
-/** Milliseconds without a new value for which slow messages still mean the same value. */
-const holds = 65000;
+const steps = [1, 2, 5, 10, 15, 30, 60].map((seconds) => 1000 * seconds);
 
-/** The colours of the page for canvases, read again when the colour scheme changes. */
+/** The page's colours for canvases. */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
-  const read = (name) => style.getPropertyValue(name).trim();
-  return {
-    axes: [read("--x"), read("--y"), read("--z")], text: read("--muted"), grid: read("--grid"), line: read("--line"),
-    accent: read("--accent"), soft: read("--accent-soft"), warn: read("--warn"), font: `12px ${read("--font")}`,
-  };
+  const [x, y, z, text, grid, border, soft, warn, font] = ["x", "y", "z", "muted", "grid", "border", "accent-soft", "warn", "font"]
+    .map((name) => style.getPropertyValue(`--${name}`).trim());
+  return { axes: [x, y, z], text, grid, border, soft, warn, font: `12px ${font}` };
 }
 
-/** Makes the canvas as sharp as the display, and returns its context and its size in CSS pixels. */
+/** Makes a canvas as sharp as the display and clears it. Returns its context and the area for curves, CSS pixels. */
 export function prepare(canvas) {
   const ratio = Math.min(3, devicePixelRatio || 1);
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const { clientWidth: width, clientHeight: height } = canvas;
   const [columns, rows] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== columns || canvas.height !== rows) Object.assign(canvas, { width: columns, height: rows });
   const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);
-  return { pen, width, height };
+  return { pen, area: { left: margin.left, right: width - margin.right, top: margin.top, bottom: height - margin.bottom } };
 }
 
-/** Steps of 1, 2 or 5 times a power of ten, about `count` of them in `span`. */
+/** The smallest step of 1, 2 or 5 times a power of ten that divides `span` into at most `count` parts. */
 export function niceStep(span, count) {
-  const raw = span / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  return power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
+  const power = 10 ** Math.floor(Math.log10(span / count));
+  return power * ([1, 2, 5].find((factor) => factor * power * count >= span * 0.999) ?? 10);
 }
 
-/** Horizontal lines with figures from `low` to `high`. */
-export function drawGrid(pen, colors, area, low, high, toY) {
-  const step = niceStep(high - low, Math.max(2, (area.bottom - area.top) / 34));
-  const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+/** Draws a straight line. */
+export function drawLine(pen, color, x0, y0, x1, y1) {
+  pen.strokeStyle = color;
+  pen.beginPath();
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1, y1);
+  pen.stroke();
+}
+
+/** Horizontal lines with figures from `low` to `high`. Returns the function from a value to its y. */
+export function drawGrid(pen, colors, { left, right, top, bottom }, low, high, step) {
+  const toY = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
+  const decimals = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9)));
   Object.assign(pen, { fillStyle: colors.text, font: colors.font, textAlign: "right", textBaseline: "middle", lineWidth: 1 });
-  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-6; value += step) {
-    const y = Math.round(toY(value)) + 0.5;
-    pen.strokeStyle = Math.abs(value) < step / 2 ? colors.line : colors.grid;
-    pen.beginPath();
-    pen.moveTo(area.left, y);
-    pen.lineTo(area.right, y);
-    pen.stroke();
-    pen.fillText(number(value, decimals), area.left - 6, y);
+  for (let index = Math.ceil(low / step - 1e-6); index * step <= high * (1 + 1e-6) + 1e-9; index += 1) {
+    const y = Math.round(toY(index * step)) + 0.5;
+    drawLine(pen, index === 0 ? colors.border : colors.grid, left, y, right, y);
+    pen.fillText(number(index * step, decimals), left - 6, y);
   }
+  return toY;
 }
 
-/** A curve of one column, reduced to at most four points for each pixel: first, least, greatest and last value. */
+/** One column of a series, reduced to at most four points for each pixel: first, least, greatest and last value. */
 class Curve {
-  constructor() {
-    this.x = new Float32Array(4096);
-    this.y = new Float32Array(4096);
-    this.isStart = new Uint8Array(4096);
-  }
+  x = [];
+  y = [];
+  starts = [];
 
-  /** Reads the rows; `bucket` is the width of a pixel in ms. The buckets stand still in time, so that nothing flickers. */
-  read(series, column, from, to, left, bucket, wrap) {
-    const values = series.columns[column];
-    const { times, flags, size } = series;
-    const origin = Math.floor(left / bucket);
-    [this.length, this.low, this.high, this.last] = [0, Infinity, -Infinity, NaN];
-    let [current, first, least, most, previous, starts, t] = [-1, 0, 0, 0, NaN, true, 0];
+  /** Reads rows. A bucket is as many ms as a pixel; buckets stand still in time, so that nothing flickers. */
+  read({ times, columns, flags, size }, column, from, to, bucket, origin, wrap) {
+    for (const points of [this.x, this.y, this.starts]) points.length = 0;
+    Object.assign(this, { low: Infinity, high: -Infinity, last: NaN });
+    const values = columns[column];
+    let [current, first, least, most, isStart, time] = [NaN, 0, 0, 0, true, 0];
     for (let row = from; row < to; row += 1) {
       const at = row % size;
       const value = values[at];
-      const isLost = (flags[at] & 1) !== 0 || Number.isNaN(value) || Math.abs(value - previous) > wrap;
+      const isBroken = (flags[at] & 1) !== 0 || Number.isNaN(value) || Math.abs(value - this.last) > wrap;
       const index = Math.floor(times[at] / bucket) - origin;
-      if (isLost || index !== current) {
-        if (current >= 0) this.#flush(current, first, least, most, previous, starts);
-        if (current >= 0) starts = false;
-        // A slow message says that nothing changed since the one before.
-        if (!isLost && flags[at] === 0 && times[at] - t > 400 && current >= 0) this.#add(index, previous, false);
-        if (isLost) starts = true;
-        [current, first, least, most] = [Number.isNaN(value) ? -1 : index, value, value, value];
+      if (isBroken || index !== current) {
+        this.#flush(current, first, least, most, isStart);
+        // A slow message comes when something changed: until then, the one before held.
+        if (flags[at] === 0 && times[at] - time > 400) this.#add(index, this.last, false);
+        isStart = isBroken;
+        [current, first, least, most] = [index, value, value, value];
       } else if (value < least) least = value;
       else if (value > most) most = value;
-      previous = value;
-      t = times[at];
+      this.last = value;
+      time = times[at];
     }
-    if (current >= 0) this.#flush(current, first, least, most, previous, starts);
-    this.origin = origin;
-    this.last = previous;
-    this.lastTime = t;
+    this.#flush(current, first, least, most, isStart);
   }
 
-  #flush(index, first, least, most, last, starts) {
-    if (least < this.low) this.low = least;
-    if (most > this.high) this.high = most;
-    this.#add(index, first, starts);
-    if (least !== most) {
-      this.#add(index, least, false);
-      this.#add(index, most, false);
-      this.#add(index, last, false);
-    }
+  #flush(x, first, least, most, isStart) {
+    this.#add(x, first, isStart);
+    if (least === most) return;
+    this.#add(x, least, false);
+    this.#add(x, most, false);
+    this.#add(x, this.last, false);
   }
 
-  #add(x, y, starts) {
-    if (this.length === this.x.length) this.#grow();
-    this.x[this.length] = x;
-    this.y[this.length] = y;
-    this.isStart[this.length] = starts ? 1 : 0;
-    this.length += 1;
+  #add(x, y, isStart) {
+    if (Number.isNaN(x) || Number.isNaN(y)) return;
+    if (y < this.low) this.low = y;
+    if (y > this.high) this.high = y;
+    this.x.push(x);
+    this.y.push(y);
+    this.starts.push(isStart);
   }
 
-  #grow() {
-    for (const name of ["x", "y", "isStart"]) {
-      const larger = new this[name].constructor(2 * this[name].length);
-      larger.set(this[name]);
-      this[name] = larger;
-    }
-  }
-
-  draw(pen, color, x0, scale, toY, heldTo) {
+  draw(pen, color, shift, toY, heldTo) {
     pen.strokeStyle = color;
     pen.beginPath();
-    for (let index = 0; index < this.length; index += 1) {
-      const [x, y] = [x0 + this.x[index] * scale, toY(this.y[index])];
-      if (this.isStart[index]) pen.moveTo(x, y);
+    for (let index = 0; index < this.x.length; index += 1) {
+      const [x, y] = [this.x[index] + shift, toY(this.y[index])];
+      if (this.starts[index]) pen.moveTo(x, y);
       pen.lineTo(x, y);
     }
-    if (heldTo !== undefined && this.length > 0) pen.lineTo(heldTo, toY(this.last));
+    if (heldTo !== undefined) pen.lineTo(heldTo, toY(this.last));
     pen.stroke();
   }
 }
 
 /** The range of a scale: grows at once, shrinks after a while. */
 class Scale {
-  low = NaN;
-  high = NaN;
+  low = -1;
+  high = -1;
   #largeSince = 0;
 
-  constructor(least) {
-    this.least = least;
-  }
-
-  fit(low, high, at) {
-    if (!(low <= high)) return;
-    const middle = (low + high) / 2;
-    const span = Math.max(this.least, (high - low) * 1.1);
-    const step = niceStep(span, 4);
-    const wanted = [Math.floor((middle - span / 2) / step) * step, Math.ceil((middle + span / 2) / step) * step];
-    const isOutside = !(low >= this.low && high <= this.high);
+  /** Fits all values; `least` is the smallest range, `isCircle` that they are angles in a circle. */
+  fit(low, high, least, isCircle, at) {
+    const span = Math.max(least, 1.15 * (high - low));
+    const isLarge = isCircle && span > 180;
+    const step = isLarge ? 90 : niceStep(span, 3);
+    const edge = (middle, half, round) => (isLarge ? 2 * Math.sign(half) : round((middle + half) / step)) * step;
+    const wanted = [edge((low + high) / 2, -span / 2, Math.floor), edge((low + high) / 2, span / 2, Math.ceil)];
     if (this.high - this.low <= 1.6 * (wanted[1] - wanted[0])) this.#largeSince = at;
-    if (!isOutside && at - this.#largeSince < patience) return;
-    [this.low, this.high] = wanted;
-    this.#largeSince = at;
+    const fits = low >= this.low && high <= this.high;
+    if (fits && at - this.#largeSince < patience) return;
+    [this.low, this.high, this.step] = [...wanted, step];
   }
 }
 
-/** One canvas with three curves and a legend with their values. */
+/** A canvas with up to three curves, and a legend with their values. */
 export class Plot {
-  #curves = [new Curve(), new Curve(), new Curve()];
-  #visible = true;
+  #scale = new Scale();
+  #isVisible = true;
 
-  constructor(root, { title, unit, series, columns, names, decimals, least, wrap = Infinity }) {
-    Object.assign(this, { unit, series, columns, names, decimals, wrap });
-    this.scale = new Scale(least);
-    this.values = names.map(() => element("output", { class: "figure", "aria-live": "off", text: "–" }));
-    const legend = names.map((name, index) =>
-      element("li", { class: "xyz"[index] }, element("b", { text: name }), " ", this.values[index]));
+  /** `least`: smallest range; `floor`: lowest end of the scale; `isCircle`: angles from −180° to 180°. */
+  constructor(root, options) {
+    Object.assign(this, options);
+    const { title, unit, names } = options;
+    this.curves = names.map(() => new Curve());
+    this.values = names.map(() => element("span", { class: "value", text: "–" }));
+    const legend = names.map((text, index) => element("li", { class: "xyz"[index] }, element("b", { text }), this.values[index]));
     this.canvas = element("canvas", { role: "img", "aria-label": `${title} over time, ${unit}` });
-    root.append(
-      element("figure", { class: "plot" },
-        element("figcaption", {}, element("span", {}, title, " ", element("small", { text: unit })), element("ul", { class: "legend" }, ...legend)),
-        this.canvas));
-    this.observer = new IntersectionObserver(([entry]) => (this.#visible = entry.isIntersecting));
+    const caption = element("figcaption", {}, `${title}, ${unit}`, names.length > 1 && element("ul", { class: "legend" }, legend));
+    root.append(element("figure", {}, caption, this.canvas));
+    this.observer = new IntersectionObserver(([entry]) => (this.#isVisible = entry.isIntersecting));
     this.observer.observe(this.canvas);
   }
 
-  /** Draws what was measured from `right` − `span` to `right`, ms; `isLive`: the last value still holds. */
-  draw(colors, right, span, at, isLive) {
-    if (!this.#visible || this.canvas.clientWidth === 0) return;
-    const { pen, width, height } = prepare(this.canvas);
-    const area = { left: margin.left, right: width - margin.right, top: margin.top, bottom: height - margin.bottom };
+  /** Draws the `span` ms before `right`. `holds`: the last slow value is still true. `limit`: a value to mark. */
+  draw(colors, right, span, at, holds, limit) {
+    if (!this.#isVisible || this.canvas.clientWidth < 100) return;
+    const { pen, area } = prepare(this.canvas);
+    const { series, columns, curves } = this;
     const left = right - span;
     const bucket = span / (area.right - area.left);
-    const from = Math.max(this.series.first, this.series.find(left) - 1);
-    const to = this.series.find(right + 1);
-    let [low, high] = [Infinity, -Infinity];
-    this.#curves.forEach((curve, index) => {
-      curve.read(this.series, this.columns[index], from, to, left, bucket, this.wrap);
-      low = Math.min(low, curve.low);
-      high = Math.max(high, curve.high);
-    });
-    this.scale.fit(low, high, at);
-    const scale = Number.isNaN(this.scale.low) ? { low: -1, high: 1 } : this.scale;
-    const toY = (value) => area.bottom - ((value - scale.low) / (scale.high - scale.low)) * (area.bottom - area.top);
-    drawGrid(pen, colors, area, scale.low, scale.high, toY);
-    this.#drawTime(pen, colors, area, right, span);
-    const held = isLive && to > from && !this.series.isStreamed(to - 1) && right - this.#curves[0].lastTime < holds;
+    const origin = Math.floor(left / bucket);
+    const [from, to] = [Math.max(series.first, series.find(left) - 1), series.find(right)];
+    curves.forEach((curve, index) => curve.read(series, columns[index], from, to, bucket, origin, this.isCircle ? 180 : Infinity));
+    const low = Math.min(this.floor ?? Infinity, ...curves.map((curve) => curve.low));
+    const high = Math.max(limit ?? -Infinity, ...curves.map((curve) => curve.high));
+    this.#scale.fit(low <= high ? low : 0, low <= high ? high : 0, this.least, this.isCircle, at);
+    const bottom = Math.max(this.#scale.low, this.floor ?? -Infinity);
+    const toY = drawGrid(pen, colors, area, bottom, this.#scale.high, this.#scale.step);
+    this.#drawTimes(pen, colors, area, right, span);
+    const isHeld = holds && to > from && !series.isStreamed(to - 1);
     pen.save();
     pen.beginPath();
-    pen.rect(area.left, 0, width - area.left, height);
+    pen.rect(area.left, 0, area.right - area.left, area.bottom + 2);
     pen.clip();
     Object.assign(pen, { lineWidth: 1.5, lineJoin: "bevel" });
-    this.#curves.forEach((curve, index) =>
-      curve.draw(pen, colors.axes[index], area.left + (curve.origin + 0.5) - left / bucket, 1, toY, held ? area.right : undefined));
+    const shift = area.left + 0.5 + origin - left / bucket;
+    curves.forEach((curve, index) => curve.draw(pen, colors.axes.at(index - curves.length), shift, toY, isHeld ? area.right : undefined));
     pen.restore();
-    this.#drawNames(pen, colors, area, toY);
+    if (limit !== undefined) this.#drawLimit(pen, colors.warn, area, toY(limit));
+    if (curves.length > 1) this.#drawNames(pen, colors, area, toY);
   }
 
-  #drawTime(pen, colors, area, right, span) {
-    const step = niceStep(span, Math.max(2, (area.right - area.left) / 90));
-    Object.assign(pen, { textAlign: "center", textBaseline: "alphabetic", strokeStyle: colors.grid });
-    for (let time = Math.ceil((right - span) / step) * step; time <= right; time += step) {
-      const x = area.right - ((right - time) / span) * (area.right - area.left);
-      pen.beginPath();
-      pen.moveTo(x, area.top);
-      pen.lineTo(x, area.bottom);
-      pen.stroke();
-      // The figures move with the curves; those at the edges would be cut.
-      const date = new Date(time);
-      const text = `${String(date.getMinutes()).padStart(2, "0")}:${String(date.getSeconds()).padStart(2, "0")}`;
-      if (x > area.left + 16 && x < area.right - 8) pen.fillText(text, x, area.bottom + 15);
+  #drawTimes(pen, colors, { left, right, top, bottom }, end, span) {
+    const scale = (right - left) / span;
+    const step = steps.find((one) => one * scale >= 64) ?? 60000;
+    Object.assign(pen, { textAlign: "center", textBaseline: "alphabetic" });
+    for (let time = Math.ceil((end - span) / step) * step; time <= end; time += step) {
+      const x = right - (end - time) * scale;
+      drawLine(pen, colors.grid, x, top, x, bottom);
+      const digits = new Date(time).toTimeString();
+      if (x > left + 16 && x < right - 8) pen.fillText(step < 60000 ? digits.slice(3, 8) : digits.slice(0, 5), x, bottom + 15);
     }
+  }
+
+  #drawLimit(pen, color, { left, right }, y) {
+    pen.setLineDash([6, 4]);
+    drawLine(pen, color, left, y, right, y);
+    pen.setLineDash([]);
+    Object.assign(pen, { fillStyle: color, textAlign: "left", textBaseline: "bottom" });
+    pen.fillText("threshold", left + 6, y - 2);
   }
 
   /** Names at the ends of the curves, so that nobody has to tell them by colour; moved apart where they would overlap. */
   #drawNames(pen, colors, area, toY) {
-    const ends = this.#curves.map((curve, index) => ({ index, y: toY(curve.last) })).filter(({ y }) => Number.isFinite(y));
+    const ends = this.curves.map(({ last }, index) => ({ index, y: toY(last) })).filter(({ y }) => Number.isFinite(y));
     ends.sort((one, other) => one.y - other.y);
-    for (let pass = 1; pass < ends.length; pass += 1) ends[pass].y = Math.max(ends[pass].y, ends[pass - 1].y + 12);
-    const excess = ends.length > 0 ? Math.max(0, ends[ends.length - 1].y - area.bottom) : 0;
+    ends.forEach((end, index) => (end.y = Math.max(end.y, index > 0 ? ends[index - 1].y + 12 : area.top)));
+    const excess = Math.max(0, ends.at(-1)?.y - area.bottom || 0);
     Object.assign(pen, { textAlign: "left", textBaseline: "middle", font: `bold ${colors.font}` });
     for (const { index, y } of ends) {
       pen.fillStyle = colors.axes[index];
@@ -238,10 +219,8 @@ export class Plot {
   /** Writes the newest values into the legend; called twice a second. */
   update() {
     const { series } = this;
-    if (series.count === 0) return;
     const at = (series.count - 1) % series.size;
-    this.columns.forEach((column, index) =>
-      setText(this.values[index], number(series.columns[column][at], this.decimals)));
+    if (at >= 0) this.columns.forEach((column, index) => setText(this.values[index], number(series.columns[column][at], this.decimals)));
   }
 
   close() {
@@ -251,48 +230,42 @@ export class Plot {
 
 /** The plots of acceleration, rotation and attitude, with the choice of the time that they show. */
 export class Plots {
-  /** The right edge while paused, ms; `null` while live. */
-  #pausedAt = null;
+  /** The right edge while paused, ms. */
+  #pausedAt;
   #span = 10000;
 
   constructor(root, feed) {
     this.feed = feed;
-    const choice = element("select", { id: "span", onchange: (event) => (this.#span = 1000 * Number(event.target.value)) },
-      ...[5, 10, 30, 60].map((seconds) => element("option", { value: seconds, selected: seconds === 10, text: `${seconds} s` })));
-    this.button = element("button", { type: "button", "aria-keyshortcuts": "p", "aria-pressed": "false", onclick: () => this.toggle() }, "Pause");
-    this.tools = element("div", { class: "tools" }, element("label", { for: "span", text: "Show" }), choice, this.button);
-    const area = element("div", { class: "plots" });
-    root.append(this.tools, area);
-    const names = ["x", "y", "z"];
+    const options = [5, 10, 30, 60].map((value) => element("option", { value, selected: value === 10, text: `${value} s` }));
+    const choice = element("select", { onchange: () => (this.#span = 1000 * choice.value) }, options);
+    this.button = element("button", { type: "button", "aria-keyshortcuts": "p", title: "key: p", onclick: () => this.toggle() }, "Pause");
+    this.tools = element("div", { class: "tools" }, element("label", {}, "Show ", choice), this.button);
+    root.append(this.tools);
+    const xyz = { series: feed.samples, names: ["x", "y", "z"] };
+    const angles = { series: feed.angles, columns: [0, 1, 2], names: ["roll", "pitch", "yaw"] };
     this.plots = [
-      new Plot(area, { title: "Acceleration", unit: "m/s²", series: feed.samples, columns: [0, 1, 2], names, decimals: 2, least: 2 }),
-      new Plot(area, { title: "Rotation", unit: "°/s", series: feed.samples, columns: [3, 4, 5], names, decimals: 1, least: 10 }),
-      new Plot(area, { title: "Attitude", unit: "°", series: feed.angles, columns: [0, 1, 2], names: ["roll", "pitch", "yaw"], decimals: 1, least: 10, wrap: 180 }),
+      new Plot(root, { ...xyz, columns: [0, 1, 2], title: "Acceleration", unit: "m/s²", decimals: 2, least: 2 }),
+      new Plot(root, { ...xyz, columns: [3, 4, 5], title: "Rotation", unit: "°/s", decimals: 1, least: 10 }),
+      new Plot(root, { ...angles, title: "Attitude", unit: "°", decimals: 1, least: 10, isCircle: true }),
     ];
-    this.scheme = matchMedia("(prefers-color-scheme: dark)");
-    this.recolor = () => (this.colors = palette());
-    this.scheme.addEventListener("change", this.recolor);
-    this.recolor();
   }
 
-  /** The time that the plots show, ms. */
+  /** The beginning and the end of the time that is shown, ms. */
   get shown() {
-    const to = this.#pausedAt ?? this.feed.now(performance.now());
-    return { from: to - this.#span, to };
+    const end = this.#pausedAt ?? this.feed.now(performance.now());
+    return [end - this.#span, end];
   }
 
   /** Pauses or goes on; samples are collected all the same. */
   toggle() {
-    this.#pausedAt = this.#pausedAt === null ? this.shown.to : null;
-    const isPaused = this.#pausedAt !== null;
-    this.button.setAttribute("aria-pressed", String(isPaused));
-    setText(this.button, isPaused ? "Go on" : "Pause");
+    this.#pausedAt = this.#pausedAt === undefined ? this.shown[1] : undefined;
+    setText(this.button, this.#pausedAt === undefined ? "Pause" : "Go on");
   }
 
-  draw(at, isLive) {
-    const { to } = this.shown;
-    const right = Number.isFinite(to) ? to : Date.now();
-    for (const plot of this.plots) plot.draw(this.colors, right, this.#span, at, isLive && this.#pausedAt === null);
+  /** Draws a frame. `holds`: what the board last published is still true. */
+  draw(colors, at, holds) {
+    const end = this.shown[1] || Date.now();
+    for (const plot of this.plots) plot.draw(colors, end, this.#span, at, holds && this.#pausedAt === undefined);
   }
 
   update() {
@@ -300,7 +273,6 @@ export class Plots {
   }
 
   close() {
-    this.scheme.removeEventListener("change", this.recolor);
     for (const plot of this.plots) plot.close();
   }
 }

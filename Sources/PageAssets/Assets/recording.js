@@ -1,16 +1,14 @@
 // The samples of a board: read from its messages, kept for ten minutes, and saved as a recording file.
-import { clean, element, finite, list, number, numbers, object, quantity, setText } from "./text.js";
+import { clean, count, element, finite, isTime, list, numbers, object, quantity, setText } from "./text.js";
 
 /** Ten minutes at 200 Hz. */
 const capacity = 120000;
-/** More samples than this in one message are not believed. */
-const mostInMessage = 5000;
 const radiansPerDegree = Math.PI / 180;
+/** Flags of a row: something is missing before it; it is from the stream. */
+const [broken, streamed] = [1, 2];
+const none = [NaN, NaN, NaN];
 
-const broken = 1;
-const streamed = 2;
-
-/** Rows of a time and some values in a ring. Rows are numbered from the first ever; the oldest are overwritten. */
+/** Rows of a time and some values, numbered from the first ever, in a ring: the oldest are overwritten. */
 export class Series {
   constructor(columns, size = capacity) {
     this.size = size;
@@ -25,21 +23,20 @@ export class Series {
     return Math.max(0, this.count - this.size);
   }
 
-  /** The time of the newest row, or `-Infinity`. */
   get lastTime() {
     return this.count > 0 ? this.times[(this.count - 1) % this.size] : -Infinity;
   }
 
-  /** Appends a row, always later than the last one; `flags`: something is missing before it; it came from the stream. */
+  /** Appends a row, always later than the last one: files and searches need that. */
   push(time, values, flags) {
     const at = this.count % this.size;
     this.times[at] = Math.max(time, this.lastTime + 0.002);
-    for (let column = 0; column < this.columns.length; column += 1) this.columns[column][at] = values[column];
+    this.columns.forEach((column, index) => (column[at] = values[index]));
     this.flags[at] = flags;
     this.count += 1;
   }
 
-  /** The first row not before `time`: binary search. */
+  /** The first row not before `time`. */
   find(time) {
     let [low, high] = [this.first, this.count];
     while (low < high) {
@@ -50,126 +47,119 @@ export class Series {
     return low;
   }
 
-  isBroken(row) {
-    return (this.flags[row % this.size] & broken) !== 0;
-  }
-
   isStreamed(row) {
     return (this.flags[row % this.size] & streamed) !== 0;
   }
-
-  /** A copy of some rows, which no later row overwrites. */
-  copy(from, to) {
-    const made = new Series(this.columns.length, Math.max(1, to - from));
-    for (let row = from; row < to; row += 1) {
-      const at = row % this.size;
-      made.push(this.times[at], this.columns.map((column) => column[at]), this.flags[at]);
-    }
-    return made;
-  }
 }
 
-/** Roll, pitch and yaw in degrees: intrinsic Z-Y'-X'' angles of the quaternion w, x, y, z. */
+/** Roll, pitch and yaw in degrees: intrinsic Z-Y'-X'' angles of a quaternion w, x, y, z. */
 export function eulerAngles([w, x, y, z]) {
   return [
-    Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) / radiansPerDegree,
-    Math.asin(Math.max(-1, Math.min(1, 2 * (w * y - z * x)))) / radiansPerDegree,
-    Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) / radiansPerDegree,
-  ];
+    Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
+    Math.asin(Math.max(-1, Math.min(1, 2 * (w * y - z * x)))),
+    Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+  ].map((angle) => angle / radiansPerDegree);
 }
 
-/** A unit quaternion, or `undefined` if the value is none. */
-export function unitQuaternion(value) {
-  const q = numbers(value, 4);
-  const length = q ? Math.hypot(...q) : 0;
-  return length > 0.5 && length < 2 ? q.map((part) => part / length) : undefined;
+function unitQuaternion(value) {
+  const q = require(numbers(value, 4));
+  const length = Math.hypot(...q);
+  require(length > 0.5 && length < 2);
+  return q.map((part) => part / length);
 }
 
-/** Reads `stream`, `motion` and `attitude` into series with one continuous time, and keeps the newest attitude. */
+function require(value) {
+  if (value === undefined || value === false) throw new TypeError("unexpected shape");
+  return value;
+}
+
+function requireTime({ t }) {
+  require(isTime(t));
+  return t;
+}
+
+/** Reads `stream`, `motion` and `attitude` into series that have one continuous time. */
 export class SampleFeed {
-  /** Acceleration (m/s², gravity included) and rotation (°/s); angles in degrees. */
+  /** Acceleration (m/s², gravity included) and rotation (°/s); roll, pitch and yaw in degrees. */
   samples = new Series(6);
   angles = new Series(3);
-  /** The newest attitude: quaternion, and the time of its sample in ms since 1970 by the board's clock. */
-  attitude = null;
-  /** Streamed samples so far, those that were lost on the way, and the rate, Hz. */
+  /** The newest attitude: its quaternion `q`, and the time `t` of its sample by the board's clock. */
+  attitude;
+  /** Streamed samples, those lost on the way, and their rate, Hz. */
   received = 0;
   lost = 0;
   rate = NaN;
 
-  #next = NaN;
+  #next;
   #shift = 0;
   #streamAt = -Infinity;
   #attitudeAt = -Infinity;
   #offset = NaN;
   #offsetAt = 0;
 
-  /** Whether samples were streamed in the last second; `at` is of `performance.now()`. */
+  /** Whether samples were streamed within a second; `at` is of `performance.now()`. */
   isStreaming(at) {
     return at - this.#streamAt < 1000;
   }
 
-  /** The time now by the board's clock, estimated from its fastest messages. */
+  /** The time now by the board's clock. */
   now(at) {
     return at + this.#offset;
   }
 
-  /** Reads a message; throws if it has the wrong shape. Nothing is stored then. */
+  /** Reads a message. Throws if it has the wrong shape; nothing is stored then. */
   handle(name, data, at) {
     if (name === "stream") this.#readStream(object(data), at);
-    if (name === "motion") this.#readMotion(object(data), at);
-    if (name === "attitude") this.#readAttitude(object(data), at);
+    else if (name === "motion") this.#readMotion(object(data), at);
+    else if (name === "attitude") this.#readAttitude(object(data), at);
   }
 
   #readStream(data, at) {
-    const vectors = (value) => list(value).map((item) => require(numbers(item, 3)));
-    const acceleration = vectors(data.acceleration);
-    const rotation = vectors(data.rotation);
-    const attitude = list(data.attitude).map((item) => require(unitQuaternion(item)));
+    const [acceleration, rotation] = [data.acceleration, data.rotation].map((rows) => list(rows).map((row) => require(numbers(row, 3))));
+    const attitude = list(data.attitude).map(unitQuaternion);
     const length = Math.max(acceleration.length, rotation.length, attitude.length);
     const period = 1000 * (finite(data.period) ?? 0);
-    const step = Math.max(1, finite(data.every) ?? 1);
-    const time = require(finite(data.t));
-    require(length > 0 && length <= mostInMessage && period >= 0 && period < 10000 && (length === 1 || period > 0));
-    const first = this.#continuous(time, time + period * (length - 1), at);
-    const n = finite(data.n);
-    const follows = n === undefined || n === this.#next;
-    if (n > this.#next) this.lost += Math.round((n - this.#next) / step);
-    this.#next = (n ?? NaN) + length * step;
+    const t = requireTime(data);
+    require(length > 0 && length < 5000 && period < 10000 && (period > 0 || length === 1));
+    const start = this.#continuous(t, t + period * (length - 1), at);
     if (period > 0) this.rate = 1000 / period;
-    const usual = 2.5 * (period || 1000 / this.rate || 1000);
-    const none = [NaN, NaN, NaN];
-    for (let index = 0; index < length; index += 1) {
-      const t = first + index * period;
-      const flags = streamed | (index === 0 && (!follows || t - this.samples.lastTime > usual) ? broken : 0);
-      this.samples.push(t, [...(acceleration[index] ?? none), ...(rotation[index] ?? none)], flags);
-      if (attitude[index]) this.angles.push(t, eulerAngles(attitude[index]), flags);
+    const isLate = start - this.samples.lastTime > 2500 / this.rate;
+    const flags = streamed | (this.#isNext(finite(data.n), length, Math.max(1, finite(data.every) ?? 1)) && !isLate ? 0 : broken);
+    for (let row = 0; row < length; row += 1) {
+      const [time, flag] = [start + row * period, row === 0 ? flags : streamed];
+      this.samples.push(time, [...(acceleration[row] ?? none), ...(rotation[row] ?? none)], flag);
+      if (attitude[row]) this.angles.push(time, eulerAngles(attitude[row]), flag);
     }
     this.received += length;
     this.#streamAt = at;
-    const newest = attitude[attitude.length - 1];
-    if (!newest) return;
+    if (attitude.length === 0) return;
     this.#attitudeAt = at;
-    this.attitude = { q: newest, t: time + (attitude.length - 1) * period };
+    this.attitude = { q: attitude.at(-1), t: t + (attitude.length - 1) * period };
+  }
+
+  /** Whether the message with the sample `n` follows the one before; counts what is missing. */
+  #isNext(n, length, every) {
+    const missing = (n - this.#next) / every;
+    if (missing > 0) this.lost += Math.round(missing);
+    this.#next = n + length * every;
+    return !(Math.abs(missing) > 0);
   }
 
   #readMotion(data, at) {
-    const time = require(finite(data.t));
-    const acceleration = require(numbers(data.acceleration, 3));
-    const gravity = require(numbers(data.gravity, 3));
+    const t = requireTime(data);
+    const [acceleration, gravity] = [require(numbers(data.acceleration, 3)), require(numbers(data.gravity, 3))];
     if (this.isStreaming(at)) return;
-    const t = this.#continuous(time, time, at);
-    const rotation = numbers(data.rotation, 3) ?? [NaN, NaN, NaN];
-    this.samples.push(t, [...acceleration.map((part, axis) => part + gravity[axis]), ...rotation], 0);
+    const sum = acceleration.map((part, axis) => part + gravity[axis]);
+    this.samples.push(this.#continuous(t, t, at), [...sum, ...(numbers(data.rotation, 3) ?? none)], 0);
   }
 
   #readAttitude(data, at) {
-    const time = require(finite(data.t));
-    const q = require(unitQuaternion(data.q));
+    const t = requireTime(data);
+    const q = unitQuaternion(data.q);
     // Beside the stream it says nothing new, only later.
     if (at - this.#attitudeAt < 1000) return;
-    this.attitude = { q, t: time };
-    this.angles.push(this.#continuous(time, time, at), eulerAngles(q), 0);
+    this.attitude = { q, t };
+    this.angles.push(this.#continuous(t, t, at), eulerAngles(q), 0);
   }
 
   /**
@@ -181,119 +171,87 @@ export class SampleFeed {
     const isPast = time + this.#shift < last - 500;
     // A message may be late, but only one from a clock that was set runs ahead of its arrival.
     const isFuture = end + this.#shift > Math.max(this.now(at), last) + 2000;
-    if (last > -Infinity && (isPast || isFuture)) this.#shift = Math.max(this.now(at), last) - end;
-    this.#learn(end + this.#shift - at, at);
+    if (last > 0 && (isPast || isFuture)) this.#shift = Math.max(this.now(at), last) - end;
+    // The message with the shortest delay tells best; the estimate yields slowly, because clocks drift.
+    const offset = end + this.#shift - at;
+    const yielded = this.#offset - 0.002 * (at - this.#offsetAt);
+    this.#offset = Math.abs(offset - yielded) < 5000 ? Math.max(offset, yielded) : offset;
+    this.#offsetAt = at;
     return time + this.#shift;
   }
-
-  /** The message with the shortest delay tells the offset best; the estimate yields slowly, because clocks drift. */
-  #learn(offset, at) {
-    const yielded = this.#offset - 0.002 * (at - this.#offsetAt);
-    const isStale = !(Math.abs(offset - this.#offset) < 5000);
-    this.#offset = isStale ? offset : Math.max(offset, yielded);
-    this.#offsetAt = at;
-  }
 }
 
-function require(value) {
-  if (value === undefined || value === false) throw new TypeError("unexpected shape");
-  return value;
-}
-
-/** The rows of a recording file (docs/command-line.md), as parts of a Blob; `null` if there is no row. */
-export function recordingParts(series, from, to, comments, onlyStreamed) {
-  const parts = [comments.map((line) => `# ${clean(line)}\n`).join("") + "t_s,ax,ay,az,gx,gy,gz\n"];
-  let [start, rows] = [NaN, 0];
+/** The rows of a recording file (docs/command-line.md) as parts of a Blob, how many, and the time of the first. */
+export function recordingRows(series, from, to, isWanted) {
+  const parts = [];
+  let start;
   for (let row = Math.max(from, series.first); row < to; row += 1) {
     const at = row % series.size;
-    const value = (column) => series.columns[column][at];
-    if (onlyStreamed && !series.isStreamed(row)) continue;
-    if (!Number.isFinite(value(0))) continue;
-    if (Number.isNaN(start)) start = series.times[at];
-    const seconds = ((series.times[at] - start) / 1000).toFixed(6);
-    const rates = [3, 4, 5].map((column) => value(column) * radiansPerDegree);
-    const turned = rates.every(Number.isFinite) ? rates.map((rate) => rate.toFixed(6)).join() : ",,";
-    parts.push(`${seconds},${value(0).toFixed(5)},${value(1).toFixed(5)},${value(2).toFixed(5)},${turned}\n`);
-    rows += 1;
+    const [ax, ay, az, ...rates] = series.columns.map((column) => column[at]);
+    if (!isWanted(row) || Number.isNaN(ax)) continue;
+    start ??= series.times[at];
+    const turned = rates.map((rate) => (Number.isNaN(rate) ? "" : (rate * radiansPerDegree).toFixed(6)));
+    parts.push(`${((series.times[at] - start) / 1000).toFixed(6)},${ax.toFixed(5)},${ay.toFixed(5)},${az.toFixed(5)},${turned}\n`);
   }
-  return rows > 0 ? { parts, rows, start } : null;
+  return { parts, start };
 }
 
-/** The buttons that record samples and save them as a file; they work for everybody, without a change on the board. */
+/** The buttons that record samples and save them as a file. They change nothing on the board. */
 export class RecordingControls {
   #from = null;
-  #full = null;
+  #ranges = [];
 
-  constructor(root, feed, boardID, shown) {
-    this.feed = feed;
-    this.boardID = boardID;
-    this.shown = shown;
-    this.ranges = [];
+  constructor(root, feed, boardID, plots) {
+    Object.assign(this, { feed, boardID, plots });
     this.button = element("button", { type: "button", onclick: () => this.#toggle() }, "Record");
-    const save = element("button", { type: "button", onclick: () => this.#saveShown() }, "Save what is shown");
     this.status = element("span", { class: "muted", role: "status" });
-    root.append(this.button, save, this.status);
+    root.append(this.button, element("button", { type: "button", onclick: () => this.#saveShown() }, "Save what is shown"), this.status);
   }
 
-  /** Learns the measuring ranges from the settings, which belong into the file. */
+  /** Learns the measuring ranges, which belong into the file. */
   takeSettings(settings) {
-    const sensor = object(settings.sensor);
-    const acceleration = quantity(sensor.accelerometer_range, { g: 9.80665, "m/s²": 1 });
-    const rotation = quantity(sensor.gyroscope_range, { "°/s": radiansPerDegree });
-    this.ranges = [];
-    if (acceleration > 0) this.ranges.push(`accelerometer_range_m_s2: ${acceleration.toFixed(4)}`);
-    if (rotation > 0) this.ranges.push(`gyroscope_range_rad_s: ${rotation.toFixed(4)}`);
+    const { accelerometer_range: acceleration, gyroscope_range: rotation } = object(settings.sensor);
+    this.#ranges = [
+      ["accelerometer_range_m_s2", quantity(acceleration, { g: 9.80665, "m/s²": 1 })],
+      ["gyroscope_range_rad_s", quantity(rotation, { "°/s": radiansPerDegree })],
+    ].filter(([, range]) => range > 0).map(([name, range]) => `${name}: ${range.toFixed(4)}`);
   }
 
-  /** Keeps the status true; called twice a second. */
+  /** Says how much is recorded; called twice a second. */
   update(at) {
     if (this.#from === null) return;
-    const samples = this.feed.samples;
-    const rows = this.#full?.count ?? samples.count - this.#from;
-    if (!this.#full && rows >= capacity) this.#full = samples.copy(samples.first, samples.count);
-    const trouble = this.#full ? "; no more fits into it" : this.feed.isStreaming(at) ? "" : "; no samples arrive now";
-    setText(this.status, `Recording: ${number(Math.min(rows, capacity))} samples${trouble}`);
+    const rows = this.feed.samples.count - this.#from;
+    const more = rows > capacity ? ", the newest are kept" : this.feed.isStreaming(at) ? "" : ", but none arrive now";
+    setText(this.status, `Recording: ${count(Math.min(rows, capacity))} samples${more}`);
   }
 
   #toggle() {
-    if (this.#from === null) {
-      this.#from = this.feed.samples.count;
-      setText(this.button, "Stop and save");
-      this.button.classList.add("recording");
-      return;
-    }
-    const series = this.#full ?? this.feed.samples;
-    const from = this.#full ? 0 : this.#from;
-    this.#from = null;
-    this.#full = null;
-    setText(this.button, "Record");
-    this.button.classList.remove("recording");
-    this.#save(series, from, series.count, true);
+    const { samples } = this.feed;
+    const from = this.#from;
+    this.#from = from === null ? samples.count : null;
+    setText(this.button, from === null ? "Stop and save" : "Record");
+    this.button.classList.toggle("recording", from === null);
+    if (from !== null) this.#save(from, samples.count);
   }
 
   #saveShown() {
-    const { from, to } = this.shown();
-    const series = this.feed.samples;
-    const rows = [series.find(from), series.find(to)];
-    // Without a stream, the slower messages are better than nothing.
-    if (!this.#save(series, ...rows, true)) this.#save(series, ...rows, false);
+    const { samples } = this.feed;
+    this.#save(...this.plots.shown.map((time) => samples.find(time)));
   }
 
-  #save(series, from, to, onlyStreamed) {
-    const start = series.times[Math.max(from, series.first) % series.size];
-    const when = new Date(Number.isFinite(start) ? start : 0).toISOString();
-    const comments = [`board: ${this.boardID}`, `time of the first sample: ${when}`, ...this.ranges];
-    const made = recordingParts(series, from, to, comments, onlyStreamed);
-    if (!made) {
-      setText(this.status, "There are no samples to save.");
-      return false;
-    }
-    const name = clean(this.boardID).replace(/[^\w.-]+/g, "_").slice(0, 60);
-    const url = URL.createObjectURL(new Blob(made.parts, { type: "text/csv" }));
-    const link = element("a", { href: url, download: `${name}-${when.slice(0, 19).replace(/:/g, "-")}.csv` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
-    setText(this.status, `Saved ${made.rows} samples.`);
-    return true;
+  #save(from, to) {
+    const { samples } = this.feed;
+    let { parts, start } = recordingRows(samples, from, to, (row) => samples.isStreamed(row));
+    // Without a stream, the slower messages are better than nothing.
+    if (parts.length === 0) ({ parts, start } = recordingRows(samples, from, to, () => true));
+    setText(this.status, parts.length > 0 ? `Saved ${count(parts.length)} samples.` : "There are no samples to save.");
+    if (parts.length === 0) return;
+    const when = new Date(start).toISOString();
+    const head = [`board: ${clean(this.boardID)}`, `time of the first sample: ${when}`, ...this.#ranges];
+    parts.unshift(...head.map((line) => `# ${line}\n`), "t_s,ax,ay,az,gx,gy,gz\n");
+    const href = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
+    const name = `${this.boardID.replace(/[^\w.-]+/g, "_").slice(0, 60)}-${when.slice(0, 19).replaceAll(":", "-")}.csv`;
+    element("a", { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10000);
   }
 }
