@@ -8,7 +8,7 @@
 // positive rotation about z is counter-clockwise for somebody who looks at the board from above. The element around it,
 // the scene, has a fixed tilt, so that one looks at the horizontal plane from above and from the front: earth z is up on
 // the screen, earth x to the right, earth y away.
-import { element, number, setText } from "./text.js";
+import { element, figures, number, setText } from "./text.js";
 import { eulerAngles } from "./recording.js";
 
 const [camera, cameraBack] = ["rotateX(58deg) rotateZ(-24deg)", "rotateZ(24deg) rotateX(-58deg)"];
@@ -39,14 +39,14 @@ export class AttitudeView {
     faces[0].append(element("span", { text: "JOSTLE" }));
     this.labels = ["x", "y", "z"].map((axis) => element("b", { class: `tip ${axis}`, text: axis }));
     // Two crossed strips for each axis, so that one is visible from every direction.
-    const strips = ["x", "y", "z"].flatMap((axis) => ["", " crossed"].map((more) => element("i", { class: `axis ${axis}${more}` })));
+    const strips = ["x", "x crossed", "y", "y crossed", "z", "z crossed"].map((name) => element("i", { class: `axis ${name}` }));
     this.board = element("div", { id: "board-3d" }, faces, strips, this.labels);
     const scene = element("div", { class: "scene" }, element("div", { class: "ground" }), this.board);
     scene.style.transform = camera;
-    this.values = ["roll", "pitch", "yaw"].map(() => element("dd", { text: "–" }));
+    const angles = figures(["roll", "pitch", "yaw"]);
+    this.values = angles.values;
     this.age = element("p", { class: "muted" });
-    const angles = ["roll", "pitch", "yaw"].map((text, index) => element("div", {}, element("dt", { text }), this.values[index]));
-    root.append(element("div", { class: "stage", "aria-hidden": "true" }, scene), element("dl", { class: "figures" }, angles), this.age);
+    root.append(element("div", { class: "stage", "aria-hidden": "true" }, scene), angles.root, this.age);
   }
 
   /** Draws, if there is a new attitude. Called for each frame, without any delay for smoothing. */

@@ -23,7 +23,8 @@ const problems = {
 };
 /** The facts of a health report: name, field, format. */
 const facts = [
-  ["version", "version", clean], ["uptime", "uptime", duration], ["sensor", "sensor", clean], ["sensor state", "sensor_state", clean],
+  ["version", "version", clean], ["uptime", "uptime", duration], ["sensor", "sensor", clean],
+  ["sensor state", "sensor_state", clean],
   ["sample rate", "rate", measured(1, "Hz")], ["period error", "period_ppm", measured(0, "ppm")], ["gaps", "gaps", count],
   ["lost samples", "lost_samples", count], ["overflows", "overflows", count], ["recoveries", "recoveries", count],
   ["clipped samples", "clipped_samples", count], ["outbox", "outbox", count], ["events dropped", "outbox_dropped", count],
@@ -153,7 +154,8 @@ export class BoardView {
 
   #sourceText(at) {
     const { received, lost, rate } = this.feed;
-    if (this.feed.isStreaming(at)) return `Every sample, ${number(rate, 0, "Hz")}: ${count(received)} received${lost > 0 ? `, ${count(lost)} lost on the way` : ""}.`;
+    const missing = lost > 0 ? `, ${count(lost)} lost on the way` : "";
+    if (this.feed.isStreaming(at)) return `Every sample, ${number(rate, 0, "Hz")}: ${count(received)} received${missing}.`;
     const { state, message } = object(this.lease);
     const why = state === "refused" ? `The board does not stream its samples${message ? `: ${clean(message)}` : ""}. ` : "";
     return `${why}Shown is what it publishes when something changes.`;
@@ -161,12 +163,14 @@ export class BoardView {
 
   #showState() {
     const { moving, side, tilt, vibrating, vibration, simulated, stopped } = this.#state;
-    const online = this.#online;
+    const [online, level] = [this.#online, number(vibration, 2, "m/s²")];
     const pills = [
-      online === true && ["ok", "online"], online === false && ["bad", "offline"], stopped === true && ["warn", "sensing is stopped"],
-      moving === true ? ["busy", "moving"] : moving === false && ["", "still"], typeof side === "string" && ["", `${clean(side).slice(0, 8)} is up`],
+      online === true && ["ok", "online"], online === false && ["bad", "offline"],
+      stopped === true && ["warn", "sensing is stopped"],
+      moving === true && ["busy", "moving"], moving === false && ["", "still"],
+      typeof side === "string" && ["", `${clean(side).slice(0, 8)} is up`],
       finite(tilt) !== undefined && ["", `tilt ${number(tilt, 1, "°")}`],
-      vibrating === true && ["busy", `vibrating, ${number(vibration, 2, "m/s²")}`], simulated === true && ["warn", "virtual sensor"],
+      vibrating === true && ["busy", `vibrating, ${level}`], simulated === true && ["warn", "virtual sensor"],
     ];
     this.states.replaceChildren(...pills.filter(Boolean).map(([kind, text]) => element("li", { class: `pill ${kind}`, text })));
   }
@@ -210,15 +214,19 @@ class Health {
   #problem(name, health) {
     const [text, field] = Object.hasOwn(problems, name) ? problems[name] : [words(name), ""];
     const more = object(health[field]).reason ?? health[field];
-    return more === undefined || more === null ? text : `${text}: ${Array.isArray(more) ? more.slice(0, 10).map(clean).join("; ") : clean(more)}`;
+    if (more === undefined || more === null) return text;
+    return `${text}: ${Array.isArray(more) ? more.slice(0, 10).map(clean).join("; ") : clean(more)}`;
   }
 
   #facts(health) {
     const rows = facts.filter(([, field]) => health[field] !== undefined && health[field] !== null)
       .map(([name, field, format]) => [name, format(health[field]), suspicious.has(field) && health[field] > 0]);
     const errors = Object.entries(object(health.bus_errors)).slice(0, 10).filter(([, value]) => value !== 0);
-    if (health.bus_errors) rows.push(["bus errors", errors.map(([kind, value]) => `${words(kind)} ${count(value)}`).join(", ") || "0", errors.length > 0]);
-    for (const [part, source] of Object.entries(object(health.calibration)).slice(0, 5)) rows.push([`calibrated: ${words(part)}`, clean(source)]);
+    const kinds = errors.map(([kind, value]) => `${words(kind)} ${count(value)}`).join(", ") || "0";
+    if (health.bus_errors) rows.push(["bus errors", kinds, errors.length > 0]);
+    for (const [part, source] of Object.entries(object(health.calibration)).slice(0, 5)) {
+      rows.push([`calibrated: ${words(part)}`, clean(source)]);
+    }
     const missing = list(health.unavailable_gestures).slice(0, 10).map(clean).join(", ");
     return missing ? [...rows, ["cannot detect", missing, true]] : rows;
   }
@@ -229,7 +237,8 @@ class Health {
     const now = this.connection.serverNow();
     const age = (now - this.#reportedAt) / 1000;
     const isLate = this.#interval > 0 && age > Math.max(180, 3 * this.#interval);
-    setText(this.age, isLate ? `No health report for ${duration(age)}.` : age < 60 ? "Reported within the last minute." : `Reported ${ago(this.#reportedAt, now)}.`);
+    const when = age < 60 ? "within the last minute" : ago(this.#reportedAt, now);
+    setText(this.age, isLate ? `No health report for ${duration(age)}.` : `Reported ${when}.`);
     if (isLate === (this.age.className === "alert")) return;
     this.age.className = isLate ? "alert" : "muted";
     this.content[isLate ? "before" : "after"](this.age);
@@ -242,13 +251,15 @@ class InForce {
 
   constructor(root) {
     this.notices = element("ul", { class: "alerts" });
-    this.search = element("input", { type: "search", "aria-label": "Search the settings in force", placeholder: "Search", oninput: () => this.#filter() });
-    this.changed = element("input", { type: "checkbox", onchange: () => this.#filter() });
+    const filter = () => this.#filter();
+    this.search = element("input", { type: "search", "aria-label": "Search the settings", placeholder: "Search", oninput: filter });
+    this.changed = element("input", { type: "checkbox", onchange: filter });
     this.found = element("span", { class: "muted", role: "status", text: "not reported yet" });
     this.body = element("tbody");
     const head = element("tr", {}, ["Key", "Value", "From"].map((text) => element("th", { scope: "col", text })));
     root.append(
-      this.notices, element("div", { class: "tools" }, this.search, element("label", {}, this.changed, " Only what is not the default"), this.found),
+      this.notices,
+      element("div", { class: "tools" }, this.search, element("label", {}, this.changed, " Only what is not the default"), this.found),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Settings in force" },
         element("table", {}, element("thead", {}, head), this.body)));
   }
@@ -265,7 +276,8 @@ class InForce {
     for (const [name, value] of Object.entries(tree)) {
       const key = path + name;
       if (this.#rows.length >= 1000) return;
-      if (value !== null && typeof value === "object" && !Array.isArray(value) && depth < 8) this.#collect(value, `${key}.`, origins, depth + 1);
+      const isTree = value !== null && typeof value === "object" && !Array.isArray(value);
+      if (isTree && depth < 8) this.#collect(value, `${key}.`, origins, depth + 1);
       else this.#add(clean(key), value, Object.hasOwn(origins, key) ? clean(origins[key]) : "");
     }
   }
@@ -274,19 +286,24 @@ class InForce {
     const text = value === null ? "none" : Array.isArray(value) && value.length === 0 ? "empty" : clean(value);
     const from = origin.replace(/^(all|device|group:.*)$/, "fleet, $1").replace(/^local$/, "set over MQTT");
     const badge = origin ? element("span", { class: "tag", text: from }) : "default";
-    const row = element("tr", { class: origin && "changed" }, element("th", { scope: "row", text: key }), element("td", { text }), element("td", {}, badge));
+    const cells = [element("th", { scope: "row", text: key }), element("td", { text }), element("td", {}, badge)];
+    const row = element("tr", { class: origin && "changed" }, cells);
     this.#rows.push({ row, origin, text: `${key} ${text} ${from}`.toLowerCase() });
   }
 
   /** What was refused, is not stored, or waits for a restart. */
   #texts({ refused, layers, not_kept: notKept, restart_required: restart }) {
-    const texts = list(refused).slice(-20).map(object).map(({ key, value, reason, allowed, layer }) =>
-      `Refused: ${clean(key)} = ${clean(value)} ${clean(reason)}${allowed ? `, allowed: ${clean(allowed)}` : ""}${layer ? ` (${clean(layer)})` : ""}`);
+    const refusal = ({ key, value, reason, allowed, layer }) => {
+      const more = `${allowed ? `, allowed: ${clean(allowed)}` : ""}${layer ? ` (${clean(layer)})` : ""}`;
+      return `Refused: ${clean(key)} = ${clean(value)} ${clean(reason)}${more}`;
+    };
+    const texts = list(refused).slice(-20).map(object).map(refusal);
     for (const [name, layer] of Object.entries(object(layers)).slice(0, 40)) {
       const { status, reason, errors } = object(layer);
       if (typeof status !== "string" || status === "none" || status === "applied") continue;
       const error = object(list(errors)[0]);
-      texts.push(`Fleet, layer ${clean(name)}: ${[words(status), ...[reason, error.path, error.reason].filter(Boolean).map(clean)].join(" ")}`);
+      const why = [reason, error.path, error.reason].filter(Boolean).map(clean).join(" ");
+      texts.push(`Fleet, layer ${clean(name)}: ${words(status)} ${why}`);
     }
     if (notKept) texts.push(`Not stored yet: ${clean(notKept)}`);
     if (list(restart).length > 0) texts.push(`Takes effect at the next start: ${restart.slice(0, 20).map(clean).join(", ")}`);

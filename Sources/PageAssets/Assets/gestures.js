@@ -15,12 +15,20 @@ const shapes = { began: "▶", changed: "▶", ended: "■", cancelled: "✕", r
 /** The fields of an event for people: `axis x, 14.2 m/s², 5 reversals, after 0.90 s`. */
 function remarks(event) {
   const text = (name, before = "") => typeof event[name] === "string" && before + clean(event[name]).slice(0, 40);
-  const value = (name, decimals, unit, before = "") => finite(event[name]) !== undefined && before + number(event[name], decimals, unit);
+  const value = (name, decimals, unit, before = "") =>
+    finite(event[name]) !== undefined && before + number(event[name], decimals, unit);
   return [
-    value("count", 0, event.count === 1 ? "time" : "times"), text("direction"), text("from", "from "), text("to", "to "), text("side", "on "),
-    text("axis", "axis "), value("angle", 1, "°"), value("strength", 1, "m/s²"), value("level", 2, "m/s² RMS"), value("frequency", 1, "Hz"),
-    value("reversals", 0, "reversals"), value("height", 2, "m", "height "), value("duration", 2, "s", "after "),
+    value("count", 0, event.count === 1 ? "time" : "times"), text("direction"), text("from", "from "), text("to", "to "),
+    text("side", "on "), text("axis", "axis "), value("angle", 1, "°"), value("strength", 1, "m/s²"),
+    value("level", 2, "m/s² RMS"), value("frequency", 1, "Hz"), value("reversals", 0, "reversals"),
+    value("height", 2, "m", "height "), value("duration", 2, "s", "after "),
   ].filter(Boolean).join(", ");
+}
+
+/** The time of day, after the date if that is not today. */
+function dayAndTime(ms, now) {
+  const day = (time) => new Date(time).toLocaleDateString("en", { day: "numeric", month: "short" });
+  return day(ms) === day(now) ? timeOfDay(ms) : `${day(ms)}, ${timeOfDay(ms)}`;
 }
 
 /** The newest 200 gestures and near misses, the newest first; each gesture has all its phases in one row. */
@@ -36,9 +44,9 @@ export class GestureLog {
     this.empty = element("p", { class: "muted", text: "No gesture yet. Shake the board, or simulate a movement." });
     this.voice = element("p", { class: "unseen", "aria-live": "polite" });
     const hide = () => this.list.classList.toggle("hide-missed");
+    const box = element("input", { type: "checkbox", checked: true, onchange: hide });
     root.append(
-      element("div", { class: "tools" }, element("label", {}, element("input", { type: "checkbox", checked: true, onchange: hide }), " Near misses")),
-      this.empty, this.list, this.voice);
+      element("div", { class: "tools" }, element("label", {}, box, " Near misses")), this.empty, this.list, this.voice);
   }
 
   /** Takes a phase of a gesture, unless it came before. */
@@ -75,9 +83,11 @@ export class GestureLog {
   /** Puts a row where its time belongs, because delayed events come after newer ones. */
   #insert(time, title) {
     const part = (name) => element("span", { class: name });
-    const row = { time: time ?? this.connection.serverNow(), shape: part("shape"), phase: part("phase"), details: part("details") };
+    const now = this.connection.serverNow();
+    const row = { time: time ?? now, shape: part("shape"), phase: part("phase"), details: part("details") };
     row.shape.ariaHidden = "true";
-    row.item = element("li", {}, row.shape, element("b", { text: title }), row.phase, row.details, element("time", { text: time === undefined ? "no clock" : timeOfDay(time) }));
+    const clock = element("time", { text: time === undefined ? "no clock" : dayAndTime(time, now) });
+    row.item = element("li", {}, row.shape, element("b", { text: title }), row.phase, row.details, clock);
     const found = this.#rows.findIndex((other) => other.time <= row.time);
     const at = found < 0 ? this.#rows.length : found;
     this.list.insertBefore(row.item, this.#rows[at]?.item ?? null);

@@ -163,7 +163,8 @@ export class Plot {
     const bucket = span / (area.right - area.left);
     const origin = Math.floor(left / bucket);
     const [from, to] = [Math.max(series.first, series.find(left) - 1), series.find(right)];
-    curves.forEach((curve, index) => curve.read(series, columns[index], from, to, bucket, origin, this.isCircle ? 180 : Infinity));
+    const wrap = this.isCircle ? 180 : Infinity;
+    curves.forEach((curve, index) => curve.read(series, columns[index], from, to, bucket, origin, wrap));
     const low = Math.min(this.floor ?? Infinity, ...curves.map((curve) => curve.low));
     const high = Math.max(limit ?? -Infinity, ...curves.map((curve) => curve.high));
     this.#scale.fit(low <= high ? low : 0, low <= high ? high : 0, this.least, this.isCircle, at);
@@ -177,7 +178,8 @@ export class Plot {
     pen.clip();
     Object.assign(pen, { lineWidth: 1.5, lineJoin: "bevel" });
     const shift = area.left + 0.5 + origin - left / bucket;
-    curves.forEach((curve, index) => curve.draw(pen, colors.axes.at(index - curves.length), shift, toY, isHeld ? area.right : undefined));
+    const heldTo = isHeld ? area.right : undefined;
+    curves.forEach((curve, index) => curve.draw(pen, colors.axes.at(index - curves.length), shift, toY, heldTo));
     pen.restore();
     if (limit !== undefined) this.#drawLimit(pen, colors.warn, area, toY(limit));
     if (curves.length > 1) this.#drawNames(pen, colors, area, toY);
@@ -220,7 +222,8 @@ export class Plot {
   update() {
     const { series } = this;
     const at = (series.count - 1) % series.size;
-    if (at >= 0) this.columns.forEach((column, index) => setText(this.values[index], number(series.columns[column][at], this.decimals)));
+    if (at < 0) return;
+    this.columns.forEach((column, index) => setText(this.values[index], number(series.columns[column][at], this.decimals)));
   }
 
   close() {
@@ -238,7 +241,8 @@ export class Plots {
     this.feed = feed;
     const options = [5, 10, 30, 60].map((value) => element("option", { value, selected: value === 10, text: `${value} s` }));
     const choice = element("select", { onchange: () => (this.#span = 1000 * choice.value) }, options);
-    this.button = element("button", { type: "button", "aria-keyshortcuts": "p", title: "key: p", onclick: () => this.toggle() }, "Pause");
+    const onclick = () => this.toggle();
+    this.button = element("button", { type: "button", "aria-keyshortcuts": "p", title: "key: p", onclick }, "Pause");
     this.tools = element("div", { class: "tools" }, element("label", {}, "Show ", choice), this.button);
     root.append(this.tools);
     const xyz = { series: feed.samples, names: ["x", "y", "z"] };

@@ -109,22 +109,28 @@ export class SampleFeed {
 
   /** Reads a message. Throws if it has the wrong shape; nothing is stored then. */
   handle(name, data, at) {
-    if (name === "stream") this.#readStream(object(data), at);
+    // Nothing was lost while nobody listened.
+    if (name === "hello") this.#next = undefined;
+    else if (name === "stream") this.#readStream(object(data), at);
     else if (name === "motion") this.#readMotion(object(data), at);
     else if (name === "attitude") this.#readAttitude(object(data), at);
   }
 
   #readStream(data, at) {
-    const [acceleration, rotation] = [data.acceleration, data.rotation].map((rows) => list(rows).map((row) => require(numbers(row, 3))));
+    const vectors = (rows) => list(rows).map((row) => require(numbers(row, 3)));
+    const [acceleration, rotation] = [vectors(data.acceleration), vectors(data.rotation)];
     const attitude = list(data.attitude).map(unitQuaternion);
     const length = Math.max(acceleration.length, rotation.length, attitude.length);
     const period = 1000 * (finite(data.period) ?? 0);
     const t = requireTime(data);
-    require(length > 0 && length < 5000 && period < 10000 && (period > 0 || length === 1));
+    require(length > 0 && length < 5000 && period >= 0 && period < 10000 && (period > 0 || length === 1));
     const start = this.#continuous(t, t + period * (length - 1), at);
+    const gap = start - this.samples.lastTime;
+    const isNext = this.#isNext(finite(data.n), length, Math.max(1, finite(data.every) ?? 1)) && !(gap > 2500 / this.rate);
     if (period > 0) this.rate = 1000 / period;
-    const isLate = start - this.samples.lastTime > 2500 / this.rate;
-    const flags = streamed | (this.#isNext(finite(data.n), length, Math.max(1, finite(data.every) ?? 1)) && !isLate ? 0 : broken);
+    // Messages of one sample each: their distance is the period, but for some jitter.
+    else if (isNext && gap < 1000) this.rate = 1000 / (0.95 * (1000 / this.rate || gap) + 0.05 * gap);
+    const flags = isNext ? streamed : streamed | broken;
     for (let row = 0; row < length; row += 1) {
       const [time, flag] = [start + row * period, row === 0 ? flags : streamed];
       this.samples.push(time, [...(acceleration[row] ?? none), ...(rotation[row] ?? none)], flag);

@@ -1,7 +1,7 @@
 // Vibration: how strong, at which frequencies, and whether that is what the board takes for a running machine.
 import { drawGrid, niceStep, Plot, prepare } from "./plots.js";
 import { Series } from "./recording.js";
-import { duration, element, finite, isTime, number, object, quantity, setText, timeOfDay } from "./text.js";
+import { duration, element, figures, finite, isTime, number, object, quantity, setText, timeOfDay } from "./text.js";
 
 const length = 1024;
 /** How the recognizer derives its threshold: each step of sensitivity divides it; a running machine needs less. */
@@ -70,8 +70,9 @@ export class VibrationView {
 
   constructor(root, feed, connection) {
     Object.assign(this, { feed, connection });
-    this.values = ["level", "strongest at", "ran today"].map((text) => ({ text, value: element("dd", { text: "–" }) }));
-    root.append(element("dl", { class: "figures" }, this.values.map(({ text, value }) => element("div", {}, element("dt", { text }), value))));
+    const row = figures(["level", "strongest at", "ran today"]);
+    this.values = row.values;
+    root.append(row.root);
     const title = "Spectrum of all axes, m/s² RMS over Hz";
     this.canvas = element("canvas", { role: "img", "aria-label": title });
     this.note = element("p", { class: "muted" });
@@ -100,8 +101,9 @@ export class VibrationView {
     const { today_seconds: today, since } = this.#running;
     // The peak of the noise alone means nothing.
     const peak = level > 0.02 ? number(spectrum?.frequency, 1, "Hz") : "–";
-    const texts = [number(level, 3, "m/s²"), peak, finite(today) === undefined ? "–" : duration(today) + (isTime(since) ? `, since ${timeOfDay(since).slice(0, 5)}` : "")];
-    this.values.forEach(({ value }, index) => setText(value, texts[index]));
+    const runs = isTime(since) ? `, since ${timeOfDay(since).slice(0, 5)}` : "";
+    const texts = [number(level, 3, "m/s²"), peak, duration(today) + runs];
+    this.values.forEach((value, index) => setText(value, texts[index]));
     setText(this.note, this.#words(streams, spectrum, limit));
     this.#drawSpectrum(colors, spectrum);
     this.plot.draw(colors, now, 300000, at, false, limit);
@@ -111,7 +113,7 @@ export class VibrationView {
     const data = !streams
       ? "Without the stream of samples there is no spectrum; the level is the one that the board reports. "
       : spectrum ? "" : `The spectrum needs ${length} samples without a gap. `;
-    if (limit === undefined) return `${data}No threshold is drawn: the board has not reported gestures.vibration.threshold and sensitivity.`;
+    if (limit === undefined) return `${data}No threshold is drawn, because the board has not reported threshold and sensitivity.`;
     const off = this.#settings.enabled === false ? ", but the gesture is disabled" : "";
     return `${data}From ${number(limit, 3, "m/s²")} on, the board takes this for a running machine${off}.`;
   }
@@ -143,7 +145,9 @@ export class VibrationView {
     const toY = drawGrid(pen, colors, area, 0, high, step);
     pen.textAlign = "center";
     const mark = niceStep(width * power.length, (area.right - area.left) / 60);
-    for (let hertz = 0; hertz < width * power.length; hertz += mark) pen.fillText(number(hertz), area.left + (hertz / width) * scale, area.bottom + 12);
+    for (let hertz = 0; hertz < width * power.length; hertz += mark) {
+      pen.fillText(number(hertz), area.left + (hertz / width) * scale, area.bottom + 12);
+    }
     Object.assign(pen, { strokeStyle: colors.axes[2], fillStyle: colors.soft, lineWidth: 1.5, lineJoin: "bevel" });
     pen.beginPath();
     // Slower movement than counts as vibration may be much stronger; it is cut off.

@@ -36,6 +36,13 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A row of named figures: the list, and the elements for their values. */
+export function figures(names) {
+  const values = names.map(() => element("dd", { text: "–" }));
+  const pairs = names.map((text, index) => element("div", {}, element("dt", { text }), values[index]));
+  return { root: element("dl", { class: "figures" }, pairs), values };
+}
+
 /** Sets a text only if it changed, so that nothing is laid out or read aloud again without need. */
 export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
@@ -128,5 +135,6 @@ export async function post(path, body) {
   const status = response?.status;
   const usual = response ? `The server answered with status ${status}.` : "The page's server does not answer.";
   const retryAfter = Number(response?.headers.get("Retry-After")) || undefined;
-  throw Object.assign(new Error(clean(answer.message) || usual), { code: clean(answer.error) || String(status ?? "no_contact"), status, retryAfter });
+  const code = clean(answer.error) || String(status ?? "no_contact");
+  throw Object.assign(new Error(clean(answer.message) || usual), { code, status, retryAfter });
 }
