@@ -52,7 +52,10 @@ class Connection {
   }
 
   resume() {
-    if (!this.source && this.url) this.open(this.url);
+    if (this.source || !this.url) return;
+    // The time without a connection was no trouble.
+    this.lostAt = Date.now();
+    this.open(this.url);
   }
 
   /** Connects again if the server has fallen silent. */
