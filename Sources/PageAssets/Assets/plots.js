@@ -54,7 +54,7 @@ export function drawGrid(pen, colors, { left, right, top, bottom }, low, high, s
   return toY;
 }
 
-/** One column of a series, reduced to at most four points for each pixel: first, least, greatest and last value. */
+/** One column of a series, reduced to the least and the greatest value in each pixel, in their order. */
 class Curve {
   x = [];
   y = [];
@@ -65,32 +65,29 @@ class Curve {
     for (const points of [this.x, this.y, this.starts]) points.length = 0;
     Object.assign(this, { low: Infinity, high: -Infinity, last: NaN });
     const values = columns[column];
-    let [current, first, least, most, isStart, time] = [NaN, 0, 0, 0, true, 0];
+    let [current, least, most, isRising, isStart, time] = [NaN, 0, 0, true, true, 0];
     for (let row = from; row < to; row += 1) {
       const at = row % size;
       const value = values[at];
       const isBroken = (flags[at] & 1) !== 0 || Number.isNaN(value) || Math.abs(value - this.last) > wrap;
       const index = Math.floor(times[at] / bucket) - origin;
       if (isBroken || index !== current) {
-        this.#flush(current, first, least, most, isStart);
+        this.#flush(current, least, most, isRising, isStart);
         // A slow message comes when something changed: until then, the one before held.
         if (flags[at] === 0 && times[at] - time > 400) this.#add(index, this.last, false);
         isStart = isBroken;
-        [current, first, least, most] = [index, value, value, value];
-      } else if (value < least) least = value;
-      else if (value > most) most = value;
+        [current, least, most] = [index, value, value];
+      } else if (value < least) [least, isRising] = [value, false];
+      else if (value > most) [most, isRising] = [value, true];
       this.last = value;
       time = times[at];
     }
-    this.#flush(current, first, least, most, isStart);
+    this.#flush(current, least, most, isRising, isStart);
   }
 
-  #flush(x, first, least, most, isStart) {
-    this.#add(x, first, isStart);
-    if (least === most) return;
-    this.#add(x, least, false);
-    this.#add(x, most, false);
-    this.#add(x, this.last, false);
+  #flush(x, least, most, isRising, isStart) {
+    this.#add(x, isRising ? least : most, isStart);
+    if (least !== most) this.#add(x, isRising ? most : least, false);
   }
 
   #add(x, y, isStart) {
