@@ -151,6 +151,18 @@ import Testing
         #expect(model.update(with: message(topic, "online"), at: now) == nil && model.devices.isEmpty)
     }
 
+    @Test func newNameOrGroupsAreNoNewConfiguration() {
+        var model = WatchModel(prefix: "jostle")
+        func report(_ name: String, _ groups: String) -> WatchModel.Change? {
+            let text = "{\"settings\":{\"device\":{\"name\":\"\(name)\"}},\"groups\":[\(groups)]}"
+            return model.update(with: message("jostle/dut/config/reported", text), at: now)?.change
+        }
+        #expect(report("Washer", "") == .identity)
+        #expect(report("Washer", "") == nil)
+        #expect(report("Washer", "\"laundry\"") == .identity)
+        #expect(model.devices["dut"]?.name == "Washer" && model.devices["dut"]?.groups == ["laundry"])
+    }
+
     @Test func limitsTextsAndLists() throws {
         let long = String(repeating: "x", count: 5000)
         let list = Array(repeating: "\"\(long)\"", count: 50).joined(separator: ",")

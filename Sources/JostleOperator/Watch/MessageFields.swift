@@ -93,17 +93,6 @@ struct MessageFields {
         return elements.prefix(MessageFields.longestList).compactMap { $0.text.map(MessageFields.bounded) }
     }
 
-    /// The numbers in an object, at most `longestList`.
-    func numbers(_ name: String) -> [String: Double] {
-        guard case .mapping(let entries)? = tree[name]?.value else { return [:] }
-        var numbers: [String: Double] = [:]
-        for entry in entries.prefix(MessageFields.longestList) {
-            guard let number = entry.node.text.flatMap(Double.init), abs(number) <= 1e15 else { continue }
-            numbers[MessageFields.bounded(entry.key)] = number
-        }
-        return numbers
-    }
-
     /// The sum of the numbers in an object.
     func sum(_ name: String) -> Double? {
         guard case .mapping(let entries)? = tree[name]?.value else { return nil }

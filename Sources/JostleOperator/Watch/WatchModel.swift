@@ -58,6 +58,8 @@ package struct WatchModel: Equatable, Sendable {
         case state
         case health
         case configuration
+        /// The name or the groups, and nothing else of what the device reported.
+        case identity
         case event(WatchedEvent)
         case nearMiss(WatchedNearMiss)
         /// The message cannot be parsed, and why.
@@ -131,14 +133,10 @@ package struct WatchModel: Equatable, Sendable {
             return .health
         case "config/reported":
             let configuration = WatchedConfiguration(fields)
-            let name = fields.object("settings")?.object("device")?.text("name")
-            let groups = fields.texts("groups")
-            guard configuration != device.configuration || name != device.name || groups != device.groups else {
-                return nil
-            }
+            let hasNewIdentity = device.setIdentity(
+                name: fields.object("settings")?.object("device")?.text("name"), groups: fields.texts("groups"))
+            guard configuration != device.configuration else { return hasNewIdentity ? .identity : nil }
             device.configuration = configuration
-            device.name = name
-            device.groups = groups
             return .configuration
         case WatchModel.nearMiss:
             guard let miss = WatchedNearMiss(fields, at: now) else {

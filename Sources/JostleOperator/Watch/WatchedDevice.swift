@@ -17,8 +17,8 @@ package struct WatchedDevice: Equatable, Sendable {
     /// The fleet's layers of the configuration; `nil` if the device reports none.
     package internal(set) var configuration: WatchedConfiguration?
     /// The name for people, and the groups, as the device reports them.
-    package internal(set) var name: String?
-    package internal(set) var groups: [String] = []
+    package private(set) var name: String?
+    package private(set) var groups: [String] = []
     /// The hash of the last health message.
     var healthHash: Int?
 
@@ -91,12 +91,6 @@ package struct WatchedDevice: Equatable, Sendable {
         package var period: Double?
         package var temperature: Double?
         package var gaps: Double?
-        package var lostSamples: Double?
-        package var recoveries: Double?
-        package var outboxDropped: Double?
-        package var connects: Double?
-        /// The errors of the bus by their kinds.
-        package var busErrorKinds: [String: Double]
         package var gestures: Double?
         package var busErrors: Double?
         package var outbox: Double?
@@ -119,11 +113,6 @@ package struct WatchedDevice: Equatable, Sendable {
             period = fields.number("period_ppm")
             temperature = fields.number("temperature")
             gaps = fields.number("gaps")
-            lostSamples = fields.number("lost_samples")
-            recoveries = fields.number("recoveries")
-            outboxDropped = fields.number("outbox_dropped")
-            connects = fields.number("connects")
-            busErrorKinds = fields.numbers("bus_errors")
             gestures = fields.number("gestures")
             busErrors = fields.sum("bus_errors")
             outbox = fields.number("outbox")
@@ -175,6 +164,14 @@ package struct WatchedDevice: Equatable, Sendable {
 
     /// Notes the time of a report.
     mutating func noteReport(_ time: Int64) { lastReport = max(lastReport ?? time, time) }
+
+    /// Takes over the name and the groups; returns whether they changed.
+    mutating func setIdentity(name: String?, groups: [String]) -> Bool {
+        guard name != self.name || groups != self.groups else { return false }
+        self.name = name
+        self.groups = groups
+        return true
+    }
 
     /// Records an event.
     ///

@@ -34,7 +34,7 @@ struct WatchLines {
             nextAttitude[device.id] = now.advanced(bySeconds: 1)
             let angles = [("roll", attitude.roll), ("pitch", attitude.pitch), ("heading", attitude.yaw)]
             return "attitude  " + angles.map { "\($0.0) \(formatted($0.1, "%.1f"))°" }.joined(separator: "  ")
-        case .motion: return nil
+        case .motion, .identity: return nil
         case .state:
             guard let state = device.state.map(WatchText.state), printedState[device.id] != state else { return nil }
             printedState[device.id] = state
