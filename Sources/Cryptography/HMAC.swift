@@ -10,12 +10,17 @@ package enum MessageAuthentication {
         guard HMAC(EVP_sha256(), key, Int32(key.count), text, text.count, &code, &count) != nil, count == 32 else {
             return nil
         }
-        return code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return code.hexadecimal
     }
 
-    /// Whether two secrets are equal: `CRYPTO_memcmp()`, whose time does not depend on where they differ.
+    /// Whether two codes of the same length are equal: `CRYPTO_memcmp()`, whose time does not depend on where they differ.
     package static func isEqual(_ a: String, _ b: String) -> Bool {
         let (a, b) = (Array(a.utf8), Array(b.utf8))
         return a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
+    }
+
+    /// Whether two secrets are equal. The time does not depend on their lengths either, because digests are compared.
+    package static func isEqual(secret a: String, _ b: String) -> Bool {
+        isEqual(SHA256Digest(of: a.utf8).hexadecimal, SHA256Digest(of: b.utf8).hexadecimal)
     }
 }

@@ -16,9 +16,7 @@ package struct SHA256Digest: Hashable, Sendable {
     }
 
     /// The digest in hexadecimal digits.
-    package var hexadecimal: String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    package var hexadecimal: String { bytes.hexadecimal }
 
     /// The first eight bytes as a fraction of 2⁶⁴: a number in [0, 1).
     package var fraction: Double {

@@ -37,9 +37,6 @@ struct ConnectionDeadlines {
         self.limits = limits
     }
 
-    /// The number of connections.
-    var count: Int { entries.count }
-
     /// Adds a connection. Returns its number, and the connection to end because there are too many.
     mutating func begin(_ descriptor: Int32, at now: Double) -> (number: Int, surplus: Int32?) {
         let waiting = entries.filter { $0.value.activity == .requesting }

@@ -88,17 +88,14 @@ package final class HTTPServer {
     /// Seconds until `run` must be called even if the descriptor is not readable; `nil` if there is no limit.
     package var timeout: Double? {
         let milliseconds = jostle_MHD_timeout(daemon)
-        let own = state.deadlines.nextDeadline.map { max(0, $0 - MonotonicClock.seconds) }
+        let own = state.deadlines.nextDeadline.map { max(0, $0 - MonotonicTime.seconds) }
         guard milliseconds >= 0 else { return own }
         return min(Double(milliseconds) / 1000, own ?? .infinity)
     }
 
-    /// The number of connections.
-    package var connections: Int { state.deadlines.count }
-
     /// Does the due work: accepts, reads, calls the handler, writes, ends what is late.
     package func run() {
-        for descriptor in state.deadlines.due(at: MonotonicClock.seconds) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        for descriptor in state.deadlines.due(at: MonotonicTime.seconds) { shutdown(descriptor, Int32(SHUT_RDWR)) }
         MHD_run(daemon)
     }
 

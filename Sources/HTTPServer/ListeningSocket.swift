@@ -1,36 +1,6 @@
 internal import Glibc
 package import LinuxSystem
 
-/// An address to listen at: `HOST:PORT`, with brackets around a numeric IPv6 host.
-package struct ListeningAddress: Equatable, Sendable {
-    package var host: String
-    package var port: UInt16
-
-    /// Parses `127.0.0.1:8088`, `[::1]:8088` or `name:8088`; `nil` if it is none of them.
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = String(host.dropFirst().dropLast())
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-        self.host = host
-        self.port = port
-    }
-
-    package init(host: String, port: UInt16) {
-        self.host = host
-        self.port = port
-    }
-
-    /// The address as in a URL.
-    package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
 /// A TCP socket that accepts connections: socket(2), bind(2), listen(2).
 package final class ListeningSocket {
     /// Why it could not be opened.

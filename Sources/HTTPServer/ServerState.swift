@@ -1,5 +1,6 @@
 internal import CMicrohttpd
 internal import Glibc
+internal import LinuxSystem
 
 /// What the callbacks of libmicrohttpd share: requests that arrive, streams that are open, deadlines.
 final class ServerState {
@@ -34,14 +35,14 @@ final class ServerState {
             deadlines.end(Int(bitPattern: context.pointee))
             return
         }
-        let (number, surplus) = deadlines.begin(jostle_MHD_socket(connection), at: MonotonicClock.seconds)
+        let (number, surplus) = deadlines.begin(jostle_MHD_socket(connection), at: MonotonicTime.seconds)
         context.pointee = UnsafeMutableRawPointer(bitPattern: number)
         if let surplus { shutdown(surplus, Int32(SHUT_RDWR)) }
     }
 
     private func note(_ activity: ConnectionDeadlines.Activity, of connection: OpaquePointer) {
         let number = Int(bitPattern: jostle_MHD_socket_context(connection))
-        deadlines.change(number, to: activity, at: MonotonicClock.seconds)
+        deadlines.change(number, to: activity, at: MonotonicTime.seconds)
     }
 
     // MARK: Requests

@@ -55,15 +55,21 @@ package struct CommandFailure: Error {
     }
 }
 
-extension CommandFailure {
-    /// Writes the lines to standard error, after everything that was printed before.
-    ///
-    /// - Returns: the status.
-    package func report(program: String) -> ExitStatus {
-        Output.flush()
-        // The journal takes the level from the beginning of a line: sd-daemon(3).
-        let level = Journal.isStandardError ? "<3>" : ""
-        Output.errors((["\(program): \(lines[0])"] + lines.dropFirst()).map { level + $0 })
-        return status
+extension ExitStatus {
+    /// Runs a program, reports its failure on standard error, and returns the status with which it ends.
+    package static func ofProgram(_ name: String, _ run: () throws(CommandFailure) -> Void) -> ExitStatus {
+        do throws(CommandFailure) {
+            try run()
+            guard Output.finish() else { throw CommandFailure(.cannotCreate, "standard output cannot be written") }
+            return .success
+        } catch {
+            // What was printed before the error comes before it, also in a pipe.
+            Output.flush()
+            // The journal takes the level from the beginning of a line: sd-daemon(3).
+            let level = Journal.isStandardError ? "<3>" : ""
+            let lines = ["\(name): \(error.lines[0])"] + error.lines.dropFirst()
+            Output.errors(lines.map { level + $0 })
+            return error.status
+        }
     }
 }

@@ -12,7 +12,7 @@ package enum PageUsage {
             password. Ctrl-C stops it.
 
             Beyond this machine it is served only with a password and a certificate. With page.control: true, visitors may
-            change settings and send commands. Prometheus reads /metrics at the same address. See docs/page.md.
+            change settings and send commands. See docs/page.md.
             """,
         operands: [
             CommandUsage.Operand(

@@ -23,8 +23,7 @@ package enum PageCommand {
         let isInsecure = !socket.isLoopback && certificate == nil
         let rules = PageAccess.Rules(
             hosts: HostNames(settings.page.hosts, machine: DeviceName.hostName()), password: secrets.password,
-            metricsToken: secrets.metricsToken, isLoopback: socket.isLoopback, usesTLS: certificate != nil,
-            mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
+            usesTLS: certificate != nil, mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
         let log = Log(level: settings.log.level.logLevel)
         FileContents.makeDirectories(PageFiles.links)
         var links = LinkTokens(directory: PageFiles.links)
@@ -38,8 +37,7 @@ package enum PageCommand {
         } catch {
             throw CommandFailure(error)
         }
-        let server = PageServer(
-            PageOptions(version: version, prefix: settings.mqtt.prefix), access, listener: listener, log: log)
+        let server = PageServer(prefix: settings.mqtt.prefix, access, listener: listener, log: log)
         let routes = PageRoutes(server: server)
         let http: HTTPServer
         do throws(HTTPServer.Failure) {
@@ -78,10 +76,7 @@ package enum PageCommand {
         }
     }
 
-    private static func listen(_ text: String) throws(CommandFailure) -> ListeningSocket {
-        guard let address = ListeningAddress(text) else {
-            throw CommandFailure(.configuration, "page.listen is \"\(text)\", not HOST:PORT")
-        }
+    private static func listen(_ address: ListeningAddress) throws(CommandFailure) -> ListeningSocket {
         do throws(ListeningSocket.Failure) {
             return try ListeningSocket(address)
         } catch {
@@ -120,7 +115,7 @@ package enum PageCommand {
             throw CommandFailure(
                 .configuration,
                 lines: [
-                    "\(settings.page.listen) can be reached from other machines, which needs "
+                    "\(settings.page.listen.text) can be reached from other machines, which needs "
                         + missing.joined(separator: ", "),
                     "Use 127.0.0.1 for this machine alone. In a network that you trust, --insecure-http permits a page "
                         + "without a certificate, to look at and not to control.",
@@ -142,24 +137,20 @@ package enum PageCommand {
                 "\(PageFiles.links): \(error); the page must run already, and this command needs its user or root")
         }
         let scheme = settings.page.certificateFile == nil ? "http" : "https"
-        Output.line("\(scheme)://\(settings.page.listen)/?token=\(token)")
+        Output.line("\(scheme)://\(settings.page.listen.text)/?token=\(token)")
     }
 }
 
 extension PageCommand {
     /// The whole program, with the words of its command line.
     package static func main(_ words: [String]) -> ExitStatus {
-        do throws(CommandFailure) {
+        ExitStatus.ofProgram("jostle-page") { () throws(CommandFailure) in
             if ["--version", "-V"].contains(words.first) {
                 Output.line("jostle-page \(version)")
-            } else {
-                let arguments = try Arguments(parsing: words, for: PageUsage.usage)
-                if arguments.wantsHelp { Output.text(PageUsage.usage.help) } else { try run(arguments) }
+                return
             }
-            guard Output.finish() else { throw CommandFailure(.cannotCreate, "standard output cannot be written") }
-            return .success
-        } catch {
-            return error.report(program: "jostle-page")
+            let arguments = try Arguments(parsing: words, for: PageUsage.usage)
+            if arguments.wantsHelp { Output.text(PageUsage.usage.help) } else { try run(arguments) }
         }
     }
 }

@@ -145,16 +145,16 @@ package struct ChildProgram: Sendable {
     private static func wait(
         for process: pid_t, _ readers: inout [OutputReader], _ seconds: Double, _ isInterrupted: () -> Bool
     ) -> End {
-        let deadline = now() + seconds
+        let deadline = MonotonicTime.seconds + seconds
         var end: End?
         // When a program has ended, what it started may keep its output open.
-        var lastByte = now()
+        var lastByte = MonotonicTime.seconds
         while true {
             var entries = readers.map { pollfd(fd: $0.isOpen ? $0.descriptor : -1, events: Int16(POLLIN), revents: 0) }
             _ = poll(&entries, nfds_t(entries.count), 20)
             for index in entries.indices where entries[index].revents != 0 {
                 readers[index].read()
-                lastByte = now()
+                lastByte = MonotonicTime.seconds
             }
             if end == nil {
                 var status: Int32 = 0
@@ -162,8 +162,8 @@ package struct ChildProgram: Sendable {
                     end = ChildProgram.end(ofStatus: status)
                 }
             }
-            if let end, !readers.contains(where: \.isOpen) || now() - lastByte > 0.2 { return end }
-            guard now() < deadline, !isInterrupted() else {
+            if let end, !readers.contains(where: \.isOpen) || MonotonicTime.seconds - lastByte > 0.2 { return end }
+            guard MonotonicTime.seconds < deadline, !isInterrupted() else {
                 kill(-process, SIGKILL)
                 guard let end else {
                     var status: Int32 = 0
@@ -175,12 +175,6 @@ package struct ChildProgram: Sendable {
             // Without open outputs, poll would return at once until the program has ended.
             if !readers.contains(where: \.isOpen) { usleep(10_000) }
         }
-    }
-
-    private static func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
 

@@ -3,9 +3,9 @@
 extension AcceptedValue {
     /// Accepted values of the section `page`.
     static let page: [AcceptedValue] = [
-        .init("page.listen", "0.0.0.0:80") { $0.page.listen == "0.0.0.0:80" },
-        .init("page.listen", "'[::1]:0'") { $0.page.listen == "[::1]:0" },
-        .init("page.listen", "pi.local:65535") { $0.page.listen == "pi.local:65535" },
+        .init("page.listen", "0.0.0.0:80") { $0.page.listen.text == "0.0.0.0:80" },
+        .init("page.listen", "'[::1]:0'") { $0.page.listen.text == "[::1]:0" },
+        .init("page.listen", "pi.local:65535") { $0.page.listen.text == "pi.local:65535" },
         .init("page.hosts", "[]") { $0.page.hosts.isEmpty },
         .init("page.hosts", "[Pi.Example.org, pi, pi]") { $0.page.hosts == ["pi.example.org", "pi"] },
         .init("page.password_file", "/etc/jostle/page-password") {
@@ -15,7 +15,6 @@ extension AcceptedValue {
         .init("page.certificate_file", "/etc/page.pem") { $0.page.certificateFile == "/etc/page.pem" },
         .init("page.key_file", "credential:page-key") { $0.page.keyFile == "credential:page-key" },
         .init("page.control", "true") { $0.page.mayControl },
-        .init("page.metrics_token_file", "/etc/token") { $0.page.metricsTokenFile == "/etc/token" },
     ]
 }
 
@@ -33,6 +32,5 @@ extension RefusedValue {
         .init("page.certificate_file", "''", "is empty"),
         .init("page.key_file", "'credential:'", "is not the name of a credential"),
         .init("page.control", "maybe", "is neither true nor false"),
-        .init("page.metrics_token_file", "credential:a/b", "is not the name of a credential"),
     ]
 }

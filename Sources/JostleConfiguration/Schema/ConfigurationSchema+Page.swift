@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 extension ConfigurationSchema {
     static let page = Section(
         "page", "The web page: what jostle-page serves, and to whom.",
@@ -22,14 +24,10 @@ extension ConfigurationSchema {
             .key(
                 "control", \.page.mayControl, .boolean,
                 "Whether visitors may change settings and send commands."),
-            .key(
-                "metrics_token_file", optional: \.page.metricsTokenFile, .credentialPath,
-                example: "/etc/jostle/metrics-token",
-                "A file whose first line is the bearer token for reading /metrics from another machine."),
         ])
 }
 
-extension ValueFormat<String> {
+extension ValueFormat<ListeningAddress> {
     /// `HOST:PORT`, with brackets around a numeric IPv6 host.
     static var listeningAddress: ValueFormat {
         ValueFormat(
@@ -38,22 +36,18 @@ extension ValueFormat<String> {
                 .init("type", "string"), .init("pattern", "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s\\[\\]]+):[0-9]{1,5}$"),
             ],
             read: { node, _ throws(ValueRefusal) in
-                let text = try lineOfText(node, maximum: 300)
-                guard let colon = text.lastIndex(of: ":") else { throw ValueRefusal("has no port") }
-                guard UInt16(text[text.index(after: colon)...]) != nil else {
-                    throw ValueRefusal("has a port that is not a number from 0 to 65535")
+                let text = try ValueFormat<String>.lineOfText(node, maximum: 300)
+                do throws(ListeningAddress.Malformed) {
+                    return try ListeningAddress(text)
+                } catch {
+                    throw ValueRefusal(error.reason)
                 }
-                let host = text[..<colon]
-                let isNumeric = host.hasPrefix("[") && host.hasSuffix("]") && host.count > 2
-                guard isNumeric || !host.isEmpty && !host.contains(where: { ":[]".contains($0) || $0.isWhitespace })
-                else {
-                    throw ValueRefusal("has no host before its port")
-                }
-                return text
             },
-            write: { .string($0) })
+            write: { .string($0.text) })
     }
+}
 
+extension ValueFormat<String> {
     /// The name of a host, without a port.
     static var hostName: ValueFormat {
         ValueFormat(

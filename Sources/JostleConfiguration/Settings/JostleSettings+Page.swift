@@ -1,8 +1,10 @@
+package import LinuxSystem
+
 extension JostleSettings {
     /// The web page: what `jostle-page` serves, and to whom.
     package struct Page: Equatable, Sendable {
         /// The address and port at which it listens. Default `127.0.0.1:8088`: for this machine alone.
-        package var listen = "127.0.0.1:8088"
+        package var listen = ListeningAddress(host: "127.0.0.1", port: 8088)
 
         /// The host names under which browsers reach it, besides `localhost`, this machine's name and numeric addresses.
         /// Default: none.
@@ -18,9 +20,6 @@ extension JostleSettings {
 
         /// Whether visitors may change settings and send commands. Default false.
         package var mayControl = false
-
-        /// The file whose first line is the token with which `/metrics` is read from another machine. Default: none.
-        package var metricsTokenFile: String?
 
         package init() {}
     }

@@ -5,7 +5,6 @@ extension JostleSettings {
     /// The secrets of the web page, read from their files.
     package struct PageSecrets: Equatable, Sendable {
         package var password: String?
-        package var metricsToken: String?
         /// The certificate with those of its issuers, and its private key, both PEM; `nil` without TLS.
         package var certificate: [UInt8]?
         package var key: [UInt8]?
@@ -16,9 +15,6 @@ extension JostleSettings {
         var secrets = PageSecrets()
         if let path = page.passwordFile {
             secrets.password = try JostleSettings.firstLine(of: path, section: "page", key: "password_file")
-        }
-        if let path = page.metricsTokenFile {
-            secrets.metricsToken = try JostleSettings.firstLine(of: path, section: "page", key: "metrics_token_file")
         }
         switch (page.certificateFile, page.keyFile) {
         case (nil, nil): break

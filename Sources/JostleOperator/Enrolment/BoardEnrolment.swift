@@ -50,9 +50,7 @@ package struct BoardEnrolment: Equatable, Sendable {
 
     /// 144 random bits as 24 letters, digits, `-` and `_`.
     package static func newPassword() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<18).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        return String(Base64.encode(bytes).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+        String(Base64.encode(RandomBytes.make(18)).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 
     private static func setting(_ path: ArraySlice<String>, to value: JSONValue, in node: JSONValue) -> JSONValue {

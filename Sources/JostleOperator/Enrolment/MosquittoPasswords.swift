@@ -23,8 +23,7 @@ package struct MosquittoPasswords: Equatable, Sendable {
     ///
     /// - Returns: false, and nothing is changed, if OpenSSL has no SHA-512.
     package mutating func set(_ user: String, password: String) -> Bool {
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<MosquittoPasswords.saltLength).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let salt = RandomBytes.make(MosquittoPasswords.saltLength)
         let hash = PBKDF2.sha512(
             password, salt: salt, iterations: MosquittoPasswords.iterations, count: MosquittoPasswords.hashLength)
         guard let hash else { return false }

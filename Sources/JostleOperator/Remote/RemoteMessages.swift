@@ -16,7 +16,8 @@ package struct RemoteAnswer: Sendable {
 
     private let tree: ConfigurationNode
 
-    init(_ payload: [UInt8]) throws(RemoteDeviceError) {
+    /// - Throws: `malformed` if it is not an answer.
+    package init(_ payload: [UInt8]) throws(RemoteDeviceError) {
         self.payload = payload
         do throws(ConfigurationProblem) {
             tree = try JSONReader.read(payload, source: .message("answer"))

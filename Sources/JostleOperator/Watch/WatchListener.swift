@@ -60,12 +60,7 @@ package final class WatchListener: Sendable {
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
     package convenience init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
-        try self.init(
-            name: "watch",
-            filters: WatchListener.filters(settings.mqtt.prefix, id).map {
-                Filter($0.0, isReliable: $0.1 != .atMostOnce)
-            },
-            settings: settings)
+        try self.init(name: "watch", filters: WatchListener.filters(settings.mqtt.prefix, id), settings: settings)
     }
 
     /// Prepares to listen to these filters, with `name` in the client id. `start()` connects.
@@ -83,7 +78,7 @@ package final class WatchListener: Sendable {
         }
         self.wake = wake
         self.inbox = inbox
-        try listen(to: filters.map { ($0.text, $0.isReliable ? .atLeastOnce : .atMostOnce) })
+        try listen(to: filters)
     }
 
     private static func client(
@@ -123,22 +118,21 @@ package final class WatchListener: Sendable {
     /// Subscribes to everything that one device publishes, and unsubscribes from the others.
     package func narrow(to id: String) throws(RemoteDeviceError) {
         let before = WatchListener.filters(prefix, nil)
-        for filter in before { client.unsubscribe(from: filter.0) }
+        unsubscribe(from: before)
         inbox.state.withLock { state in
-            state.filters.subtract(before.map(\.0))
-            state.pending.subtract(before.map(\.0))
+            state.filters.subtract(before.map(\.text))
+            state.pending.subtract(before.map(\.text))
         }
         try listen(to: WatchListener.filters(prefix, id))
     }
 
-    /// Also listens to further filters. A refused one is reported only as an absent message.
-    package func subscribe(to filters: [Filter]) {
+    /// Also listens to further filters. If the broker refuses one, its messages stay away, and nothing is reported.
+    package func subscribe(to filters: [Filter]) throws(RemoteDeviceError) {
         for filter in filters {
             do throws(MQTTError) {
                 try client.subscribe(to: filter.text, qos: filter.isReliable ? .atLeastOnce : .atMostOnce)
             } catch {
-                // Only an invalid filter is refused here; the callers build them from valid ids.
-                assertionFailure("\(filter.text): \(error)")
+                throw .mqtt(error)
             }
         }
     }
@@ -148,14 +142,15 @@ package final class WatchListener: Sendable {
         for filter in filters { client.unsubscribe(from: filter.text) }
     }
 
-    /// Publishes a message of this user.
+    /// Publishes a message of this user. The broker drops a reliable one after ten seconds without a taker: a command that
+    /// waits longer does something that nobody expects any more.
     ///
-    /// - Returns: whether the client has accepted it; if not, why.
-    package func publish(_ payload: [UInt8], to topic: String) -> MQTTError? {
-        var message = MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: false)
+    /// - Returns: why the client has not accepted it; `nil` if it has.
+    package func publish(_ payload: [UInt8], to topic: String, isReliable: Bool = true) -> MQTTError? {
+        var message = MQTTMessage(
+            topic: topic, payload: payload, qos: isReliable ? .atLeastOnce : .atMostOnce, retain: false)
         message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
-        // A command that waits longer does something that nobody expects any more.
-        message.properties.messageExpiry = 10
+        if isReliable { message.properties.messageExpiry = 10 }
         do throws(MQTTError) {
             try client.publish(message)
             return nil
@@ -166,25 +161,15 @@ package final class WatchListener: Sendable {
 
     /// Asks a device for its state. The answer arrives as a message, if this user may send commands and read answers.
     package func askForState(of id: String) {
-        let topics = Topics(prefix: prefix, id: id)
-        var message = MQTTMessage(
-            topic: topics.command(WatchListener.command), payload: Array("{}".utf8), qos: .atMostOnce, retain: false)
-        message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
-        do throws(MQTTError) {
-            try client.publish(message)
-        } catch {
-            // The device publishes its state sooner or later anyway.
-        }
+        // If it is not accepted, the device publishes its state sooner or later anyway.
+        let topic = Topics(prefix: prefix, id: id).command(WatchListener.command)
+        _ = publish(Array("{}".utf8), to: topic, isReliable: false)
     }
 
     /// Also subscribes to the availability of the other devices, to tell which ones there are. If the broker refuses
     /// that, they stay unknown.
     package func listenForOthers() throws(RemoteDeviceError) {
-        do throws(MQTTError) {
-            try client.subscribe(to: "\(prefix)/+/availability", qos: .atLeastOnce)
-        } catch {
-            throw .mqtt(error)
-        }
+        try subscribe(to: [Filter("\(prefix)/+/availability", isReliable: true)])
     }
 
     private static let command = "get-state"
@@ -211,29 +196,22 @@ package final class WatchListener: Sendable {
     // MARK: Subscriptions
 
     /// For a fleet without attitude, motion and near misses: hundreds of devices send thousands of those per second.
-    private static func filters(_ prefix: String, _ id: String?) -> [(String, MQTTQoS)] {
+    private static func filters(_ prefix: String, _ id: String?) -> [Filter] {
         let root = "\(prefix)/\(id ?? "+")"
-        var filters: [(String, MQTTQoS)] = [
-            ("\(root)/availability", .atLeastOnce), ("\(root)/state", .atLeastOnce), ("\(root)/health", .atMostOnce),
-            ("\(root)/event/+", .atLeastOnce), ("\(root)/config/reported", .atLeastOnce),
-        ]
-        filters.append(("\(root)/command/\(command)/result", .atMostOnce))
-        if id != nil { filters += ["attitude", "motion", "near-miss"].map { ("\(root)/\($0)", .atMostOnce) } }
+        var filters = ["availability", "state", "event/+", "config/reported"].map {
+            Filter("\(root)/\($0)", isReliable: true)
+        }
+        filters += ["health", "command/\(command)/result"].map { Filter("\(root)/\($0)") }
+        if id != nil { filters += ["attitude", "motion", "near-miss"].map { Filter("\(root)/\($0)") } }
         return filters
     }
 
-    private func listen(to filters: [(String, MQTTQoS)]) throws(RemoteDeviceError) {
+    private func listen(to filters: [Filter]) throws(RemoteDeviceError) {
         inbox.state.withLock { state in
-            state.filters.formUnion(filters.map(\.0))
-            state.pending.formUnion(filters.map(\.0))
+            state.filters.formUnion(filters.map(\.text))
+            state.pending.formUnion(filters.map(\.text))
         }
-        for (filter, qos) in filters {
-            do throws(MQTTError) {
-                try client.subscribe(to: filter, qos: qos)
-            } catch {
-                throw .mqtt(error)
-            }
-        }
+        try subscribe(to: filters)
     }
 
     // MARK: From the network thread

@@ -48,7 +48,7 @@ struct LinkTokens: Sendable {
         return now - Int64(status.st_mtim.tv_sec) <= LinkTokens.lifetime
     }
 
-    private static func random() -> String { Sessions.hexadecimal(Sessions.random(16)) }
+    private static func random() -> String { RandomBytes.make(16).hexadecimal }
 
     private static func digest(_ token: String) -> String { SHA256Digest(of: token.utf8).hexadecimal }
 }

@@ -1,5 +1,5 @@
 /// Why a request is refused: a status, a word for the page, and a sentence for people.
-enum PageRefusal: Equatable {
+enum PageRefusal: Error, Equatable {
     case badRequest(String)
     case signedOut
     case wrongPassword

@@ -20,7 +20,7 @@ struct Sessions: Sendable {
             secret = []
         }
         if secret.count != 32 {
-            secret = Sessions.random(32)
+            secret = RandomBytes.make(32)
             FileContents.makeDirectories(String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]))
             do throws(SystemFailure) {
                 try FileContents.create(file, with: secret, mode: 0o600)
@@ -33,7 +33,7 @@ struct Sessions: Sendable {
 
     /// A new cookie's value.
     func issue(at now: Int64) -> String? {
-        let claim = "\(now + Sessions.lifetime).\(Sessions.hexadecimal(Sessions.random(16)))"
+        let claim = "\(now + Sessions.lifetime).\(RandomBytes.make(16).hexadecimal)"
         return MessageAuthentication.code(of: claim, key: key).map { "\(claim).\($0)" }
     }
 
@@ -46,15 +46,5 @@ struct Sessions: Sendable {
             let expiry = claim.split(separator: ".").first.flatMap({ Int64($0) })
         else { return false }
         return now < expiry
-    }
-
-    /// Random bytes of the system: getrandom(2).
-    static func random(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in generator.next() }
-    }
-
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -63,7 +63,4 @@ struct StreamLeases {
         default: leases[id]?.next = now + StreamLeases.pauses.refused
         }
     }
-
-    /// When `due` has something to return, if the board is online.
-    var nextDeadline: Double? { leases.values.map(\.next).min() }
 }

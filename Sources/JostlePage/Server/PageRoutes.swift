@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import PageAssets
@@ -20,7 +21,12 @@ struct PageRoutes {
     ]
 
     func reply(to request: HTTPRequest) -> HTTPReply {
-        var reply = answer(request)
+        var reply: HTTPReply
+        do throws(PageRefusal) {
+            reply = try answer(request)
+        } catch {
+            reply = PageRoutes.reply(error)
+        }
         reply.headers += PageRoutes.headers
         if !reply.headers.contains(where: { $0.name == "Cache-Control" }) {
             reply.headers.append(("Cache-Control", "no-store"))
@@ -28,126 +34,118 @@ struct PageRoutes {
         return reply
     }
 
-    private func answer(_ request: HTTPRequest) -> HTTPReply {
-        if let refusal = server.access.refusal(of: request) { return PageRoutes.reply(refusal) }
+    private func answer(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        try server.access.checkHost(of: request)
         switch (request.method, request.path) {
-        case ("GET", "/"), ("HEAD", "/"): return index(request)
-        case ("GET", "/login"), ("HEAD", "/login"): return file("login.html")
-        case ("GET", "/events"): return events(request)
-        case ("GET", "/api/session"): return session(request)
-        case ("POST", let path) where path.hasPrefix("/api/"): return post(request, path)
-        case ("GET", let path), ("HEAD", let path): return file(String(path.dropFirst()))
-        default: return PageRoutes.reply(.method(allowed: "GET"))
+        case ("GET", "/"), ("HEAD", "/"): return try index(request)
+        case ("GET", "/login"), ("HEAD", "/login"): return try file("login.html")
+        case ("GET", "/events"): return try events(request)
+        case ("GET", "/api/session"): return try session(request)
+        case ("POST", let path) where path.hasPrefix("/api/"): return try post(request, path)
+        case ("GET", let path), ("HEAD", let path): return try file(String(path.dropFirst()))
+        default: throw .method(allowed: "GET")
         }
-    }
-
-    // MARK: GET
-
-    private func index(_ request: HTTPRequest) -> HTTPReply {
-        if let token = request.argument("token") {
-            // The token must not stay in the address, where a history keeps it.
-            let cookie = server.access.signIn(link: token, at: PageServer.epochSeconds)
-            let target = cookie == nil && !isSignedIn(request) ? "/login" : "/"
-            return HTTPReply(303, [("Location", target)] + (cookie.map { [("Set-Cookie", $0)] } ?? []))
-        }
-        return isSignedIn(request) ? file("index.html") : HTTPReply(303, [("Location", "/login")])
-    }
-
-    private func file(_ name: String) -> HTTPReply {
-        guard let file = PageAssets.files.first(where: { $0.name == name }) else {
-            return PageRoutes.reply(.notFound("page with this address"))
-        }
-        // Always asked for again, so that page and server have the same version.
-        return HTTPReply(
-            200, [("Content-Type", file.contentType), ("Cache-Control", "no-cache")], body: .bytes(file.bytes))
-    }
-
-    private func session(_ request: HTTPRequest) -> HTTPReply {
-        guard isSignedIn(request) else { return PageRoutes.reply(.signedOut) }
-        var object = JSONObject()
-        object.add("version", server.version)
-        object.add("control", server.access.rules.mayControl)
-        object.add("signedIn", true)
-        return PageRoutes.json(200, object)
-    }
-
-    private func events(_ request: HTTPRequest) -> HTTPReply {
-        guard isSignedIn(request) else { return PageRoutes.reply(.signedOut) }
-        let board = request.argument("board")
-        if let board, !JostleSettings.Device.isID(board) {
-            return PageRoutes.reply(.badRequest("the board has no valid id"))
-        }
-        let wantsStream = request.argument("stream") == "1"
-        guard let viewer = server.openViewer(board: board, wantsStream: wantsStream) else {
-            return PageRoutes.reply(.tooManyViewers)
-        }
-        return HTTPReply(200, [("Content-Type", "text/event-stream")], body: .stream(viewer.makeStream()))
     }
 
     private func isSignedIn(_ request: HTTPRequest) -> Bool {
         server.access.isSignedIn(request, at: PageServer.epochSeconds)
     }
 
+    private func requireSignedIn(_ request: HTTPRequest) throws(PageRefusal) {
+        if !isSignedIn(request) { throw .signedOut }
+    }
+
+    private static func requireID(_ board: String?) throws(PageRefusal) -> String {
+        guard let board, JostleSettings.Device.isID(board) else { throw .badRequest("the board has no valid id") }
+        return board
+    }
+
+    // MARK: GET
+
+    private func index(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        if let token = request.argument("token") {
+            // The token must not stay in the address, where a history keeps it.
+            let cookie = server.access.signIn(link: token, at: PageServer.epochSeconds)
+            let target = cookie == nil && !isSignedIn(request) ? "/login" : "/"
+            return HTTPReply(303, [("Location", target)] + (cookie.map { [("Set-Cookie", $0)] } ?? []))
+        }
+        return isSignedIn(request) ? try file("index.html") : HTTPReply(303, [("Location", "/login")])
+    }
+
+    private func file(_ name: String) throws(PageRefusal) -> HTTPReply {
+        guard let file = PageAssets.files.first(where: { $0.name == name }) else {
+            throw .notFound("page with this address")
+        }
+        // Always asked for again, so that page and server have the same version.
+        return HTTPReply(
+            200, [("Content-Type", file.contentType), ("Cache-Control", "no-cache")], body: .bytes(file.bytes))
+    }
+
+    private func session(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        try requireSignedIn(request)
+        var object = JSONObject()
+        object.add("version", version)
+        object.add("control", server.access.rules.mayControl)
+        object.add("signedIn", true)
+        return PageRoutes.json(200, object)
+    }
+
+    private func events(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        try requireSignedIn(request)
+        var board = request.argument("board")
+        if board != nil { board = try PageRoutes.requireID(board) }
+        let viewer = try server.openViewer(board: board, wantsStream: request.argument("stream") == "1")
+        return HTTPReply(200, [("Content-Type", "text/event-stream")], body: .stream(viewer.makeStream()))
+    }
+
     // MARK: POST
 
-    private func post(_ request: HTTPRequest, _ path: String) -> HTTPReply {
-        if let refusal = server.access.refusal(ofPost: request) { return PageRoutes.reply(refusal) }
+    private func post(_ request: HTTPRequest, _ path: String) throws(PageRefusal) -> HTTPReply {
+        try server.access.checkPost(request)
         let body: JSONValue
         do throws(ConfigurationProblem) {
             let tree = try JSONReader.read(request.body, source: .message("request"), limits: ReaderLimits())
             body = JSONValue(tree)
         } catch {
-            return PageRoutes.reply(.badRequest("its body is not JSON"))
+            throw .badRequest("its body is not JSON")
         }
-        if path == "/api/login" { return login(body) }
-        guard isSignedIn(request) else { return PageRoutes.reply(.signedOut) }
+        if path == "/api/login" { return try login(body) }
+        try requireSignedIn(request)
         switch path {
         case "/api/logout": return HTTPReply(204, [("Set-Cookie", server.access.expiredCookie)])
         case "/api/set", "/api/command":
-            guard server.access.rules.mayControl else { return PageRoutes.reply(.readOnly) }
-            let refusal = path == "/api/set" ? set(body) : command(body)
-            if let refusal { return PageRoutes.reply(refusal) }
+            guard server.access.rules.mayControl else { throw .readOnly }
+            try path == "/api/set" ? set(body) : command(body)
             var object = JSONObject()
             object.add("ok", true)
             return PageRoutes.json(202, object)
-        default: return PageRoutes.reply(.notFound("such request"))
+        default: throw .notFound("such request")
         }
     }
 
-    private func login(_ body: JSONValue) -> HTTPReply {
-        guard let password = body["password"]?.string else {
-            return PageRoutes.reply(.badRequest("there is no password"))
-        }
-        let attempt = server.access.signIn(
+    private func login(_ body: JSONValue) throws(PageRefusal) -> HTTPReply {
+        guard let password = body["password"]?.string else { throw .badRequest("there is no password") }
+        let cookie = try server.access.signIn(
             password: password, at: PageServer.epochSeconds, monotonic: WallClock.monotonic)
-        switch attempt {
-        case .cookie(let cookie): return HTTPReply(204, [("Set-Cookie", cookie)])
-        case .wrong: return PageRoutes.reply(.wrongPassword)
-        case .noPassword: return PageRoutes.reply(.notFound("password"))
-        case .tooMany(let seconds): return PageRoutes.reply(.tooManyAttempts(seconds: seconds))
-        }
+        return HTTPReply(204, [("Set-Cookie", cookie)])
     }
 
     /// Sets one value of a board.
-    private func set(_ body: JSONValue) -> PageRefusal? {
-        guard let board = body["board"]?.string, JostleSettings.Device.isID(board) else {
-            return .badRequest("the board has no valid id")
-        }
-        guard let key = body["key"]?.string, PageRoutes.isKey(key) else { return .badRequest("there is no such key") }
-        guard let value = body["value"] else { return .badRequest("there is no value") }
-        return server.publish(Array(value.compactText.utf8), to: server.topics(of: board).set(key))
+    private func set(_ body: JSONValue) throws(PageRefusal) {
+        let board = try PageRoutes.requireID(body["board"]?.string)
+        guard let key = body["key"]?.string, PageRoutes.isKey(key) else { throw .badRequest("there is no such key") }
+        guard let value = body["value"] else { throw .badRequest("there is no value") }
+        try server.publish(Array(value.compactText.utf8), to: server.topics(of: board).set(key))
     }
 
     /// Sends a command to a board.
-    private func command(_ body: JSONValue) -> PageRefusal? {
-        guard let board = body["board"]?.string, JostleSettings.Device.isID(board) else {
-            return .badRequest("the board has no valid id")
-        }
+    private func command(_ body: JSONValue) throws(PageRefusal) {
+        let board = try PageRoutes.requireID(body["board"]?.string)
         guard let name = body["name"]?.string, PageRoutes.isCommand(name) else {
-            return .badRequest("there is no such command")
+            throw .badRequest("there is no such command")
         }
         let arguments = body["arguments"]?.compactText ?? "{}"
-        return server.publish(Array(arguments.utf8), to: server.topics(of: board).command(name))
+        try server.publish(Array(arguments.utf8), to: server.topics(of: board).command(name))
     }
 
     private static func isKey(_ text: String) -> Bool {
@@ -167,7 +165,7 @@ struct PageRoutes {
         HTTPReply(status, [("Content-Type", "application/json")], body: .bytes(object.bytes))
     }
 
-    static func reply(_ refusal: PageRefusal) -> HTTPReply {
+    private static func reply(_ refusal: PageRefusal) -> HTTPReply {
         var object = JSONObject()
         object.add("error", refusal.word)
         object.add("message", refusal.message)

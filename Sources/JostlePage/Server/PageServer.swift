@@ -1,7 +1,9 @@
 internal import HTTPServer
+internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
@@ -17,7 +19,7 @@ final class PageServer {
     /// The most rows in an event.
     private static let rowsInEvent = 200
 
-    private let options: PageOptions
+    private let prefix: String
     private let listener: WatchListener
     private let log: Log
     private let run = RunName.new()
@@ -32,13 +34,13 @@ final class PageServer {
     private var nextPing = 0.0
     private var nextRows = 0.0
 
-    init(_ options: PageOptions, _ access: PageAccess, listener: WatchListener, log: Log) {
-        self.options = options
+    init(prefix: String, _ access: PageAccess, listener: WatchListener, log: Log) {
+        self.prefix = prefix
         self.access = access
         self.listener = listener
         self.log = log
-        boards = BoardList(prefix: options.prefix)
-        watched = WatchedBoards(prefix: options.prefix)
+        boards = BoardList(prefix: prefix)
+        watched = WatchedBoards(prefix: prefix)
         broker = PageServer.brokerEvent(broker: nil, reason: "connecting", retry: nil)
     }
 
@@ -64,7 +66,7 @@ final class PageServer {
         }
     }
 
-    private static var seconds: Double { WallClock.monotonic.seconds(since: Timestamp(nanoseconds: 0)) }
+    private static var seconds: Double { MonotonicTime.seconds }
     static var epochSeconds: Int64 { WallClock.milliseconds(at: WallClock.monotonic) / 1000 }
 
     // MARK: The broker
@@ -103,7 +105,7 @@ final class PageServer {
     }
 
     private func handle(_ message: MQTTMessage) {
-        guard let topic = BoardTopic(message.topic, prefix: options.prefix), !message.payload.isEmpty else { return }
+        guard let topic = BoardTopic(message.topic, prefix: prefix), !message.payload.isEmpty else { return }
         let now = WallClock.monotonic
         let milliseconds = WallClock.milliseconds(at: now)
         let update = boards.update(topic, message, at: now, milliseconds: milliseconds)
@@ -112,10 +114,7 @@ final class PageServer {
         let event: ServerSentEvent
         switch topic.name {
         case .availability:
-            var object = JSONObject()
-            object.add("online", message.payload == Array("online".utf8))
-            object.add("t", milliseconds)
-            event = ServerSentEvent(.availability, object)
+            event = PageServer.availability(message.payload == Array("online".utf8), at: milliseconds)
         case .result:
             if topic.detail == "stream" { noteStream(topic.board, message.payload) }
             let head = "{\"command\":\(JSONText.quoted(topic.detail)),\"payload\":"
@@ -128,18 +127,27 @@ final class PageServer {
         }
     }
 
+    private static func availability(_ isOnline: Bool, at time: Int64?) -> ServerSentEvent {
+        var object = JSONObject()
+        object.add("online", isOnline)
+        object.add("t", time)
+        return ServerSentEvent(.availability, object)
+    }
+
     // MARK: Streams
 
     private func noteStream(_ id: String, _ payload: [UInt8]) {
-        guard let answer = CommandOutcome(payload), !answer.isOK else { return }
-        leases.refused(id, error: answer.error, at: PageServer.seconds)
+        let answer: RemoteAnswer
+        do throws(RemoteDeviceError) { answer = try RemoteAnswer(payload) } catch { return }
+        guard !answer.isAccepted else { return }
+        leases.refused(id, error: answer.error ?? "", at: PageServer.seconds)
         guard answer.error != "bad_arguments" else { return }
-        send(lease: "refused", answer.message, of: id)
+        send(lease: "refused", answer.message.map { String($0.prefix(200)) }, of: id)
     }
 
     private func askForStreams(at now: Double) {
         for (id, arguments) in leases.due(at: now, isOnline: { boards.model.devices[$0]?.isOnline == true }) {
-            let topic = Topics(prefix: options.prefix, id: id).command("stream")
+            let topic = Topics(prefix: prefix, id: id).command("stream")
             if let failure = listener.publish(arguments.bytes, to: topic) {
                 send(lease: "refused", "\(failure)", of: id)
             } else {
@@ -181,7 +189,7 @@ final class PageServer {
 
     /// Sends the rows that changed. A page that has not taken the last ones gets the newest later.
     private func sendRows(to viewer: Viewer) {
-        guard viewer.isIdle || !viewer.hasFullList else { return }
+        guard viewer.isIdle || viewer.listed == nil else { return }
         var isLast = false
         repeat {
             let part = boards.rows(after: viewer.rowsSent, limit: PageServer.rowsInEvent)
@@ -191,20 +199,20 @@ final class PageServer {
             let list = "[" + part.rows.map(\.description).joined(separator: ",") + "]"
             viewer.send(ServerSentEvent(.boards, Array(list.utf8)))
         } while !isLast
-        guard !viewer.hasFullList || viewer.listed != boards.model.devices.count else { return }
-        viewer.hasFullList = true
-        viewer.listed = boards.model.devices.count
+        let count = boards.model.devices.count
+        guard viewer.listed != count else { return }
+        viewer.listed = count
         var object = JSONObject()
-        object.add("boards", Int64(viewer.listed))
+        object.add("boards", Int64(count))
         object.add("ignored", Int64(boards.model.ignoredMessages))
         viewer.send(ServerSentEvent(.listed, object))
     }
 
     // MARK: Viewers
 
-    /// Opens the stream of events for a page; `nil` if there are too many.
-    func openViewer(board: String?, wantsStream: Bool) -> Viewer? {
-        guard viewers.count < PageServer.maximumViewers else { return nil }
+    /// Opens the stream of events for a page.
+    func openViewer(board: String?, wantsStream: Bool) throws(PageRefusal) -> Viewer {
+        guard viewers.count < PageServer.maximumViewers else { throw .tooManyViewers }
         let viewer = Viewer(board: board, wantsStream: wantsStream) { [weak self] in self?.close($0) }
         viewers[ObjectIdentifier(viewer)] = viewer
         viewer.send(hello(board))
@@ -214,13 +222,11 @@ final class PageServer {
             return viewer
         }
         let isNew = !watched.contains(board)
-        listener.subscribe(to: watched.open(board))
+        subscribe(to: watched.open(board))
         if isNew {
             for event in boards.gestures(of: board) { watched.keep(event, of: board) }
             if let isOnline = boards.model.devices[board]?.isOnline {
-                var object = JSONObject()
-                object.add("online", isOnline)
-                watched.keep(ServerSentEvent(.availability, object), of: board)
+                watched.keep(PageServer.availability(isOnline, at: nil), of: board)
             }
             if let attitude = boards.attitude(of: board) {
                 watched.keep(ServerSentEvent(.attitude, attitude), of: board)
@@ -234,6 +240,14 @@ final class PageServer {
         return viewer
     }
 
+    private func subscribe(to filters: [WatchListener.Filter]) {
+        do throws(RemoteDeviceError) {
+            try listener.subscribe(to: filters)
+        } catch {
+            log.warning("\(error)")
+        }
+    }
+
     private func close(_ viewer: Viewer) {
         guard viewers.removeValue(forKey: ObjectIdentifier(viewer)) != nil, let board = viewer.board else { return }
         watched.close(board, at: PageServer.seconds)
@@ -242,10 +256,10 @@ final class PageServer {
 
     private func hello(_ board: String?) -> ServerSentEvent {
         var object = JSONObject()
-        object.add("version", options.version)
+        object.add("version", version)
         object.add("run", run)
         object.add("control", access.rules.mayControl)
-        object.add("prefix", options.prefix)
+        object.add("prefix", prefix)
         object.add("now", WallClock.milliseconds(at: WallClock.monotonic))
         object.add("board", board)
         return ServerSentEvent(.hello, object)
@@ -253,13 +267,11 @@ final class PageServer {
 
     // MARK: Requests of a page
 
-    /// Publishes on behalf of a visitor; returns why that is not possible.
-    func publish(_ payload: [UInt8], to topic: String) -> PageRefusal? {
-        if let brokerFailure { return .notConnected(brokerFailure) }
-        return listener.publish(payload, to: topic).map { .notConnected("\($0)") }
+    /// Publishes on behalf of a visitor.
+    func publish(_ payload: [UInt8], to topic: String) throws(PageRefusal) {
+        if let brokerFailure { throw .notConnected(brokerFailure) }
+        if let failure = listener.publish(payload, to: topic) { throw .notConnected("\(failure)") }
     }
 
-    func topics(of board: String) -> Topics { Topics(prefix: options.prefix, id: board) }
-
-    var version: String { options.version }
+    func topics(of board: String) -> Topics { Topics(prefix: prefix, id: board) }
 }

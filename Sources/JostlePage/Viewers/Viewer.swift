@@ -15,9 +15,8 @@ final class Viewer: HTTPStreamSource {
     let wantsStream: Bool
     /// The number of the last change of a row that it has been sent.
     var rowsSent: UInt64 = 0
-    var hasFullList = false
-    /// The number of boards that it was last told.
-    var listed = 0
+    /// The number of boards that it was last told; `nil` before it has the first full list.
+    var listed: Int?
 
     private let closed: (Viewer) -> Void
     private weak var stream: HTTPStream?

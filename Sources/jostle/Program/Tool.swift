@@ -1,17 +1,10 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 
 /// The program: finds and runs the subcommand, and converts its result into an exit status.
 enum Tool {
     static func main(_ words: [String]) -> ExitStatus {
-        do throws(CommandFailure) {
-            try run(words)
-            guard Output.finish() else { throw CommandFailure(.cannotCreate, "standard output cannot be written") }
-            return .success
-        } catch {
-            return error.report(program: "jostle")
-        }
+        ExitStatus.ofProgram("jostle") { () throws(CommandFailure) in try run(words) }
     }
 
     private static func run(_ words: [String]) throws(CommandFailure) {
