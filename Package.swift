@@ -174,6 +174,14 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: ["BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle"]),
+        .testTarget(
+            name: "HTTPServerTests", dependencies: ["HTTPServer", "LinuxSystem", "SystemTestSupport"]),
+        .testTarget(
+            name: "JostlePageTests",
+            dependencies: [
+                "BrokerTestSupport", "HTTPServer", "JostleConfiguration", "JostleMessages", "JostleOperator",
+                "JostlePage", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets", "SystemTestSupport",
+            ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),
@@ -181,6 +189,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "BrokerTestSupport", "FakeI2CAdapter", "JostleMessages", "MosquittoClient", "SQLiteDatabase", "jostle",
+                "jostle-page",
             ]),
     ],
     swiftLanguageModes: [.v6]

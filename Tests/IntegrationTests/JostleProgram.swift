@@ -8,6 +8,7 @@ enum Products {
         .deletingLastPathComponent()
 
     static let program = directory.appendingPathComponent("jostle")
+    static let pageProgram = directory.appendingPathComponent("jostle-page")
     static let fakeAdapter = directory.appendingPathComponent("libFakeI2CAdapter.so")
     static let stallingDisk = directory.appendingPathComponent("libStallingDisk.so")
     static let clockState = directory.appendingPathComponent("libClockState.so")
@@ -33,7 +34,7 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-/// A run of `jostle`, isolated from the machine's configuration, state and chips. Call `kill` if it does not end by
+/// A run of `jostle` or another of its programs, isolated from the machine's configuration, state and chips. Call `kill` if it does not end by
 /// itself.
 final class JostleProgram: @unchecked Sendable {
     private let process: ChildProcess
@@ -43,7 +44,7 @@ final class JostleProgram: @unchecked Sendable {
     /// through `launcher`, a command that executes the arguments that follow it.
     init(
         _ arguments: [String], input: String = "", environment: [String: String] = [:],
-        fake: (path: String, options: String)? = nil, launcher: [String] = []
+        fake: (path: String, options: String)? = nil, launcher: [String] = [], program: URL = Products.program
     ) throws {
         directory = try TemporaryDirectory()
         try directory.write(input, to: "input")
@@ -60,7 +61,7 @@ final class JostleProgram: @unchecked Sendable {
         let script = "exec env -u JOURNAL_STREAM -u NOTIFY_SOCKET \"$@\" <input >output"
         process = try ChildProcess(
             ["/bin/sh", "-c", script, "jostle"] + variables.map { "\($0)=\($1)" } + launcher
-                + [Products.program.path] + arguments, in: directory, errors: directory.path("errors"))
+                + [program.path] + arguments, in: directory, errors: directory.path("errors"))
     }
 
     var processIdentifier: Int32 { process.identifier }

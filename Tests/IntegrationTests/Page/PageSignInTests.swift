@@ -1,0 +1,29 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// How a browser signs in at the page.
+@Suite(.needsPage) struct PageSignInTests {
+    @Test func theFirstAddressSignsOneBrowserIn() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let page = try await PageRig(broker: broker.port)
+        defer { page.program.kill() }
+
+        let stranger = try RawHTTP.get(page.port, "/api/session")
+        #expect(stranger.status == 401)
+        let first = try RawHTTP.get(page.port, "/?token=\(page.token)")
+        #expect(first.status == 303)
+        #expect(first.header("Location") == "/")
+        let cookie = try #require(first.header("Set-Cookie"))
+        #expect(cookie.hasSuffix("; HttpOnly; SameSite=Strict"))
+        let header: RawHTTP.Header = ("Cookie", String(cookie.prefix { $0 != ";" }))
+        let session = try RawHTTP.get(page.port, "/api/session", [header])
+        #expect(session.status == 200)
+
+        let second = try RawHTTP.get(page.port, "/?token=\(page.token)")
+        #expect(second.header("Location") == "/login")
+        #expect(second.header("Set-Cookie") == nil)
+        #expect(!page.program.errors.contains(page.token), "a token is never logged")
+    }
+}
