@@ -30,6 +30,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
@@ -51,6 +52,7 @@ let package = Package(
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),
+        .target(name: "Gzip", dependencies: ["CZlib"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleMessages",
@@ -85,7 +87,7 @@ let package = Package(
         .target(
             name: "JostlePage",
             dependencies: [
-                "CLinuxSystem", "Cryptography", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
+                "CLinuxSystem", "Cryptography", "Gzip", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
                 "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets",
             ]),
         .executableTarget(

@@ -2,11 +2,15 @@ internal import HTTPServer
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
-internal import PageAssets
 
 /// Answers the requests of browsers.
 struct PageRoutes {
     let server: PageServer
+    private let files = PageFile.all()
+
+    init(server: PageServer) {
+        self.server = server
+    }
 
     /// What every answer says: what the browser may load and do with it.
     private static let headers: [(name: String, value: String)] = [
@@ -38,11 +42,11 @@ struct PageRoutes {
         try server.access.checkHost(of: request)
         switch (request.method, request.path) {
         case ("GET", "/"), ("HEAD", "/"): return try index(request)
-        case ("GET", "/login"), ("HEAD", "/login"): return try file("login.html")
+        case ("GET", "/login"), ("HEAD", "/login"): return try file("login.html", request)
         case ("GET", "/events"): return try events(request)
         case ("GET", "/api/session"): return try session(request)
         case ("POST", let path) where path.hasPrefix("/api/"): return try post(request, path)
-        case ("GET", let path), ("HEAD", let path): return try file(String(path.dropFirst()))
+        case ("GET", let path), ("HEAD", let path): return try file(String(path.dropFirst()), request)
         default: throw .method(allowed: "GET")
         }
     }
@@ -66,19 +70,28 @@ struct PageRoutes {
         if let token = request.argument("token") {
             // The token must not stay in the address, where a history keeps it.
             let cookie = server.access.signIn(link: token, at: PageServer.epochSeconds)
-            let target = cookie == nil && !isSignedIn(request) ? "/login" : "/"
-            return HTTPReply(303, [("Location", target)] + (cookie.map { [("Set-Cookie", $0)] } ?? []))
+            let path = cookie == nil && !isSignedIn(request) ? "/login" : "/"
+            return PageRoutes.redirection(path, request, cookie.map { [("Set-Cookie", $0)] } ?? [])
         }
-        return isSignedIn(request) ? try file("index.html") : HTTPReply(303, [("Location", "/login")])
+        return isSignedIn(request) ? try file("index.html", request) : PageRoutes.redirection("/login", request)
     }
 
-    private func file(_ name: String) throws(PageRefusal) -> HTTPReply {
-        guard let file = PageAssets.files.first(where: { $0.name == name }) else {
-            throw .notFound("page with this address")
+    /// Sends the browser elsewhere; the view that it asked for goes with it.
+    private static func redirection(
+        _ path: String, _ request: HTTPRequest, _ headers: [(name: String, value: String)] = []
+    ) -> HTTPReply {
+        var target = path
+        if let board = request.argument("board"), JostleSettings.Device.isID(board) {
+            target += "?board=\(board)"
+        } else if request.argument("view") == "boards" {
+            target += "?view=boards"
         }
-        // Always asked for again, so that page and server have the same version.
-        return HTTPReply(
-            200, [("Content-Type", file.contentType), ("Cache-Control", "no-cache")], body: .bytes(file.bytes))
+        return HTTPReply(303, [("Location", target)] + headers)
+    }
+
+    private func file(_ name: String, _ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        guard let file = files[name] else { throw .notFound("page with this address") }
+        return file.reply(to: request)
     }
 
     private func session(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {

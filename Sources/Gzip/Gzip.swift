@@ -1,0 +1,23 @@
+internal import CZlib
+
+/// Compression in the format of gzip (RFC 1952), by zlib.
+package enum Gzip {
+    /// The bytes, compressed as far as zlib can; `nil` if there is no memory for it.
+    package static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        var stream = z_stream()
+        guard jostle_deflate_init_gzip(&stream, Z_BEST_COMPRESSION) == Z_OK else { return nil }
+        defer { deflateEnd(&stream) }
+        var input = bytes
+        return input.withUnsafeMutableBufferPointer { source -> [UInt8]? in
+            stream.next_in = source.baseAddress
+            stream.avail_in = UInt32(source.count)
+            let bound = Int(deflateBound(&stream, UInt(source.count)))
+            return [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+                stream.next_out = output.baseAddress
+                stream.avail_out = UInt32(output.count)
+                // The output is large enough for all of it.
+                count = deflate(&stream, Z_FINISH) == Z_STREAM_END ? Int(stream.total_out) : 0
+            }
+        }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HTTPServer
+import PageAssets
+import SystemTestSupport
+import Testing
+
+@testable import JostlePage
+
+/// The files of the page as they are sent.
+@Suite struct PageFileTests {
+    private func request(_ headers: [(name: String, value: String)] = []) -> HTTPRequest {
+        var request = HTTPRequest(method: "GET", path: "/app.js")
+        request.headers = headers
+        return request
+    }
+
+    private func header(_ reply: HTTPReply, _ name: String) -> String? {
+        reply.headers.first { $0.name == name }?.value
+    }
+
+    private func bytes(_ reply: HTTPReply) -> [UInt8]? {
+        guard case .bytes(let bytes) = reply.body else { return nil }
+        return bytes
+    }
+
+    @Test(arguments: PageAssets.files.map(\.name))
+    func isCompressedForABrowserThatAcceptsIt(_ name: String) throws {
+        let asset = try #require(PageAssets.files.first { $0.name == name })
+        let file = PageFile(asset)
+        let plain = file.reply(to: request())
+        #expect(bytes(plain) == asset.bytes)
+        #expect(header(plain, "Content-Encoding") == nil)
+        #expect(header(plain, "Vary") == "Accept-Encoding")
+
+        let reply = file.reply(to: request([("Accept-Encoding", "br, gzip;q=0.8")]))
+        #expect(header(reply, "Content-Encoding") == "gzip")
+        let compressed = try #require(bytes(reply))
+        #expect(compressed.count < asset.bytes.count)
+        #expect(try gunzip(compressed) == asset.bytes)
+    }
+
+    @Test func theWholePageIsSmall() {
+        let sizes = PageAssets.files.map { file in
+            bytes(PageFile(file).reply(to: request([("Accept-Encoding", "gzip")])))?.count ?? .max
+        }
+        #expect(sizes.reduce(0, +) < 100_000, "bytes of all files, as they are sent")
+    }
+
+    @Test func isNotSentAgainToABrowserThatHasIt() throws {
+        let file = PageFile(try #require(PageAssets.files.first { $0.name == "app.js" }))
+        let tag = try #require(header(file.reply(to: request()), "ETag"))
+        for value in [tag, "\"other\", \(tag)", "*"] {
+            let reply = file.reply(to: request([("If-None-Match", value)]))
+            #expect(reply.status == 304)
+            #expect(bytes(reply) == [])
+            #expect(header(reply, "ETag") == tag)
+        }
+        #expect(file.reply(to: request([("If-None-Match", "\"other\"")])).status == 200)
+    }
+
+    @Test func filesWithOtherContentHaveOtherTags() {
+        let tags = PageAssets.files.map { header(PageFile($0).reply(to: request()), "ETag") }
+        #expect(Set(tags).count == PageAssets.files.count)
+    }
+
+    @Test(arguments: ["gzip", "GZIP", "deflate,gzip", "br ; q=1 , gzip ; q=0.1", "x-gzip"])
+    func accepts(_ header: String) { #expect(PageFile.acceptsGzip(header)) }
+
+    @Test(arguments: [nil, "", "identity", "gzip;q=0", "gzip; q=0.0", "gzip;q=x", "gzipped", "br"])
+    func doesNotAccept(_ header: String?) { #expect(!PageFile.acceptsGzip(header)) }
+
+    /// The content by gzip(1), which is a decoder that is not ours.
+    private func gunzip(_ bytes: [UInt8]) throws -> [UInt8] {
+        let directory = TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
+        let file = directory.path + "/file.gz"
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        #expect(system("gzip -d '\(file)'") == 0)
+        return Array(try Data(contentsOf: URL(fileURLWithPath: directory.path + "/file")))
+    }
+}
