@@ -91,7 +91,7 @@ class Connection {
 async function readSession() {
   const response = await fetch("/api/session", { credentials: "same-origin", cache: "no-store" }).catch(() => undefined);
   if (response?.status === 401) {
-    location.assign("/login");
+    location.assign(`/login${location.search}`);
     return false;
   }
   if (response?.ok) find("sign-out").hidden = object(parse(await response.text().catch(() => ""))).signedIn !== true;

@@ -13,7 +13,8 @@ form.addEventListener("submit", async (event) => {
   say("");
   try {
     await post("/api/login", { password: field.value });
-    location.replace("/");
+    // The view that was asked for.
+    location.replace(`/${location.search}`);
   } catch (error) {
     explain(error);
   }
