@@ -16,7 +16,7 @@ package enum PageCommand {
         let overrides =
             BrokerArgument.overrides(arguments) + (arguments.value("listen").map { ["page.listen=\($0)"] } ?? [])
         let settings = try Configuration.load(arguments, overrides: overrides).settings
-        if arguments.operand(0) == PageUsage.link { return try printLink(settings) }
+        if arguments.operand(0) == PageUsage.link { return try printLink() }
         let secrets = try secrets(settings)
         let socket = try listen(settings.page.listen)
         let certificate = try certificate(secrets, socket, arguments, settings)
@@ -55,7 +55,8 @@ package enum PageCommand {
             http.stop()
             listener.stop()
         }
-        let base = "\(certificate == nil ? "http" : "https")://\(http.address.text)"
+        let base = "\(certificate == nil ? "http" : "https")://\(reachable(http.address).text)"
+        note(base, log)
         announce(base, token)
         server.run(http, signals: signals)
     }
@@ -66,6 +67,22 @@ package enum PageCommand {
     private static func announce(_ base: String, _ token: String) {
         Output.line(Journal.isStandardOutput ? "\(base)/" : "\(base)/?token=\(token)")
         Output.flush()
+    }
+
+    /// The address for people: the machine's name in place of "all addresses".
+    private static func reachable(_ address: ListeningAddress) -> ListeningAddress {
+        let name = DeviceName.hostName()
+        guard ["0.0.0.0", "::"].contains(address.host), !name.isEmpty else { return address }
+        return ListeningAddress(host: name, port: address.port)
+    }
+
+    /// Leaves the address for `jostle page link`.
+    private static func note(_ base: String, _ log: Log) {
+        do throws(SystemFailure) {
+            try FileContents.replace(PageFiles.address, with: Array(base.utf8))
+        } catch {
+            log.warning("\(PageFiles.address): \(error); jostle page link cannot print the address")
+        }
     }
 
     private static func secrets(_ settings: JostleSettings) throws(CommandFailure) -> JostleSettings.PageSecrets {
@@ -126,18 +143,19 @@ package enum PageCommand {
 
     // MARK: Links
 
-    /// Prints a link to the server that runs already.
-    private static func printLink(_ settings: JostleSettings) throws(CommandFailure) {
+    /// Prints a link to the server that runs already, or ran last.
+    private static func printLink() throws(CommandFailure) {
         let token: String
+        let base: String
         do throws(SystemFailure) {
+            base = try FileContents.text(of: PageFiles.address, limit: 512)
             token = try LinkTokens.make(in: PageFiles.links)
         } catch {
             throw CommandFailure(
                 error.code == EACCES || error.code == EPERM ? .permission : .unavailable,
                 "\(PageFiles.links): \(error); the page must run already, and this command needs its user or root")
         }
-        let scheme = settings.page.certificateFile == nil ? "http" : "https"
-        Output.line("\(scheme)://\(settings.page.listen.text)/?token=\(token)")
+        Output.line("\(base)/?token=\(token)")
     }
 }
 

@@ -9,6 +9,9 @@ enum PageFiles {
     /// The directory of links that wait for their browser. It is made with the key.
     static var links: String { "\(state)/page-links" }
 
+    /// The address of the page while it is served, for `jostle page link`.
+    static var address: String { "\(state)/page-address" }
+
     /// The state directory of the service, which root uses for it.
     private static let installed = "/var/lib/jostle-page"
 
