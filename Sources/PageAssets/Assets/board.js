@@ -4,7 +4,7 @@ import { CommandsPanel } from "./commands.js";
 import { GestureLog } from "./gestures.js";
 import { palette, Plots } from "./plots.js";
 import { RecordingControls, SampleFeed } from "./recording.js";
-import { SettingsPanel } from "./settings.js";
+import { permits, SettingsPanel, valueAt } from "./settings.js";
 import { VibrationView } from "./spectrum.js";
 import { ago, clean, count, duration, element, finite, isTime, list, number, object, post, quantity, setText } from "./text.js";
 
@@ -38,6 +38,7 @@ const suspicious = new Set(["gaps", "lost_samples", "overflows", "recoveries", "
 export class BoardView {
   #state = {};
   #online;
+  #permitsTare = true;
   #updatedAt = -Infinity;
 
   constructor(root, context) {
@@ -95,6 +96,7 @@ export class BoardView {
     else if (name === "reported") this.#takeReported(content);
     else if (name === "result" && content.command === "tare") this.#takeTare(object(content.payload));
     if (name === "state" || name === "availability") this.#showState();
+    if (name === "reported" || name === "availability") this.tare.disabled = this.#online === false || !this.#permitsTare;
   }
 
   close() {
@@ -110,6 +112,7 @@ export class BoardView {
     setText(this.name, name);
     setText(this.id, name === id ? "" : id);
     document.title = `${name} – Jostle`;
+    this.#permitsTare = permits(valueAt(settings, "commands.allow"), "tare");
     this.recording.takeSettings(settings);
     this.force.show(reported);
   }

@@ -1,6 +1,6 @@
 // The table of all boards, and the rollouts of a fleet. A thousand rows stay quick because each row is kept, only cells whose
 // text changed are touched, and rows out of sight are not laid out (content-visibility, which real table rows do not support).
-import { element, list, object, clean, number, ago, timeOfDay, finite, isTime } from "./text.js";
+import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, isTime } from "./text.js";
 
 const problemWords = {
   sensor: "the sensor does not measure", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
@@ -13,7 +13,6 @@ const configWords = {
 };
 const configOrder = ["rejected", "rolled_back", "conflict", "stale", "missing", "pending", "applied", "none"];
 const badConfigs = new Set(["rejected", "rolled_back", "conflict"]);
-const grouped = (value) => value.toLocaleString("en-US");
 const counted = (value, one, many) => `${grouped(value)} ${value === 1 ? one : many}`;
 const link = (id) => `/?board=${encodeURIComponent(id)}`;
 const words = (value) => list(value).filter((item) => typeof item === "string").map(clean);

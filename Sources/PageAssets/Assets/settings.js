@@ -1,9 +1,10 @@
 // The settings of one board. A value is shown as in force only when the board reports it: what was sent is only sent.
-import { element, list, object, clean, finite, post } from "./text.js";
+import { element, list, object, clean, post, quantity } from "./text.js";
 
 const gestures = ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"];
 const patience = 10000;
-const scales = { ms: 0.001, min: 60, h: 3600, d: 86400, kHz: 1000 };
+/** The units of the values below, in seconds and hertz. */
+const units = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400, Hz: 1, kHz: 1000 };
 
 /** The value at `a.b.c` of a tree, or `undefined`. */
 export function valueAt(tree, path) {
@@ -28,25 +29,19 @@ export function hindrance(hello, online) {
   return online === false ? "The board is offline: it can be changed again as soon as it is back." : "";
 }
 
+const amount = (value) => quantity(value, units);
+
 const kinds = {
   switch: { make: () => element("input", { type: "checkbox", role: "switch" }), read: truth, get: (input) => input.checked },
-  slider: { make: () => element("input", { type: "range", min: 1, max: 10, step: 1 }), read: quantity, get: (input) => Number(input.value) },
+  slider: { make: () => element("input", { type: "range", min: 1, max: 10, step: 1 }), read: amount, get: (input) => Number(input.value) },
   number: { make: (field) => element("input", { type: "number", min: field.min ?? 0, max: field.max, step: "any", inputmode: "decimal" }),
-    read: quantity, get: (input) => (input.value === "" ? undefined : Number(input.value)) },
+    read: amount, get: (input) => (input.value === "" ? undefined : Number(input.value)) },
   choice: { make: (field) => element("select", {}, field.options.map(([value, text]) => element("option", { value, text }))),
     read: (value) => (typeof value === "string" ? value : undefined), get: (input) => input.value },
 };
 
 function truth(value) {
   return value === true || value === "true" ? true : value === false || value === "false" ? false : undefined;
-}
-
-/** A number or a text with a unit such as `0.5 s` or `20 ms`, in the unit of its kind. */
-function quantity(value) {
-  if (typeof value === "number") return finite(value);
-  const match = /^\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*(\S*)\s*$/i.exec(typeof value === "string" ? value : "");
-  const read = match ? Number(match[1]) * (scales[match[2]] ?? 1) : NaN;
-  return Number.isFinite(read) ? Number(read.toPrecision(12)) : undefined;
 }
 
 function originText(origin) {
@@ -234,13 +229,9 @@ export class SettingsPanel {
       return setting.root;
     });
     const cards = gestures.map((name) => element("div", { class: "gesture", role: "group", "aria-label": name }, make(gestureFields(name))));
-    const tare = element("button", { type: "button", text: "Make this attitude zero", onclick: () => this.tare() });
-    this.tareButton = tare;
-    this.tareNote = element("span", { class: "note", role: "status" });
     this.content = element("div", { class: "settings-content", hidden: true },
       element("h3", { text: "Gestures" }), element("div", { class: "gesture-cards" }, cards),
-      element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)),
-      element("p", { class: "row" }, tare, this.tareNote), this.others);
+      element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)), this.others);
     root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Settings" }), this.notice, this.content));
     this.show();
   }
@@ -250,7 +241,6 @@ export class SettingsPanel {
     if (name === "hello") this.hello = object(data);
     else if (name === "availability") this.online = object(data).online;
     else if (name === "reported") this.take(object(data));
-    else if (name === "result") this.tareResult(object(data));
     else return;
     this.show();
   }
@@ -281,28 +271,10 @@ export class SettingsPanel {
     const text = this.hindrance || (this.content.hidden ? "Waiting for the board's report of its settings …" : this.notKept());
     if (this.notice.textContent !== text) this.notice.textContent = text;
     this.notice.hidden = text === "";
-    this.tareButton.disabled = this.hindrance !== "" || !permits(valueAt(this.report, "settings.commands.allow"), "tare");
     this.settings.forEach((setting) => setting.show());
   }
 
   notKept() {
     return this.report.not_kept === undefined ? "" : `The latest change is in force, but not on the board's disk yet: ${clean(this.report.not_kept)}.`;
-  }
-
-  async tare() {
-    this.isTaring = true;
-    this.tareNote.textContent = "Sent, waiting for the board.";
-    try {
-      await post("/api/command", { board: this.context.boardID, name: "tare", arguments: {} });
-    } catch (error) {
-      this.tareNote.textContent = `Not sent: ${error.message}`;
-    }
-  }
-
-  tareResult(data) {
-    if (data.command !== "tare" || !this.isTaring) return;
-    this.isTaring = false;
-    const payload = object(data.payload);
-    this.tareNote.textContent = payload.ok === true ? "Done: this attitude is zero." : `Not done: ${clean(payload.message)}`;
   }
 }

@@ -85,7 +85,9 @@ export function count(value) {
 /** The number in a quantity such as `8 g`, times the factor of its unit; `undefined` if it is none. */
 export function quantity(value, factors) {
   const [, digits, unit] = /^\s*([-+\d.eE]+)\s*(\S+)\s*$/.exec(typeof value === "string" ? value : "") ?? [];
-  return finite(value) ?? (Object.hasOwn(factors, unit ?? "") ? finite(Number(digits) * factors[unit]) : undefined);
+  if (finite(value) !== undefined || !Object.hasOwn(factors, unit ?? "")) return finite(value);
+  // 20 ms are 0.02 s, not 0.0200000000000000004 s.
+  return finite(Number((Number(digits) * factors[unit]).toPrecision(12)));
 }
 
 /** Whether milliseconds since 1970 are a date that can be shown. */
