@@ -56,7 +56,7 @@ help: ## List the targets
 	@echo 'usage: make TARGET'
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-setup: ## Install missing packages for building and testing (Debian 12 and 13, Raspberry Pi OS)
+setup: ## Install missing packages for building (Debian 12 and 13, Raspberry Pi OS)
 	@Scripts/setup
 
 build: setup ## Build the release programs
@@ -66,7 +66,8 @@ build: setup ## Build the release programs
 run: build ## Build the program and run the demonstration; ARGS='…' runs another subcommand
 	@.build/release/jostle $(ARGS)
 
-test: setup ## Check the style, build with warnings as errors, run all tests; FILTER=… selects tests
+test: ## Check the style, build with warnings as errors, run all tests; FILTER=… selects tests
+	@Scripts/setup test
 	@Scripts/test $(FILTER)
 
 deb: build ## Build the Debian package of this suite into .build/packages
