@@ -113,6 +113,7 @@ let package = Package(
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport"),
+        .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport"),
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
         .testTarget(name: "MotionCoreTests", dependencies: ["MotionCore", "MotionTestSupport", "VirtualIMU"]),
@@ -177,7 +178,8 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: ["BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle"]),
         .testTarget(
-            name: "HTTPServerTests", dependencies: ["HTTPServer", "LinuxSystem", "SystemTestSupport"]),
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "HTTPTestSupport", "LinuxSystem", "SystemTestSupport"]),
         .testTarget(
             name: "JostlePageTests",
             dependencies: [
@@ -190,8 +192,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BrokerTestSupport", "FakeI2CAdapter", "JostleMessages", "MosquittoClient", "SQLiteDatabase", "jostle",
-                "jostle-page",
+                "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleMessages", "MosquittoClient",
+                "SQLiteDatabase", "jostle", "jostle-page",
             ]),
     ],
     swiftLanguageModes: [.v6]

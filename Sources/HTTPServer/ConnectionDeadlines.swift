@@ -14,26 +14,17 @@ struct ConnectionDeadlines {
         case streaming
     }
 
-    struct Limits {
-        /// Seconds from the beginning of a connection, or from its last answer, to the end of the next request.
-        var request = 20.0
-        /// Seconds for an answer.
-        var answer = 60.0
-        /// The most connections that have not completed a request.
-        var requesting = 128
-    }
-
     private struct Entry {
         var descriptor: Int32
         var activity: Activity
         var since: Double
     }
 
-    private let limits: Limits
+    private let limits: HTTPLimits
     private var entries: [Int: Entry] = [:]
     private var nextNumber = 1
 
-    init(_ limits: Limits = Limits()) {
+    init(_ limits: HTTPLimits) {
         self.limits = limits
     }
 

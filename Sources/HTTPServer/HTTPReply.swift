@@ -41,6 +41,7 @@ package final class HTTPStream {
     }
 
     private var source: (any HTTPStreamSource)?
+    private var isFinishing = false
     /// Resumes the connection; set while the connection waits.
     var resume: (() -> Void)?
 
@@ -55,7 +56,16 @@ package final class HTTPStream {
         resume?()
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Piece { source?.read(into: buffer) ?? .end }
+    /// Ends the body, whatever its source still has to say.
+    func finish() {
+        isFinishing = true
+        wake()
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Piece {
+        guard !isFinishing, let source else { return .end }
+        return source.read(into: buffer)
+    }
 
     func close() {
         let source = source

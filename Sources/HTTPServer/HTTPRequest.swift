@@ -10,6 +10,16 @@ package struct HTTPRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// The body; empty if there is none.
     package var body: [UInt8] = []
+    /// Why the body has not been read; the answer must be an error.
+    package var fault: BodyFault?
+
+    /// What is wrong with a body.
+    package enum BodyFault: Sendable {
+        /// It has more bytes than the limit.
+        case tooLarge
+        /// Its length is stated twice. A proxy in front of this server may have believed the other statement.
+        case twoLengths
+    }
 
     package init(method: String, path: String) {
         self.method = method

@@ -27,13 +27,6 @@ package final class HTTPServer {
         case start(SystemFailure)
     }
 
-    /// The most connections, those of streams included.
-    private static let maximumConnections: UInt32 = 512
-    /// Seconds after which a connection ends on which nothing moves.
-    private static let inactivity: UInt32 = 30
-    /// Bytes for request line and headers of a request, and for the block of an answer that is being sent.
-    private static let connectionMemory = 32_768
-
     private let state: ServerState
     private let daemon: OpaquePointer
     private var hasStopped = false
@@ -46,13 +39,13 @@ package final class HTTPServer {
 
     /// Starts to listen.
     package init(
-        _ socket: ListeningSocket, certificate: Certificate? = nil, maximumBody: Int = 16_384,
+        _ socket: ListeningSocket, certificate: Certificate? = nil, limits: HTTPLimits = HTTPLimits(),
         handler: @escaping (HTTPRequest) -> HTTPReply
     ) throws(Failure) {
-        state = ServerState(maximumBody: maximumBody, handler: handler)
+        state = ServerState(limits, handler: handler)
         address = socket.address
         // libmicrohttpd closes the socket, also if it cannot start.
-        guard let daemon = HTTPServer.start(socket.release(), certificate, state) else {
+        guard let daemon = HTTPServer.start(socket.release(), certificate, limits, state) else {
             if certificate != nil { throw .certificate }
             throw .start(SystemFailure(code: errno))
         }
@@ -63,13 +56,13 @@ package final class HTTPServer {
     deinit { stop() }
 
     private static func start(
-        _ descriptor: Int32, _ certificate: Certificate?, _ state: ServerState
+        _ descriptor: Int32, _ certificate: Certificate?, _ limits: HTTPLimits, _ state: ServerState
     ) -> OpaquePointer? {
         var options = jostle_MHD_options()
         options.listening_socket = descriptor
-        options.maximum_connections = maximumConnections
-        options.inactivity = inactivity
-        options.memory = connectionMemory
+        options.maximum_connections = UInt32(limits.connections)
+        options.inactivity = UInt32(limits.inactivity)
+        options.memory = limits.memory
         options.context = Unmanaged.passUnretained(state).toOpaque()
         options.access = access
         options.completed = completed
@@ -87,6 +80,9 @@ package final class HTTPServer {
 
     /// Seconds until `run` must be called even if the descriptor is not readable; `nil` if there is no limit.
     package var timeout: Double? {
+        // libmicrohttpd stops accepting at its limit of connections or descriptors. It begins again in the round after the
+        // one in which a connection has ended, and nothing would wake its owner for that.
+        if state.hasEndedConnection { return 0 }
         let milliseconds = jostle_MHD_timeout(daemon)
         let own = state.deadlines.nextDeadline.map { max(0, $0 - MonotonicTime.seconds) }
         guard milliseconds >= 0 else { return own }
@@ -96,6 +92,7 @@ package final class HTTPServer {
     /// Does the due work: accepts, reads, calls the handler, writes, ends what is late.
     package func run() {
         for descriptor in state.deadlines.due(at: MonotonicTime.seconds) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        state.hasEndedConnection = false
         MHD_run(daemon)
     }
 
@@ -103,8 +100,8 @@ package final class HTTPServer {
     package func stop() {
         guard !hasStopped else { return }
         hasStopped = true
-        // A suspended connection must not be left when the daemon stops.
-        for stream in state.streams.values { stream.resume?() }
+        // libmicrohttpd ends the whole program if a suspended connection is left when the daemon stops.
+        for stream in state.streams.values { stream.finish() }
         MHD_run(daemon)
         MHD_stop_daemon(daemon)
     }

@@ -7,21 +7,27 @@ final class ServerState {
     /// A request while it arrives and is answered.
     private final class Exchange {
         var request: HTTPRequest
-        /// Why it is answered before it is complete.
-        var isTooLarge = false
+        /// Bytes of the body beyond the limit, which are not kept.
+        var surplus = 0
         var stream: HTTPStream?
 
         init(_ request: HTTPRequest) { self.request = request }
     }
 
+    /// How often the limit a body that is too large may come in before its connection ends without an answer.
+    private static let patience = 16
+
     private let maximumBody: Int
     private let handler: (HTTPRequest) -> HTTPReply
-    var deadlines = ConnectionDeadlines()
+    var deadlines: ConnectionDeadlines
+    /// Whether a connection has ended since this was last set to false.
+    var hasEndedConnection = false
     /// The open streams.
     private(set) var streams: [ObjectIdentifier: HTTPStream] = [:]
 
-    init(maximumBody: Int, handler: @escaping (HTTPRequest) -> HTTPReply) {
-        self.maximumBody = maximumBody
+    init(_ limits: HTTPLimits, handler: @escaping (HTTPRequest) -> HTTPReply) {
+        maximumBody = limits.body
+        deadlines = ConnectionDeadlines(limits)
         self.handler = handler
     }
 
@@ -33,6 +39,7 @@ final class ServerState {
     ) {
         guard hasStarted else {
             deadlines.end(Int(bitPattern: context.pointee))
+            hasEndedConnection = true
             return
         }
         let (number, surplus) = deadlines.begin(jostle_MHD_socket(connection), at: MonotonicTime.seconds)
@@ -56,21 +63,35 @@ final class ServerState {
             let exchange = Exchange(ServerState.head(connection, path, method))
             request.pointee = Unmanaged.passRetained(exchange).toOpaque()
             // Answered at once, so that nothing of the body is read.
-            let length = exchange.request.header("Content-Length").flatMap { Int($0) } ?? 0
-            return length > maximumBody ? answer(connection, HTTPReply(413), exchange) : jostle_MHD_yes
+            guard let fault = fault(of: exchange.request) else { return jostle_MHD_yes }
+            exchange.request.fault = fault
+            return answer(connection, handler(exchange.request), exchange)
         }
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let size, size.pointee > 0, let data {
-            if exchange.request.body.count + size.pointee <= maximumBody {
+            if exchange.request.fault == nil, exchange.request.body.count + size.pointee <= maximumBody {
                 let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
                 exchange.request.body += bytes
             } else {
-                exchange.isTooLarge = true
+                // Without a length known in advance, the answer has to wait for the end of the body.
+                exchange.request.fault = .tooLarge
+                exchange.request.body = []
+                exchange.surplus += size.pointee
+                guard exchange.surplus <= ServerState.patience * maximumBody else { return jostle_MHD_no }
             }
             size.pointee = 0
             return jostle_MHD_yes
         }
-        return answer(connection, exchange.isTooLarge ? HTTPReply(413) : handler(exchange.request), exchange)
+        return answer(connection, handler(exchange.request), exchange)
+    }
+
+    /// What the headers already show to be wrong with the body.
+    private func fault(of request: HTTPRequest) -> HTTPRequest.BodyFault? {
+        let names = request.headers.map { $0.name.lowercased() }
+        let statements = names.filter { ["content-length", "transfer-encoding"].contains($0) }
+        if statements.count > 1 { return .twoLengths }
+        let length = request.header("Content-Length").flatMap { Int($0) } ?? 0
+        return length > maximumBody ? .tooLarge : nil
     }
 
     /// The request without its body.

@@ -39,6 +39,11 @@ struct PageRoutes {
     }
 
     private func answer(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        switch request.fault {
+        case .tooLarge: throw .tooLarge
+        case .twoLengths: throw .badRequest("its length is stated twice")
+        case nil: break
+        }
         try server.access.checkHost(of: request)
         switch (request.method, request.path) {
         case ("GET", "/"), ("HEAD", "/"): return try index(request)

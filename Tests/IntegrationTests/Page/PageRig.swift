@@ -1,6 +1,10 @@
 import BrokerTestSupport
 import Foundation
+import HTTPTestSupport
 import Testing
+
+/// Requests that a well-behaved client would not send.
+typealias RawHTTP = HTTPTestSupport.RawHTTP
 
 /// A running `jostle-page` at a free port, read and controlled by raw requests.
 final class PageRig: Sendable {

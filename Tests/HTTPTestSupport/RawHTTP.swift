@@ -1,32 +1,32 @@
 import Foundation
 
 /// HTTP/1.1 over a plain socket, for requests that a well-behaved client would not send.
-enum RawHTTP {
-    typealias Header = (name: String, value: String)
+package enum RawHTTP {
+    package typealias Header = (name: String, value: String)
 
-    struct Reply {
-        var status: Int
-        var headers: [Header]
-        var body: String
+    package struct Reply {
+        package var status: Int
+        package var headers: [Header]
+        package var body: String
 
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             headers.first { $0.name.lowercased() == name.lowercased() }?.value
         }
     }
 
-    enum Failure: Error {
+    package enum Failure: Error {
         case connection(Int32)
         /// What arrived is no answer.
         case noReply(String)
     }
 
     /// Sends a GET request and waits for the whole answer.
-    static func get(_ port: UInt16, _ target: String, _ headers: [Header] = []) throws -> Reply {
+    package static func get(_ port: UInt16, _ target: String, _ headers: [Header] = []) throws -> Reply {
         try send(port, "GET", target, headers)
     }
 
     /// Sends a request and waits for the whole answer. `Host` is added unless it is given.
-    static func send(
+    package static func send(
         _ port: UInt16, _ method: String, _ target: String, _ headers: [Header] = [], body: String = ""
     ) throws -> Reply {
         let connection = try Connection(port)
@@ -39,7 +39,7 @@ enum RawHTTP {
     }
 
     /// Parses an answer that ended with its connection, or a part of one that has no end.
-    static func reply(_ bytes: [UInt8]) throws -> Reply {
+    package static func reply(_ bytes: [UInt8]) throws -> Reply {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { throw Failure.noReply(text) }
         let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
@@ -53,10 +53,12 @@ enum RawHTTP {
     }
 
     /// A connection to a port of this machine. Reading waits for at most ten seconds.
-    final class Connection {
-        let descriptor: Int32
+    package final class Connection {
+        package let descriptor: Int32
+        /// What has arrived behind the last answer.
+        private var rest: [UInt8] = []
 
-        init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
+        package init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
             descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             guard descriptor >= 0 else { throw Failure.connection(errno) }
             var timeout = timeval(tv_sec: 10, tv_usec: 0)
@@ -84,9 +86,9 @@ enum RawHTTP {
         deinit { close(descriptor) }
 
         /// Sends text. Whether the peer takes it shows in its answer.
-        func write(_ text: String) { write(Array(text.utf8)) }
+        package func write(_ text: String) { write(Array(text.utf8)) }
 
-        func write(_ bytes: [UInt8]) {
+        package func write(_ bytes: [UInt8]) {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes {
@@ -98,19 +100,88 @@ enum RawHTTP {
         }
 
         /// What has arrived, waiting for at least one byte; empty at the end of the connection or after ten seconds.
-        func read() -> [UInt8] {
+        package func read() -> [UInt8] {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = recv(descriptor, &buffer, buffer.count, 0)
             return count > 0 ? Array(buffer[..<count]) : []
         }
 
-        func readToEnd() -> [UInt8] {
-            var bytes: [UInt8] = []
+        package func readToEnd() -> [UInt8] {
+            var bytes = rest
+            rest = []
             while true {
                 let part = read()
                 if part.isEmpty { return bytes }
                 bytes += part
             }
         }
+
+        /// Reads until what has arrived contains a text, and returns it; also at the end of the connection, and after ten
+        /// seconds without a byte. What lies behind the text stays for the next call.
+        package func read(through text: String) -> [UInt8] {
+            let pattern = Array(text.utf8)
+            while true {
+                if let end = RawHTTP.end(of: pattern, in: rest) {
+                    defer { rest.removeFirst(end) }
+                    return Array(rest[..<end])
+                }
+                let part = read()
+                if part.isEmpty {
+                    defer { rest = [] }
+                    return rest
+                }
+                rest += part
+            }
+        }
+
+        /// Reads one answer and leaves the connection open: as many bytes as its header says, or its chunks.
+        package func readReply(hasBody: Bool = true) throws -> Reply {
+            var reply = try RawHTTP.reply(read(through: "\r\n\r\n"))
+            guard hasBody else { return reply }
+            if reply.header("Transfer-Encoding")?.lowercased() == "chunked" {
+                while let chunk = readChunk(), !chunk.isEmpty { reply.body += String(decoding: chunk, as: UTF8.self) }
+            } else if let length = reply.header("Content-Length").flatMap({ Int($0) }) {
+                reply.body = String(decoding: readBytes(length), as: UTF8.self)
+            } else if reply.status >= 200, reply.status != 204 {
+                reply.body = String(decoding: readToEnd(), as: UTF8.self)
+            }
+            return reply
+        }
+
+        /// Reads one chunk; empty for the last one, `nil` if the connection ended before.
+        package func readChunk() -> [UInt8]? {
+            let line = String(decoding: read(through: "\r\n"), as: UTF8.self)
+            guard line.hasSuffix("\r\n"), let length = Int(line.dropLast(1).prefix { $0.isHexDigit }, radix: 16) else {
+                return nil
+            }
+            let bytes = readBytes(length + 2)
+            return bytes.count == length + 2 ? Array(bytes.dropLast(2)) : nil
+        }
+
+        private func readBytes(_ count: Int) -> [UInt8] {
+            while rest.count < count {
+                let part = read()
+                if part.isEmpty { break }
+                rest += part
+            }
+            defer { rest.removeFirst(min(count, rest.count)) }
+            return Array(rest.prefix(count))
+        }
+
+        /// Whether the peer has ended the connection: waits for its end, at most ten seconds without a byte.
+        package var hasEnded: Bool {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                if count == 0 { return true }
+                if count < 0 { return errno == ECONNRESET || errno == EPIPE }
+            }
+        }
+    }
+
+    /// Where the first occurrence of a pattern ends.
+    private static func end(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
+        guard bytes.count >= pattern.count else { return nil }
+        return (pattern.count...bytes.count).first { bytes[($0 - pattern.count)..<$0].elementsEqual(pattern) }
     }
 }
