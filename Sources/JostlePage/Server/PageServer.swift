@@ -27,6 +27,7 @@ final class PageServer {
     private var boards: BoardList
     private var watched: WatchedBoards
     private var leases = StreamLeases()
+    private var service = ServiceReport()
     private var viewers: [ObjectIdentifier: Viewer] = [:]
     private var broker: ServerSentEvent
     /// Why there is no connection to the broker; `nil` if there is one.
@@ -55,6 +56,8 @@ final class PageServer {
 
     /// Runs until a signal ends it.
     func run(_ http: HTTPServer, signals: SignalWaiter) {
+        service.ready()
+        defer { service.stopping() }
         while true {
             let now = PageServer.seconds
             let wait = min(http.timeout ?? 60, max(0, nextDeadline - now))
@@ -90,6 +93,7 @@ final class PageServer {
     }
 
     private func noteBroker(_ failure: String?, _ event: ServerSentEvent) {
+        if brokerFailure != failure { service.connection(failure) }
         brokerFailure = failure
         broker = event
         for viewer in viewers.values { viewer.send(event) }
@@ -167,11 +171,12 @@ final class PageServer {
     // MARK: Deadlines
 
     private var nextDeadline: Double {
-        guard !viewers.isEmpty else { return PageServer.seconds + 5 }
-        return min(nextPing, nextRows)
+        let deadline = viewers.isEmpty ? PageServer.seconds + 5 : min(nextPing, nextRows)
+        return min(deadline, service.deadline ?? deadline)
     }
 
     private func handleDeadlines(at now: Double) {
+        service.resetWatchdog(at: now)
         listener.unsubscribe(from: watched.forget(at: now))
         askForStreams(at: now)
         if now >= nextPing {
