@@ -103,7 +103,8 @@ import Testing
     private func demo(on terminal: Terminal, _ environment: String...) throws -> ChildProcess {
         try ChildProcess(
             [
-                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\" 2>\"$0\"", terminal.path, "JOSTLE_CONFIG=/dev/null",
+                "/bin/sh", "-c", "exec env -u SSH_CONNECTION \"$@\" <\"$0\" >\"$0\" 2>\"$0\"", terminal.path,
+                "JOSTLE_CONFIG=/dev/null",
             ] + environment + [
                 Products.program.path, "demo", "--set", "sensor.driver=virtual", "--set", "sensor.rate=50Hz",
                 "--set", "sensor.trajectory=shake", "--for", "100",
@@ -122,7 +123,8 @@ import Testing
         #expect(
             await eventually {
                 hasAll([
-                    "● online", "▼", "mosquitto_sub -h 127.0.0.1", "/event/#'", "shake     began", "virtual MPU-6050",
+                    "Web page: open this in a browser on this machine:", "/?token=", "● online", "▼",
+                    "mosquitto_sub -h 127.0.0.1", "/event/#'", "shake     began", "virtual MPU-6050",
                 ])
             }, "\(terminal.rows)")
         #expect(!terminal.echoes)

@@ -47,7 +47,13 @@ import Testing
         }
     }
 
-    private func screen(_ columns: Int, _ rows: Int, isUnicode: Bool = true) -> [ScreenLine] {
+    private static let page = PageInvitation(
+        address: "http://127.0.0.1:8088/?token=0123456789abcdef0123456789abcdef",
+        connection: "192.0.2.7 50122 192.0.2.20 22", user: "pi")
+
+    private func screen(
+        _ columns: Int, _ rows: Int, isUnicode: Bool = true, page: PageInvitation? = nil
+    ) -> [ScreenLine] {
         var model = WatchModel(prefix: "jostle", onlyDevice: "demo")
         let start = Timestamp(nanoseconds: 0)
         for (topic, text) in [
@@ -58,7 +64,7 @@ import Testing
             _ = model.update(with: MQTTMessage(topic: "jostle/demo/\(topic)", text: text), at: start)
         }
         return DemoScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: { _ in "13:50:03" }).lines(
-            model.devices["demo"] ?? model.emptyDevice("demo"), ConnectionStatus(), listen: Self.command,
+            model.devices["demo"] ?? model.emptyDevice("demo"), ConnectionStatus(), page: page, listen: Self.command,
             notes: ["No sensor: it is in use.", "Using a virtual MPU-6050 instead."], at: start,
             size: ScreenSize(columns: columns, rows: rows))
     }
@@ -79,12 +85,28 @@ import Testing
         #expect(small.contains { $0.hasPrefix("roll 12.3°") }, "\(small)")
     }
 
+    @Test func beginsWithTheAddressOfThePage() {
+        let large = screen(79, 30, page: Self.page).map(\.text)
+        #expect(
+            large.prefix(4) == [
+                "Web page: on your own computer, run:", "ssh -L 8088:127.0.0.1:8088 pi@192.0.2.20",
+                "and open this in a browser there:", Self.page.address,
+            ])
+        #expect(large.count == 30 && large.contains { $0.contains("▼") } && large[28].hasPrefix("mosquitto_sub"))
+        let small = screen(44, 12, page: Self.page).map(\.text)
+        #expect(small.prefix(2).joined() == Self.page.address && small[0].count == 44, "\(small)")
+        #expect(small.contains { $0.hasPrefix("roll 12.3°") }, "\(small)")
+        #expect(!screen(44, 4, page: Self.page).map(\.text).joined().contains("token"))
+    }
+
     @Test(arguments: [0, 1, 5, 20, 44, 60, 79, 80, 200], [0, 1, 2, 3, 5, 9, 14, 18, 24, 60])
     func neverExceedsWindow(columns: Int, rows: Int) {
         for isUnicode in [true, false] {
-            let lines = screen(columns, rows, isUnicode: isUnicode)
-            #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
-            if !isUnicode { #expect(lines.allSatisfy { $0.text.utf8.count == $0.text.count }) }
+            for page in [nil, Self.page] {
+                let lines = screen(columns, rows, isUnicode: isUnicode, page: page)
+                #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
+                if !isUnicode { #expect(lines.allSatisfy { $0.text.utf8.count == $0.text.count }) }
+            }
         }
     }
 }

@@ -15,8 +15,18 @@ enum PageProgram {
         let code = errno
         signal(SIGPIPE, SIG_IGN)
         guard code == ENOENT else { throw CommandFailure(.unavailable, "\(path): \(systemMessage(code))") }
-        throw CommandFailure(
-            .unavailable, "the program jostle-page is not installed; install its package: apt install jostle-page")
+        throw CommandFailure(.unavailable, absence)
+    }
+
+    /// What to say where it is missing.
+    static let absence = "the program jostle-page is not installed; install its package: apt install jostle-page"
+
+    /// Its path; `nil` if it is not installed.
+    static var installedPath: String? {
+        let path = path
+        guard !path.contains("/") else { return path }
+        let directories = (Configuration.variable("PATH") ?? "").split(separator: ":")
+        return directories.lazy.map { "\($0)/\(path)" }.first { access($0, X_OK) == 0 }
     }
 
     /// Beside this program, or else where PATH says.

@@ -20,6 +20,9 @@ struct LiveLines {
         self.glyphs = glyphs
     }
 
+    /// Writes a note.
+    func note(_ text: String) { write(text) }
+
     mutating func show(_ change: LiveChange) {
         switch change {
         case .motion(let motion): show(motion)

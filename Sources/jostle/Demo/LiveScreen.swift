@@ -19,7 +19,7 @@ final class LiveScreen {
     private let id: String
     private let topics: Topics
     private let introduction: Introduction
-    private let notes: [String]
+    private var notes: [String]
     private let glyphs: Glyphs
     private let screen = TerminalScreen()
     private let errors = HeldErrors()
@@ -49,6 +49,9 @@ final class LiveScreen {
         screen.leave()
         errors.release()
     }
+
+    /// Shows one more note.
+    func note(_ text: String) { notes.append(text) }
 
     // MARK: What the agent reports
 
@@ -123,7 +126,8 @@ final class LiveScreen {
         size = newSize
         let device = model.devices[id] ?? model.emptyDevice(id)
         let lines = DemoScreen(glyphs: glyphs, timeOfDay: { WallClock.timeOfDay(milliseconds: $0) }).lines(
-            device, connection, listen: introduction.listen, notes: notes + (errors.lastLine.map { [$0] } ?? []),
+            device, connection, page: introduction.page, listen: introduction.listen,
+            notes: notes + (errors.lastLine.map { [$0] } ?? []),
             at: now, size: size)
         let keys = screen.takeKeys()
         if keys.contains(0x0C) { screen.invalidate() }

@@ -9,12 +9,12 @@ internal import Synchronization
 /// A live view of an agent in the same process: a screen on a terminal that supports it, else lines.
 final class LiveView: Sendable {
     private let prefix: String
-    private let notes: [String]
     private let glyphs = Glyphs.ofTerminal
     private let state = Mutex(State())
 
     private struct State {
         var format: Format?
+        var page: DemoPage?
     }
 
     /// What the view writes.
@@ -23,10 +23,9 @@ final class LiveView: Sendable {
         case lines(LiveLines)
     }
 
-    /// Creates a view of an agent whose topics begin with `prefix`. The `notes` say what differs from the configuration.
-    init(prefix: String, notes: [String]) {
+    /// Creates a view of an agent whose topics begin with `prefix`.
+    init(prefix: String) {
         self.prefix = prefix
-        self.notes = notes
     }
 
     /// The callbacks through which the agent updates the view.
@@ -39,16 +38,18 @@ final class LiveView: Sendable {
         return observer
     }
 
-    /// Prints the sensor, the broker and how to subscribe, and takes over the terminal. `isPrivate` says that the broker
-    /// is one that only this machine reaches.
-    func begin(agent: Agent, isPrivate: Bool) {
+    /// Prints how to open the page, the sensor, the broker and how to subscribe, and takes over the terminal. `isPrivate`
+    /// says that the broker is one that only this machine reaches. The `notes` say what differs from the configuration.
+    func begin(agent: Agent, isPrivate: Bool, page: DemoPage?, notes: [String]) {
         let introduction = Introduction(
-            sensor: agent.sensorTitle, broker: agent.brokers.first, isPrivate: isPrivate, topics: agent.topics)
-        let (glyphs, prefix, notes, id) = (self.glyphs, self.prefix, self.notes, agent.id)
+            sensor: agent.sensorTitle, broker: agent.brokers.first, isPrivate: isPrivate, topics: agent.topics,
+            page: page.map { PageInvitation(address: $0.address) })
+        let (glyphs, prefix, id) = (self.glyphs, self.prefix, agent.id)
         Output.text(introduction.lines.map { glyphs.clean($0) + "\n" }.joined() + "\n")
         Output.flush()
         let usesScreen = TerminalScreen.isAvailable
         state.withLock { state in
+            state.page = page
             state.format =
                 usesScreen
                 ? .screen(
@@ -62,12 +63,20 @@ final class LiveView: Sendable {
         state.withLock { state in
             if case .screen(let screen)? = state.format { screen.end() }
             state.format = nil
+            state.page = nil
         }
         Output.flush()
     }
 
     private func show(_ change: LiveChange) {
         state.withLock { state in
+            if let end = state.page?.takeEnd() {
+                switch state.format {
+                case .screen(let screen): screen.note(end)
+                case .lines(let lines): lines.note(end)
+                case nil: break
+                }
+            }
             switch state.format {
             case .screen(let screen): screen.show(change)
             case .lines(var lines):
@@ -87,25 +96,30 @@ enum LiveChange: Sendable {
     case connection(Agent.ConnectionChange)
 }
 
-/// What a demonstration says about itself: which sensor and broker it uses, and how to subscribe.
+/// What a demonstration says about itself: where its page is, which sensor and broker it uses, and how to subscribe.
 struct Introduction {
+    /// How to open the page; `nil` without one.
+    let page: PageInvitation?
     /// The command that subscribes to the gestures.
     let listen: String
     let sensor: String
     let lines: [String]
 
-    init(sensor: String, broker: BrokerAddress?, isPrivate: Bool, topics: Topics) {
+    init(sensor: String, broker: BrokerAddress?, isPrivate: Bool, topics: Topics, page: PageInvitation?) {
+        self.page = page
         let host = broker?.host ?? "localhost"
         let port = broker.map { " -p \($0.port)" } ?? ""
         let tls = broker?.usesTLS == true ? " --capath /etc/ssl/certs" : ""
         listen = "mosquitto_sub -h \(host)\(port)\(tls) -v -t '\(topics.events)#'"
         self.sensor = sensor
         let place = isPrivate ? ", for programs on this machine only" : ""
-        lines = [
-            "Sensor: \(sensor)",
-            "Broker: \(broker.map { "\($0)" } ?? "none")\(place)",
-            "Listen: \(listen)",
-            "Press Ctrl-C to stop.",
-        ]
+        let invitation = (page?.steps ?? []).flatMap { ["\($0.title):", "    \($0.text)"] }
+        lines =
+            (invitation.isEmpty ? [] : [""] + invitation + [""]) + [
+                "Sensor: \(sensor)",
+                "Broker: \(broker.map { "\($0)" } ?? "none")\(place)",
+                "Listen: \(listen)",
+                "Press Ctrl-C to stop.",
+            ]
     }
 }
