@@ -23,13 +23,20 @@ sysconfdir ?= /etc
 
 units = jostle.service jostle@.service jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
 
-# The program to install, and what runs it here. A cross build sets its own.
+# The programs to install, and what runs them here. A cross build sets its own. Without PAGE, `install` leaves out the web
+# page.
 BINARY ?= .build/release/jostle
+PAGE   ?= $(wildcard $(dir $(BINARY))jostle-page)
 RUN    ?=
 STRIP  ?= strip
 
 # The configuration of a first installation. A fleet sets its own.
 CONFIGURATION ?= config/jostle.yaml
+
+# Installs the unit $$unit with the directories of this installation.
+install_unit = sed -e 's|/usr/local/bin|$(bindir)|' -e 's|/usr/local/lib|$(libdir)|' \
+    -e 's|/usr/local/share/doc/jostle|$(docdir)|' deploy/systemd/$$unit \
+    >$(DESTDIR)$(libdir)/systemd/system/$$unit && chmod 644 $(DESTDIR)$(libdir)/systemd/system/$$unit
 
 # What is linked beside it: every key with its default, and the schema for an editor.
 references = jostle.reference.yaml jostle.schema.json
@@ -50,7 +57,7 @@ release_flags = -c release --static-swift-stdlib --explicit-target-dependency-im
 commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference install uninstall clean
+.PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference install install-page uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -70,10 +77,10 @@ test: ## Check the style, build with warnings as errors, run all tests; FILTER=â
 	@Scripts/setup test
 	@Scripts/test $(FILTER)
 
-deb: build ## Build the Debian package of this suite into .build/packages
+deb: build ## Build the Debian packages of this suite into .build/packages
 	@Scripts/build-deb
 
-deb-arm64: ## Build the arm64 package for Debian 13 and Raspberry Pi OS on a PC into .build/packages
+deb-arm64: ## Build the arm64 packages for Debian 13 and Raspberry Pi OS on a PC into .build/packages
 	@Scripts/setup cross
 	@deploy/cross/fetch $(CROSS)
 	@deploy/cross/build $(CROSS)
@@ -95,19 +102,14 @@ docs: setup ## Build the documentation of the library MotionKit into .build/docs
 docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 	@JOSTLE_WRITE_DOCS=1 Scripts/test KeyReferenceTests
 
-install: ## Install the program and its service (as root, after `make build`)
+install: ## Install the programs and their services (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
 	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(zshdir) $(fishdir) $(docdir)/mosquitto $(datadir)/examples)
 	install -d $(DESTDIR)$(sysconfdir)/jostle/conf.d
 	install -d -m 700 $(DESTDIR)$(sysconfdir)/jostle/credentials
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
-	for unit in $(units); do \
-	    sed -e 's|/usr/local/bin|$(bindir)|' -e 's|/usr/local/lib|$(libdir)|' \
-	        -e 's|/usr/local/share/doc/jostle|$(docdir)|' deploy/systemd/$$unit \
-	        > $(DESTDIR)$(libdir)/systemd/system/$$unit \
-	        && chmod 644 $(DESTDIR)$(libdir)/systemd/system/$$unit || exit 1; \
-	done
+	for unit in $(units); do $(install_unit) || exit 1; done
 	install -m 755 deploy/upgrade/jostle-upgrade deploy/user/create-user $(DESTDIR)$(libdir)/jostle/
 	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
@@ -127,11 +129,20 @@ install: ## Install the program and its service (as root, after `make build`)
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
 	    || install -v -m 640 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
+	@test -z '$(PAGE)' || $(MAKE) --no-print-directory install-page
 	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir) $(sysconfdir)
 
-uninstall: ## Remove the installed files; keep configuration, state and user
+# The package jostle-page has only these.
+install-page:
+	install -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/systemd/system $(libdir)/sysusers.d)
+	install -m 755 -s --strip-program=$(STRIP) $(PAGE) $(DESTDIR)$(bindir)/jostle-page
+	unit=jostle-page.service; $(install_unit)
+	install -m 644 deploy/sysusers.d/jostle-page.conf $(DESTDIR)$(libdir)/sysusers.d/
+
+uninstall: ## Remove the installed files; keep configuration, state and users
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
-	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle $(zshdir)/_jostle $(fishdir)/jostle.fish)
+	rm -f $(addprefix $(DESTDIR)$(bindir)/,jostle jostle-page)
+	rm -f $(addprefix $(DESTDIR),$(bashdir)/jostle $(zshdir)/_jostle $(fishdir)/jostle.fish)
 	rm -f $(addprefix $(DESTDIR)$(mandir)/,man1/jostle.1 man1/jostle-*.1 man5/jostle.yaml.5)
 	rm -f $(addprefix $(DESTDIR)$(sysconfdir)/jostle/,$(references))
 	for directory in conf.d credentials; do \
@@ -139,8 +150,8 @@ uninstall: ## Remove the installed files; keep configuration, state and user
 	        || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/jostle/$$directory || exit 1; \
 	done
 	rm -rf $(addprefix $(DESTDIR),$(datadir) $(docdir) $(libdir)/jostle)
-	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(addprefix systemd/system/,$(units)) \
-	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf)
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(addprefix systemd/system/,$(units) jostle-page.service) \
+	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf sysusers.d/jostle-page.conf)
 
 clean: ## Remove all build products
 	rm -rf .build

@@ -48,6 +48,8 @@ struct Manual {
         var page = ManualPage(title: name, section: 1, summary: usage.summary, names: [name])
         page.heading("SYNOPSIS")
         for usage in leaves(of: command).map(\.usage) { page.synopsis(["jostle \(usage.name)", usage.parameters]) }
+        // A program of its own, whose page this is too.
+        if usage.name == PageUsage.usage.name { page.synopsis([name, usage.parameters]) }
         if !usage.details.isEmpty || command.commands.isEmpty { page.heading("DESCRIPTION") }
         if command.commands.isEmpty {
             describe(usage, &page, heading: "OPTIONS")
