@@ -176,7 +176,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle"]),
+            dependencies: [
+                "BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle", "jostle-page",
+            ]),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTPTestSupport", "LinuxSystem", "SystemTestSupport"]),

@@ -17,7 +17,8 @@ final class Stage {
     /// Whether everything is installed and built that is typed for real.
     static var isComplete: Bool {
         let programs = ["bash", "timeout", "make", "openssl", "mosquitto_sub", "mosquitto_pub", "mosquitto_passwd"]
-        let files = programs.map { "/usr/bin/" + $0 } + [fakeAdapter]
+        let page = URL(fileURLWithPath: Program.path).deletingLastPathComponent().appendingPathComponent("jostle-page")
+        let files = programs.map { "/usr/bin/" + $0 } + [fakeAdapter, page.path]
         return Program.isBuilt && TestBroker.isAvailable && files.allSatisfy(FileManager.default.fileExists)
     }
 
@@ -38,7 +39,9 @@ final class Stage {
         for name in ["jostle.conf", "acl"] {
             try directory.write(try Documentation.text(of: "config/mosquitto/" + name), to: "work/" + name)
         }
-        try directory.write("", to: "work/jostle_0.1.0-1~deb13u1_arm64.deb")
+        for name in ["jostle", "jostle-page"] {
+            try directory.write("", to: "work/\(name)_0.1.0-1~deb13u1_arm64.deb")
+        }
         try runCommand(["sh", "-c", "cd work && sha256sum *.deb >SHA256SUMS"], in: directory)
         for (id, groups) in Self.boards { agents.append(try board(id, groups: groups)) }
         for id in Self.boards.keys {

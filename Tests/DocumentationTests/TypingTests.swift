@@ -6,7 +6,7 @@ import Testing
 ///
 /// A block that cannot be typed in a test says why: `<!-- not typed: it takes an hour -->`. Its commands are still those
 /// that exist (CommandTests).
-@Suite(.enabled(if: Stage.isComplete, "jostle, the fake adapter, mosquitto, its clients, openssl or make is missing"))
+@Suite(.enabled(if: Stage.isComplete, "a program, the fake adapter, mosquitto, its clients, openssl or make is absent"))
 struct TypingTests {
     @Test func blocksOfCommandsCanBeTyped() async throws {
         let stage = try await Stage()
