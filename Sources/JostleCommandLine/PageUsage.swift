@@ -8,8 +8,8 @@ package enum PageUsage {
         summary: "serve a web page with the live attitude, plots and gestures of all boards at a broker",
         details: """
             Subscribes at mqtt.broker, serves the page at page.listen and prints its address. The first address signs one
-            browser in. Further links are made by the operand link, and page.password_file permits to sign in with a
-            password. Ctrl-C stops it.
+            browser in. The operand link makes further links, and with page.password_file a browser can also sign in with
+            that password. Ctrl-C stops it.
 
             Beyond this machine it is served only with a password and a certificate. With page.control: true, visitors may
             change settings and send commands. See docs/page.md.
