@@ -72,14 +72,23 @@ struct BoardList {
     /// The last attitude of a board, as it was published.
     func attitude(of id: String) -> [UInt8]? { details[id]?.attitude }
 
-    /// The boards whose rows changed after the change with this number, in the order of their changes, at most `limit`; and
-    /// the number with which to ask again.
-    func rows(after change: UInt64, limit: Int) -> (rows: [JSONObject], change: UInt64, isLast: Bool) {
+    /// The boards whose rows changed after the change with this number, in the order of their changes, at most `limit` and
+    /// about `bytes`; and the number with which to ask again.
+    func rows(after change: UInt64, limit: Int, bytes: Int) -> (rows: [JSONObject], change: UInt64, isLast: Bool) {
         guard change < changes else { return ([], change, true) }
         let changed = details.filter { $0.value.change > change }.sorted { $0.value.change < $1.value.change }
-        let part = changed.prefix(limit)
-        let rows = part.compactMap { entry in model.devices[entry.key].map { row($0, entry.value) } }
-        return (rows, part.last?.value.change ?? change, part.count == changed.count)
+        var rows: [JSONObject] = []
+        var size = 0
+        var last = change
+        for (id, details) in changed {
+            guard rows.count < limit, size < bytes else { return (rows, last, false) }
+            last = details.change
+            guard let device = model.devices[id] else { continue }
+            let row = row(device, details)
+            size += row.bytes.count
+            rows.append(row)
+        }
+        return (rows, last, true)
     }
 
     private func row(_ device: WatchedDevice, _ details: Details) -> JSONObject {

@@ -16,8 +16,8 @@ final class PageServer {
     private static let maximumViewers = 32
     /// Seconds between two pings, and between two lists of changed rows.
     private static let period = (ping: 10.0, rows: 1.0)
-    /// The most rows in an event.
-    private static let rowsInEvent = 200
+    /// The most rows in an event, and about how many bytes.
+    private static let slice = (rows: 200, bytes: 65_536)
 
     private let prefix: String
     private let listener: WatchListener
@@ -194,16 +194,22 @@ final class PageServer {
 
     /// Sends the rows that changed. A page that has not taken the last ones gets the newest later.
     private func sendRows(to viewer: Viewer) {
-        guard viewer.isIdle || viewer.listed == nil else { return }
+        guard viewer.hasRoom else { return }
         var isLast = false
         repeat {
-            let part = boards.rows(after: viewer.rowsSent, limit: PageServer.rowsInEvent)
+            let part = boards.rows(
+                after: viewer.rowsSent, limit: PageServer.slice.rows, bytes: PageServer.slice.bytes)
             viewer.rowsSent = part.change
             isLast = part.isLast
             guard !part.rows.isEmpty else { break }
             let list = "[" + part.rows.map(\.description).joined(separator: ",") + "]"
             viewer.send(ServerSentEvent(.boards, Array(list.utf8)))
-        } while !isLast
+        } while !isLast && viewer.hasRoom
+        guard isLast else {
+            // All at once would not fit into the queue, and what is dropped from it does not come again.
+            nextRows = min(nextRows, PageServer.seconds + 0.05)
+            return
+        }
         let count = boards.model.devices.count
         guard viewer.listed != count else { return }
         viewer.listed = count

@@ -39,8 +39,8 @@ final class Viewer: HTTPStreamSource {
         return stream
     }
 
-    /// Whether everything has been handed to the socket.
-    var isIdle: Bool { waiting.isEmpty }
+    /// Whether it takes what it is sent, so that a large event can be added and none is dropped.
+    var hasRoom: Bool { waitingBytes < Viewer.capacity.bytes / 4 }
 
     /// Adds an event.
     func send(_ event: ServerSentEvent) {
