@@ -45,7 +45,8 @@ struct LinkTokens: Sendable {
         let path = "\(directory)/\(digest)"
         var status = stat()
         guard lstat(path, &status) == 0, unlink(path) == 0 else { return false }
-        return now - Int64(status.st_mtim.tv_sec) <= LinkTokens.lifetime
+        // A link from the future is one from before the clock was set back.
+        return abs(now - Int64(status.st_mtim.tv_sec)) <= LinkTokens.lifetime
     }
 
     private static func random() -> String { RandomBytes.make(16).hexadecimal }

@@ -23,6 +23,8 @@ struct Sessions: Sendable {
             secret = RandomBytes.make(32)
             FileContents.makeDirectories(String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]))
             do throws(SystemFailure) {
+                // One that is no key would otherwise stay for ever, and all browsers be signed out at every start.
+                try FileContents.remove(file)
                 try FileContents.create(file, with: secret, mode: 0o600)
             } catch {
                 // Signing in once more after the next start is all that it costs.

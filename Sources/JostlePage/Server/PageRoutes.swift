@@ -168,8 +168,11 @@ struct PageRoutes {
 
     private static func isKey(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2E
+            && text.utf8.split(separator: 0x2E, omittingEmptySubsequences: false).allSatisfy { word in
+                !word.isEmpty
+                    && word.allSatisfy {
+                        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+                    }
             }
     }
 

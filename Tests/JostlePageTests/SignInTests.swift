@@ -1,0 +1,265 @@
+import Foundation
+import HTTPServer
+import MotionCore
+import SystemTestSupport
+import Testing
+
+@testable import JostlePage
+
+/// Cookies that this program has signed.
+@Suite struct SessionsTests {
+    private let directory = TemporaryDirectory()
+    private var file: String { directory.path + "/page-key" }
+
+    @Test func aCookieIsAcceptedUntilItExpires() throws {
+        let sessions = Sessions(file: file, password: nil)
+        let cookie = try #require(sessions.issue(at: 1000))
+        #expect(sessions.accepts(cookie, at: 1000))
+        #expect(sessions.accepts(cookie, at: 1000 + Sessions.lifetime - 1))
+        #expect(!sessions.accepts(cookie, at: 1000 + Sessions.lifetime))
+    }
+
+    @Test func aCookieSurvivesTheNextStartButNotAnotherPassword() throws {
+        let cookie = try #require(Sessions(file: file, password: "one").issue(at: 1000))
+        #expect(Sessions(file: file, password: "one").accepts(cookie, at: 1001))
+        #expect(!Sessions(file: file, password: "two").accepts(cookie, at: 1001))
+        #expect(!Sessions(file: file, password: nil).accepts(cookie, at: 1001))
+        try FileManager.default.removeItem(atPath: file)
+        #expect(!Sessions(file: file, password: "one").accepts(cookie, at: 1001))
+    }
+
+    @Test func onlyTheOwnerReadsTheKey() throws {
+        _ = Sessions(file: file, password: nil)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(attributes[.size] as? Int == 32)
+    }
+
+    @Test(arguments: ["", "short", "0123456789abcdef0123456789abcdef0"])
+    func aFileThatIsNoKeyIsReplaced(_ content: String) throws {
+        try directory.write(content, to: file)
+        let cookie = try #require(Sessions(file: file, password: nil).issue(at: 1000))
+        #expect(Sessions(file: file, password: nil).accepts(cookie, at: 1001))
+    }
+
+    @Test func aKeyThatCannotBeStoredLastsAsLongAsTheProgram() throws {
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: true)
+        let sessions = Sessions(file: file, password: nil)
+        let cookie = try #require(sessions.issue(at: 1000))
+        #expect(sessions.accepts(cookie, at: 1001))
+        #expect(!Sessions(file: file, password: nil).accepts(cookie, at: 1001))
+    }
+
+    @Test func anyChangedCharacterMakesACookieInvalid() throws {
+        let sessions = Sessions(file: file, password: nil)
+        let cookie = Array(try #require(sessions.issue(at: 1000)).utf8)
+        for index in cookie.indices {
+            var forged = cookie
+            forged[index] = forged[index] == 0x31 ? 0x32 : 0x31
+            #expect(!sessions.accepts(String(decoding: forged, as: UTF8.self), at: 1001))
+            #expect(!sessions.accepts(String(decoding: cookie[..<index], as: UTF8.self), at: 1001))
+        }
+        #expect(!sessions.accepts(String(decoding: cookie, as: UTF8.self) + "0", at: 1001))
+    }
+
+    @Test(arguments: ["", ".", "..", "1.2.3", "9999999999.00", "\u{0}", "é.é.é"])
+    func foreignTextIsNoCookie(_ text: String) {
+        #expect(!Sessions(file: file, password: nil).accepts(text, at: 0))
+        #expect(!Sessions(file: file, password: nil).accepts(String(repeating: text, count: 100), at: 0))
+    }
+}
+
+/// Tokens in links.
+@Suite struct LinkTokensTests {
+    private let directory = TemporaryDirectory()
+
+    private var now: Int64 { Int64(time(nil)) }
+
+    private func links() throws -> LinkTokens {
+        try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
+        return LinkTokens(directory: directory.path)
+    }
+
+    @Test func theFirstTokenWorksOnceAndWhenever() throws {
+        var links = try links()
+        let token = links.makeInitial()
+        let isValid = links.use(token, at: now + 1_000_000)
+        #expect(isValid)
+        let isValidAgain = links.use(token, at: now)
+        #expect(!isValidAgain)
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test func aTokenOfAnotherProcessWorksOnce() throws {
+        var links = try links()
+        let token = try LinkTokens.make(in: directory.path)
+        #expect(directory.names.count == 1)
+        #expect(directory.names != [token], "who reads the directory cannot sign in")
+        let isValid = links.use(token, at: now)
+        #expect(isValid)
+        let isValidAgain = links.use(token, at: now)
+        #expect(!isValidAgain)
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test(arguments: [(-599, true), (-601, false), (599, true), (601, false)])
+    func aTokenIsValidForTenMinutes(_ age: Int, _ isValid: Bool) throws {
+        var links = try links()
+        let token = try LinkTokens.make(in: directory.path)
+        let wasValid = links.use(token, at: now - Int64(age))
+        #expect(wasValid == isValid)
+        #expect(directory.names.isEmpty, "used up in any case")
+    }
+
+    @Test func theNameOfAFileIsNoToken() throws {
+        var links = try links()
+        _ = try LinkTokens.make(in: directory.path)
+        let name = try #require(directory.names.first)
+        for token in [name, String(name.prefix(32))] {
+            let isValid = links.use(token, at: now)
+            #expect(!isValid)
+        }
+        #expect(directory.names.count == 1)
+    }
+
+    @Test(arguments: [
+        "", "../../x", "..", ".", "/etc/passwd", "a/../../../../../../../../etc/xxxx",
+        "ABCDEF0123456789ABCDEF0123456789",
+        "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdef0", "0123456789abcdef0123456789abcde\n",
+    ])
+    func foreignTextIsNoToken(_ text: String) throws {
+        var links = try links()
+        try directory.write("", to: directory.path + "/x")
+        let isValid = links.use(text, at: now)
+        #expect(!isValid)
+        #expect(directory.names == ["x"])
+    }
+
+    @Test func aDirectoryIsNoToken() throws {
+        var links = try links()
+        let token = try LinkTokens.make(in: directory.path)
+        let path = directory.path + "/" + (try #require(directory.names.first))
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let isValid = links.use(token, at: now)
+        #expect(!isValid)
+    }
+
+    @Test func withoutItsDirectoryThereIsNoToken() {
+        #expect(throws: (any Error).self) { try LinkTokens.make(in: directory.path + "/nowhere") }
+        var links = LinkTokens(directory: directory.path + "/nowhere")
+        let isValid = links.use("0123456789abcdef0123456789abcdef", at: now)
+        #expect(!isValid)
+    }
+}
+
+/// Who may do what.
+@Suite struct PageAccessTests {
+    private let directory = TemporaryDirectory()
+
+    private func access(password: String? = "right", usesTLS: Bool = false) -> PageAccess {
+        PageAccess(
+            PageAccess.Rules(
+                hosts: HostNames([], machine: "pi"), password: password, usesTLS: usesTLS, mayControl: true, port: 8088),
+            sessions: Sessions(file: directory.path + "/key", password: password),
+            links: LinkTokens(directory: directory.path))
+    }
+
+    private func request(_ headers: [(String, String)]) -> HTTPRequest {
+        var request = HTTPRequest(method: "POST", path: "/api/set")
+        request.headers = headers.map { (name: $0.0, value: $0.1) }
+        return request
+    }
+
+    /// The headers of a right request, with one replaced or left out.
+    private func post(_ name: String = "", _ value: String? = nil) -> HTTPRequest {
+        var headers = [
+            "Host": "pi:8088", "Origin": "http://pi:8088", "X-Jostle": "1", "Content-Type": "application/json",
+        ]
+        if !name.isEmpty { headers[name] = value }
+        return request(headers.map { ($0.key, $0.value) })
+    }
+
+    @Test func theSamePageMayPost() throws {
+        try access().checkPost(post())
+        try access().checkPost(post("Content-Type", "Application/JSON; charset=utf-8"))
+        #expect(throws: PageRefusal.forbidden) { try access(usesTLS: true).checkPost(post()) }
+        try access(usesTLS: true).checkPost(post("Origin", "https://pi:8088"))
+    }
+
+    @Test(arguments: [
+        "null", "http://pi", "http://pi:80880", "https://pi:8088", "http://evil.example", "http://pi:8088.evil.example",
+        "http://evil.example/http://pi:8088", "",
+    ])
+    func anotherOriginMayNotPost(_ origin: String) {
+        #expect(throws: PageRefusal.forbidden) { try access().checkPost(post("Origin", origin)) }
+    }
+
+    @Test(arguments: ["Origin", "X-Jostle", "Host"])
+    func aPostWithoutAHeaderIsForbidden(_ name: String) {
+        #expect(throws: PageRefusal.forbidden) { try access().checkPost(post(name)) }
+    }
+
+    @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "text/json", "application/jsonx", ";", ""])
+    func aPostOfAFormIsRefused(_ type: String) {
+        #expect(throws: PageRefusal.mediaType) { try access().checkPost(post("Content-Type", type)) }
+        #expect(throws: PageRefusal.mediaType) { try access().checkPost(post("Content-Type")) }
+    }
+
+    @Test func thereMustBeOneHostOfThisPage() throws {
+        try access().checkHost(of: request([("Host", "pi:8088")]))
+        #expect(throws: PageRefusal.host("evil.example")) {
+            try access().checkHost(of: request([("Host", "evil.example")]))
+        }
+        for headers in [[], [("Host", "pi"), ("Host", "evil.example")]] {
+            #expect(throws: PageRefusal.badRequest("there must be one Host header")) {
+                try access().checkHost(of: request(headers))
+            }
+        }
+    }
+
+    @Test func thePasswordSignsIn() throws {
+        var access = access()
+        let header = try access.signIn(password: "right", at: 1000, monotonic: Timestamp(nanoseconds: 0))
+        #expect(header.hasPrefix("jostle-page-8088="))
+        #expect(header.hasSuffix("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict"))
+        let cookie = String(header.prefix { $0 != ";" })
+        #expect(access.isSignedIn(request([("Cookie", cookie)]), at: 1001))
+        #expect(!access.isSignedIn(request([("Cookie", cookie)]), at: 1000 + Sessions.lifetime))
+        let other = cookie.replacingOccurrences(of: "8088", with: "8089")
+        #expect(!access.isSignedIn(request([("Cookie", other)]), at: 1001), "another port is another page")
+        #expect(access.expiredCookie.contains("=; ") && access.expiredCookie.contains("Max-Age=0"))
+    }
+
+    @Test func withTLSACookieIsForTLSOnly() throws {
+        var access = access(usesTLS: true)
+        let header = try access.signIn(password: "right", at: 0, monotonic: Timestamp(nanoseconds: 0))
+        #expect(header.hasSuffix("; Secure"))
+        #expect(access.expiredCookie.hasSuffix("; Secure"))
+    }
+
+    @Test func attemptsAreLimitedForTheRightPasswordToo() {
+        var access = access()
+        func attempt(_ password: String, _ seconds: Int64) -> PageRefusal? {
+            do throws(PageRefusal) {
+                _ = try access.signIn(
+                    password: password, at: 0, monotonic: Timestamp(nanoseconds: seconds * 1_000_000_000))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for _ in 0..<5 { #expect(attempt("wrong", 100) == .wrongPassword) }
+        #expect(attempt("right", 100) == .tooManyAttempts(seconds: 10))
+        #expect(attempt("right", 109) == .tooManyAttempts(seconds: 10))
+        #expect(attempt("right", 110) == nil)
+        #expect(attempt("right", 111) == .tooManyAttempts(seconds: 10))
+    }
+
+    @Test func withoutAPasswordNoneSignsIn() {
+        var access = access(password: nil)
+        #expect(throws: PageRefusal.notFound("password")) {
+            try access.signIn(password: "", at: 0, monotonic: Timestamp(nanoseconds: 0))
+        }
+    }
+}
