@@ -42,9 +42,11 @@ static inline struct MHD_Daemon *jostle_MHD_start_daemon(const struct jostle_MHD
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key},
+        // GnuTLS still accepts the versions that RFC 8996 forbids, unless a distribution says otherwise.
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"},
         {MHD_OPTION_END, 0, NULL},
     };
-    struct MHD_OptionItem *more = options->certificate ? tls : tls + 2;
+    struct MHD_OptionItem *more = options->certificate ? tls : tls + 3;
     // The logger comes first, so that it also gets the messages about the other options.
     return MHD_start_daemon(options->certificate ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, options->access,
                             options->context, MHD_OPTION_EXTERNAL_LOGGER, jostle_MHD_ignore_message, NULL,

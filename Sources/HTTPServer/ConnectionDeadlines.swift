@@ -58,6 +58,9 @@ struct ConnectionDeadlines {
         return late.values.map(\.descriptor)
     }
 
+    /// Whether a connection gets an answer that is no stream.
+    var isAnswering: Bool { entries.values.contains { $0.activity == .answering } }
+
     /// When the next connection must end.
     var nextDeadline: Double? { entries.values.compactMap(deadline).min() }
 

@@ -27,7 +27,15 @@ package final class HTTPServer {
         case start(SystemFailure)
     }
 
+    /// Rounds without a pause in which nothing happens but an answer may be on its way; as many as a file of a page takes.
+    private static let patience = 16
+    /// Seconds between two such rounds then.
+    private static let pause = 0.01
+
     private let state: ServerState
+    private let usesTLS: Bool
+    /// How often in a row it has been run at the library's own wish, without a request or an answer.
+    private var quietRounds = 0
     private let daemon: OpaquePointer
     private var hasStopped = false
 
@@ -43,6 +51,7 @@ package final class HTTPServer {
         handler: @escaping (HTTPRequest) -> HTTPReply
     ) throws(Failure) {
         state = ServerState(limits, handler: handler)
+        usesTLS = certificate != nil
         address = socket.address
         // libmicrohttpd closes the socket, also if it cannot start.
         guard let daemon = HTTPServer.start(socket.release(), certificate, limits, state) else {
@@ -86,14 +95,22 @@ package final class HTTPServer {
         let milliseconds = jostle_MHD_timeout(daemon)
         let own = state.deadlines.nextDeadline.map { max(0, $0 - MonotonicTime.seconds) }
         guard milliseconds >= 0 else { return own }
-        return min(Double(milliseconds) / 1000, own ?? .infinity)
+        // While a handshake of TLS waits for its client, libmicrohttpd 0.9.75 asks to be run again at once, over and over.
+        // What the client sends then makes the descriptor readable.
+        // An answer may take some rounds that cannot be told from these.
+        let patience = state.deadlines.isAnswering ? HTTPServer.patience : 0
+        let least = quietRounds > patience ? HTTPServer.pause : 0
+        return min(max(Double(milliseconds) / 1000, least), own ?? .infinity)
     }
 
     /// Does the due work: accepts, reads, calls the handler, writes, ends what is late.
     package func run() {
         for descriptor in state.deadlines.due(at: MonotonicTime.seconds) { shutdown(descriptor, Int32(SHUT_RDWR)) }
         state.hasEndedConnection = false
+        state.hasMoved = false
         MHD_run(daemon)
+        let isQuiet = usesTLS && !state.hasMoved && jostle_MHD_timeout(daemon) == 0
+        quietRounds = isQuiet ? quietRounds + 1 : 0
     }
 
     /// Ends all connections, streams too, and closes the socket.

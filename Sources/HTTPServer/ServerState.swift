@@ -22,6 +22,8 @@ final class ServerState {
     var deadlines: ConnectionDeadlines
     /// Whether a connection has ended since this was last set to false.
     var hasEndedConnection = false
+    /// Whether something of a request or an answer has moved since this was last set to false.
+    var hasMoved = false
     /// The open streams.
     private(set) var streams: [ObjectIdentifier: HTTPStream] = [:]
 
@@ -59,6 +61,7 @@ final class ServerState {
         _ connection: OpaquePointer, _ path: String, _ method: String, _ data: UnsafePointer<CChar>?,
         _ size: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
+        hasMoved = true
         guard let known = request.pointee else {
             let exchange = Exchange(ServerState.head(connection, path, method))
             request.pointee = Unmanaged.passRetained(exchange).toOpaque()
@@ -118,6 +121,7 @@ final class ServerState {
 
     /// The request has ended, successfully or not.
     func complete(_ connection: OpaquePointer, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>) {
+        hasMoved = true
         guard let known = request.pointee else { return }
         request.pointee = nil
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
@@ -150,23 +154,26 @@ final class ServerState {
 
     /// What the reader of a stream's response needs.
     private final class StreamContext {
+        let state: ServerState
         let stream: HTTPStream
         let connection: OpaquePointer
 
-        init(_ stream: HTTPStream, _ connection: OpaquePointer) {
+        init(_ state: ServerState, _ stream: HTTPStream, _ connection: OpaquePointer) {
+            self.state = state
             self.stream = stream
             self.connection = connection
         }
     }
 
     private func streamResponse(_ stream: HTTPStream, _ connection: OpaquePointer) -> OpaquePointer? {
-        let context = Unmanaged.passRetained(StreamContext(stream, connection)).toOpaque()
+        let context = Unmanaged.passRetained(StreamContext(self, stream, connection)).toOpaque()
         return jostle_MHD_stream(
             8192,
             { context, _, buffer, size in
                 guard let context, let buffer else { return jostle_MHD_end_of_stream }
                 let known = Unmanaged<StreamContext>.fromOpaque(context).takeUnretainedValue()
                 let (stream, connection) = (known.stream, known.connection)
+                known.state.hasMoved = true
                 switch stream.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size)) {
                 case .bytes(let count): return count
                 case .end: return jostle_MHD_end_of_stream

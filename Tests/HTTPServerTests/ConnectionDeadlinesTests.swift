@@ -23,7 +23,9 @@ import Testing
     @Test func anAnswerHasItsOwnTime() {
         var deadlines = deadlines()
         let number = deadlines.begin(7, at: 100).number
+        #expect(!deadlines.isAnswering)
         deadlines.change(number, to: .answering, at: 110)
+        #expect(deadlines.isAnswering)
         #expect(deadlines.nextDeadline == 170)
         #expect(deadlines.due(at: 169) == [])
         #expect(deadlines.due(at: 170) == [7])
