@@ -17,16 +17,16 @@ final class PageRig: Sendable {
     var base: String { "http://127.0.0.1:\(port)" }
 
     /// Starts the program at a broker, with further settings such as `page.control=true`, and waits for its address. It
-    /// listens at a free port unless one is given.
+    /// listens at a free port unless one is given. `launcher` is as for `JostleProgram`.
     init(
         broker: UInt16, _ settings: [String] = [], port: UInt16 = 0, arguments: [String] = [],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], launcher: [String] = []
     ) async throws {
         let listen = "127.0.0.1:\(port)"
         let program = try JostleProgram(
             ["--broker", "mqtt://127.0.0.1:\(broker)", "--listen", listen] + arguments
                 + settings.flatMap { ["--set", $0] },
-            environment: environment, program: Products.pageProgram)
+            environment: environment, launcher: launcher, program: Products.pageProgram)
         _ = await eventually(within: .seconds(30)) { program.output.hasSuffix("\n") || !program.isRunning }
         let line = program.output.split(separator: "\n").first.map(String.init) ?? ""
         guard let url = URLComponents(string: line), let port = url.port.flatMap({ UInt16(exactly: $0) }),

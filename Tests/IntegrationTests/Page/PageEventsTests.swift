@@ -1,0 +1,95 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// What arrives in the open pages.
+@Suite(.needsPage) struct PageEventsTests {
+    @Test func theProgramEndsInOrderWhilePagesAreOpen() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let page = try await PageRig(broker: broker.port)
+        defer { page.program.kill() }
+        let cookie = try page.signIn()
+        let readers = try ["view=boards", "board=dut&stream=1", "board=dut&stream=0"].map {
+            try PageStreamReader(page, $0, cookie)
+        }
+        for reader in readers { #expect(reader.next()?.name == "hello") }
+        page.program.signal(SIGTERM)
+        let status = await page.program.exitStatus()
+        #expect(status == 0, "\(page.program.errors)")
+        for reader in readers { #expect(reader.next("none") == nil) }
+    }
+
+    @Test func aLargeFleetArrivesWhole() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let observer = try await Observer(broker.port)
+        let count = 1000
+        // About 900 bytes a row.
+        let problems = (0..<4).map { "\"\($0) \(String(repeating: "p", count: 190))\"" }.joined(separator: ",")
+        for number in 0..<count {
+            for (end, payload) in [("availability", "online"), ("health", "{\"problems\":[\(problems)]}")] {
+                try observer.publish(
+                    MQTTMessage(
+                        topic: "jostle/board-\(number)/\(end)", payload: Array(payload.utf8), qos: .atLeastOnce,
+                        retain: true))
+            }
+        }
+        let isPublished = await observer.sees(within: .seconds(60)) { $0.all.count >= 2 * count }
+        try #require(isPublished)
+        let page = try await PageRig(broker: broker.port)
+        defer { page.program.kill() }
+        let cookie = try page.signIn()
+        let reader = try PageStreamReader(page, "view=boards", cookie)
+        var rows: Set<String> = []
+        var listed = 0
+        while listed < count, let event = reader.next(where: { $0.name != "ping" && $0.name != "hello" }) {
+            #expect(event.name != "dropped")
+            guard event.name == "boards" || event.name == "listed" else { continue }
+            let json = try JSONSerialization.jsonObject(with: Data(event.data.utf8))
+            if let list = json as? [[String: Any]] {
+                #expect(list.count <= 200)
+                for row in list { if let id = row["id"] as? String, row["problems"] != nil { rows.insert(id) } }
+            } else if let object = json as? [String: Any] {
+                listed = object["boards"] as? Int ?? 0
+            }
+        }
+        #expect(listed == count)
+        #expect(rows.count == count)
+    }
+
+    @Test func aPageThatReadsLateIsToldHowMuchItMissed() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let observer = try await Observer(broker.port)
+        let page = try await PageRig(broker: broker.port)
+        defer { page.program.kill() }
+        let cookie = try page.signIn()
+        let slow = try PageStreamReader(page, "board=dut&stream=1", cookie, receiveBuffer: 65_536)
+        let quick = try PageStreamReader(page, "board=dut&stream=1", cookie)
+        let padding = String(repeating: "x", count: 20_000)
+        var number = 0
+        func publish() throws {
+            number += 1
+            let payload = Array("{\"seq\":\(number),\"x\":\"\(padding)\"}".utf8)
+            try observer.publish(MQTTMessage(topic: "jostle/dut/stream", payload: payload, qos: .atLeastOnce))
+        }
+        var isSubscribed = false
+        while !isSubscribed, number < 100 {
+            try publish()
+            isSubscribed = quick.next()?.name == "stream"
+        }
+        try #require(isSubscribed)
+        // More than the kernel and the queue hold for the slow one, at the pace of the quick one.
+        for _ in 0..<50 {
+            for _ in 0..<10 { try publish() }
+            let last = "{\"seq\":\(number),"
+            try #require(quick.next { $0.data.hasPrefix(last) } != nil)
+        }
+        let dropped = try #require(slow.next("dropped"))
+        #expect(dropped.data.hasPrefix("{\"messages\":"))
+        let next = try #require(slow.next("stream"), "and it goes on")
+        #expect(next.data.hasPrefix("{\"seq\":"))
+    }
+}

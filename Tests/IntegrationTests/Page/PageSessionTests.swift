@@ -1,0 +1,106 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Passwords, links and how long a browser stays signed in.
+@Suite(.needsPage) struct PageSessionTests {
+    private func login(_ page: PageRig, _ password: String, origin: String? = nil) throws -> RawHTTP.Reply {
+        try RawHTTP.send(
+            page.port, "POST", "/api/login",
+            [("Content-Type", "application/json"), ("X-Jostle", "1"), ("Origin", origin ?? page.base)],
+            body: #"{"password":"\#(password)"}"#)
+    }
+
+    @Test func passwordsAreTriedSlowly() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("correct horse\nanother line\n", to: "password")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let page = try await PageRig(broker: broker.port, ["page.password_file=\(file)"])
+        defer { page.program.kill() }
+
+        let foreign = try login(page, "correct horse", origin: "http://evil.example")
+        #expect(foreign.status == 403)
+        let right = try login(page, "correct horse")
+        #expect(right.status == 204)
+        let cookie = String(try #require(right.header("Set-Cookie")).prefix { $0 != ";" })
+        let session = try RawHTTP.get(page.port, "/api/session", [("Cookie", cookie)])
+        #expect(session.status == 200)
+        for guess in ["", "wrong guess", "correct hors", "correct horse\\n"] {
+            let wrong = try login(page, guess)
+            #expect(wrong.status == 401)
+            #expect(wrong.header("Set-Cookie") == nil)
+        }
+        let late = try login(page, "correct horse")
+        #expect(late.status == 429)
+        #expect(late.header("Retry-After") == "10")
+        let still = try RawHTTP.get(page.port, "/api/session", [("Cookie", cookie)])
+        #expect(still.status == 200, "who is signed in stays so")
+        for text in ["horse", "guess", cookie] {
+            #expect(!page.program.errors.contains(text), "nothing of it is logged")
+        }
+    }
+
+    @Test func aBrowserStaysSignedInWhenThePageStartsAgain() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let state = try TemporaryDirectory()
+        let environment = ["STATE_DIRECTORY": state.path]
+        let port = try Loopback.freePort()
+        let first = try await PageRig(broker: broker.port, port: port, environment: environment)
+        let cookie = try first.signIn()
+        first.program.signal(SIGTERM)
+        let status = await first.program.exitStatus()
+        #expect(status == 0)
+        let second = try await PageRig(broker: broker.port, port: port, environment: environment)
+        defer { second.program.kill() }
+        let session = try RawHTTP.get(port, "/api/session", [cookie])
+        #expect(session.status == 200)
+        let old = try RawHTTP.get(port, "/?token=\(first.token)")
+        #expect(old.header("Location") == "/login")
+        let new = try RawHTTP.get(port, "/?token=\(second.token)")
+        #expect(new.header("Location") == "/")
+    }
+
+    @Test func aLinkSignsOneMoreBrowserIn() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let state = try TemporaryDirectory()
+        let environment = ["STATE_DIRECTORY": state.path]
+        let page = try await PageRig(broker: broker.port, environment: environment)
+        defer { page.program.kill() }
+        func link() async throws -> String {
+            let program = try JostleProgram(["link"], environment: environment, program: Products.pageProgram)
+            defer { program.kill() }
+            let status = await program.exitStatus()
+            #expect(status == 0, "\(program.errors)")
+            let url = try #require(URLComponents(string: program.output.trimmingCharacters(in: .newlines)))
+            #expect(url.port == Int(page.port))
+            return try #require(url.queryItems?.first { $0.name == "token" }?.value)
+        }
+        let token = try await link()
+        let first = try RawHTTP.get(page.port, "/?token=\(token)")
+        #expect(first.header("Set-Cookie") != nil)
+        let second = try RawHTTP.get(page.port, "/?token=\(token)")
+        #expect(second.header("Set-Cookie") == nil)
+
+        let late = try await link()
+        let directory = state.path("page-links")
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -601)], ofItemAtPath: directory + "/" + name)
+        }
+        let expired = try RawHTTP.get(page.port, "/?token=\(late)")
+        #expect(expired.header("Set-Cookie") == nil)
+        #expect(!page.program.errors.contains(token) && !page.program.errors.contains(late))
+    }
+
+    @Test func withoutARunningPageThereIsNoLink() async throws {
+        let program = try JostleProgram(["link"], program: Products.pageProgram)
+        defer { program.kill() }
+        let status = await program.exitStatus()
+        #expect(status == 69)
+        #expect(program.errors.contains("the page must"))
+    }
+}
