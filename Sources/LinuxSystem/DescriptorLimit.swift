@@ -2,6 +2,14 @@ internal import Glibc
 
 /// The number of file descriptors that this process may have open: getrlimit(2).
 package enum DescriptorLimit {
+    /// The limit; `nil` if there is none (`RLIM_INFINITY`, which does not import).
+    package static var current: Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max
+        else { return nil }
+        return Int(clamping: limit.rlim_cur)
+    }
+
     /// Raises the limit as far as the process may: setrlimit(2).
     ///
     /// - Returns: the limit.

@@ -21,7 +21,7 @@ extension Gesture {
     }
 
     /// The first phase.
-    var firstPhase: GesturePhase { hasDuration ? .began : .recognized }
+    package var firstPhase: GesturePhase { hasDuration ? .began : .recognized }
 
     /// The fields present in at least one phase.
     var fields: Set<Template.Field> {

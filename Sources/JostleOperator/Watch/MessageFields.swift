@@ -93,6 +93,18 @@ struct MessageFields {
         return elements.prefix(MessageFields.longestList).compactMap { $0.text.map(MessageFields.bounded) }
     }
 
+    /// The numbers in an object, by their keys as bounded text.
+    func numbers(_ name: String, atMost limit: Int) -> [String: Double] {
+        guard case .mapping(let entries)? = tree[name]?.value else { return [:] }
+        var numbers: [String: Double] = [:]
+        for entry in entries.prefix(limit) {
+            guard case .scalar(let text, .plain) = entry.node.value, let number = Double(text), abs(number) <= 1e15
+            else { continue }
+            numbers[MessageFields.bounded(entry.key)] = number
+        }
+        return numbers
+    }
+
     /// The sum of the numbers in an object.
     func sum(_ name: String) -> Double? {
         guard case .mapping(let entries)? = tree[name]?.value else { return nil }

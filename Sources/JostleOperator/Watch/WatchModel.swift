@@ -133,6 +133,7 @@ package struct WatchModel: Equatable, Sendable {
             return .health
         case "config/reported":
             let configuration = WatchedConfiguration(fields)
+            device.settings = WatchedDevice.Settings(fields)
             let hasNewIdentity = device.setIdentity(
                 name: fields.object("settings")?.object("device")?.text("name"), groups: fields.texts("groups"))
             guard configuration != device.configuration else { return hasNewIdentity ? .identity : nil }

@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 package import MotionCore
 
 /// What a device has published; bounded, whatever the messages contain.
@@ -16,6 +17,8 @@ package struct WatchedDevice: Equatable, Sendable {
     package internal(set) var health: Health?
     /// The fleet's layers of the configuration; `nil` if the device reports none.
     package internal(set) var configuration: WatchedConfiguration?
+    /// What it reports of its settings.
+    package internal(set) var settings = Settings()
     /// The name for people, and the groups, as the device reports them.
     package private(set) var name: String?
     package private(set) var groups: [String] = []
@@ -38,6 +41,15 @@ package struct WatchedDevice: Equatable, Sendable {
         package var pitch: Double
         package var yaw: Double
         package var arrival: Timestamp
+
+        /// Reads a message of the topic `attitude`; `nil` if it is none.
+        package init?(payload: [UInt8], at arrival: Timestamp) {
+            do throws(ConfigurationProblem) {
+                self.init(try MessageFields(payload, topic: "attitude"), at: arrival)
+            } catch {
+                return nil
+            }
+        }
 
         init?(_ fields: MessageFields, at now: Timestamp) {
             guard let roll = fields.number("roll"), let pitch = fields.number("pitch"), let yaw = fields.number("yaw"),
@@ -82,72 +94,6 @@ package struct WatchedDevice: Equatable, Sendable {
             isSimulated = fields.flag("simulated") ?? false
             isStopped = fields.flag("stopped") ?? false
         }
-    }
-
-    /// The agent's health report, with counters since its start.
-    package struct Health: Equatable, Sendable {
-        /// Sample rate in Hz, deviation of the sample period in parts per million, temperature in °C.
-        package var rate: Double?
-        package var period: Double?
-        package var temperature: Double?
-        package var gaps: Double?
-        package var gestures: Double?
-        package var busErrors: Double?
-        package var outbox: Double?
-        /// CPU use in per cent of a core, memory in MB, uptime in seconds.
-        package var processor: Double?
-        package var memory: Double?
-        package var uptime: Double?
-        package var problems: [String]
-        package var sensor: String?
-        package var sensorState: String?
-        package var sensorFault: String?
-        package var isStopped: Bool
-        package var version: String?
-        /// The upgrade that the configuration asks for.
-        package var upgrade: Upgrade?
-        package var arrival: Timestamp
-
-        init(_ fields: MessageFields, at now: Timestamp) {
-            rate = fields.number("rate")
-            period = fields.number("period_ppm")
-            temperature = fields.number("temperature")
-            gaps = fields.number("gaps")
-            gestures = fields.number("gestures")
-            busErrors = fields.sum("bus_errors")
-            outbox = fields.number("outbox")
-            processor = fields.number("cpu_percent")
-            memory = fields.number("memory_mb")
-            uptime = fields.number("uptime")
-            problems = fields.texts("problems")
-            sensor = fields.text("sensor")
-            sensorState = fields.text("sensor_state")
-            sensorFault = fields.text("sensor_fault")
-            isStopped = fields.flag("stopped") ?? false
-            version = fields.text("version")
-            upgrade = fields.object("upgrade").flatMap { Upgrade($0) }
-            arrival = now
-        }
-    }
-
-    /// An upgrade of a device's program.
-    package struct Upgrade: Equatable, Sendable {
-        /// `waiting`, `installing`, `installed` or `failed`.
-        package var state: String
-        /// The version that the configuration asks for.
-        package var wanted: String
-        /// Why it failed or has to wait.
-        package var reason: String?
-
-        init?(_ fields: MessageFields) {
-            guard let state = fields.text("state"), let wanted = fields.text("wanted") else { return nil }
-            self.state = state
-            self.wanted = wanted
-            reason = fields.text("reason")
-        }
-
-        /// `upgrade to 0.5.0-1: failed: it does not start`.
-        package var text: String { "upgrade to \(wanted): \(state)" + (reason.map { ": \($0)" } ?? "") }
     }
 
     init(id: String) {

@@ -13,6 +13,9 @@ package struct WatchedEvent: Equatable, Sendable {
     /// The event's other fields, formatted: `axis x`, `14.2 m/s²`.
     package var details: [String]
 
+    /// The dominant frequency of a vibration, Hz.
+    package var frequency: Double?
+
     /// When the gesture was recognised, milliseconds since 1970; `nil` if the device's clock was not set.
     package var time: Int64?
 
@@ -33,6 +36,7 @@ package struct WatchedEvent: Equatable, Sendable {
         isSimulated = fields.flag("simulated") ?? false
         isDelayed = fields.flag("delayed") ?? false
         if fields.text("clock") != "unset" { time = fields.number("t").flatMap(WatchedEvent.credible) }
+        frequency = fields.number("frequency")
         details = WatchedEvent.details(fields)
     }
 
