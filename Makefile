@@ -99,8 +99,8 @@ lint: ## Check the style of the Swift files, and the scripts
 docs: setup ## Build the documentation of the library MotionKit into .build/docs
 	@Scripts/build-docs
 
-docs-reference: setup ## Regenerate the key reference in docs/configuration.md
-	@JOSTLE_WRITE_DOCS=1 Scripts/test KeyReferenceTests
+docs-reference: setup ## Regenerate the tables in docs/configuration.md and docs/metrics.md
+	@JOSTLE_WRITE_DOCS=1 Scripts/test 'KeyReferenceTests|MetricsReferenceTests'
 
 install: ## Install the programs and their services (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
@@ -124,6 +124,7 @@ install: ## Install the programs and their services (as root, after `make build`
 	for file in $(shell find deploy/home-assistant -type f); do \
 	    install -m 644 -D $$file $(DESTDIR)$(datadir)/$${file#deploy/} || exit 1; \
 	done
+	install -m 644 -D -t $(DESTDIR)$(datadir)/grafana config/grafana/jostle.json
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
 	install -m 644 docs/*.md docs/wiring.svg $(DESTDIR)$(docdir)/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \

@@ -90,6 +90,12 @@ static inline int jostle_MHD_socket(struct MHD_Connection *connection) {
     return info ? info->connect_fd : -1;
 }
 
+// MHD_get_connection_info() for the address of the client; null if it is not known.
+static inline const struct sockaddr *jostle_MHD_client(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
 // MHD_get_connection_info() for what the callback of MHD_OPTION_NOTIFY_CONNECTION has stored.
 static inline void *jostle_MHD_socket_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =

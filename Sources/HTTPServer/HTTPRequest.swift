@@ -10,6 +10,8 @@ package struct HTTPRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// The body; empty if there is none.
     package var body: [UInt8] = []
+    /// Whether the client is on this machine, as far as its address tells: a proxy on this machine is.
+    package var isFromThisMachine = false
     /// Why the body has not been read; the answer must be an error.
     package var fault: BodyFault?
 

@@ -102,6 +102,7 @@ final class ServerState {
         var request = HTTPRequest(method: method, path: path)
         request.query = values(connection, jostle_MHD_arguments)
         request.headers = values(connection, jostle_MHD_headers)
+        request.isFromThisMachine = jostle_MHD_client(connection).map(LoopbackAddress.matches) ?? false
         return request
     }
 

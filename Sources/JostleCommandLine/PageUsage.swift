@@ -12,7 +12,8 @@ package enum PageUsage {
             that password. Ctrl-C stops it.
 
             Beyond this machine it is served only with a password and a certificate. With page.control: true, visitors may
-            change settings and send commands. See docs/page.md.
+            change settings and send commands. Prometheus reads /metrics: from this machine, or with the token in
+            page.metrics_token_file. See docs/page.md.
             """,
         operands: [
             CommandUsage.Operand(

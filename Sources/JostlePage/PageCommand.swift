@@ -23,7 +23,8 @@ package enum PageCommand {
         let isInsecure = !socket.isLoopback && certificate == nil
         let rules = PageAccess.Rules(
             hosts: HostNames(settings.page.hosts, machine: DeviceName.hostName()), password: secrets.password,
-            usesTLS: certificate != nil, mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
+            metricsToken: secrets.metricsToken, usesTLS: certificate != nil,
+            mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
         let log = Log(level: settings.log.level.logLevel)
         FileContents.makeDirectories(PageFiles.links)
         var links = LinkTokens(directory: PageFiles.links)

@@ -7,7 +7,8 @@ import Testing
 /// Requirement: what a reader copies from the documentation works.
 ///
 /// Every block has a language. A `yaml` block is a configuration or a part of one, unless a comment before it says
-/// otherwise: `<!-- Home Assistant -->` for an automation, `<!-- wrong: FILE -->` for a configuration with mistakes.
+/// otherwise: `<!-- Home Assistant -->` for an automation, `<!-- Prometheus: … -->` for its configuration or rules,
+/// `<!-- wrong: FILE -->` for a configuration with mistakes.
 @Suite(.needsProgram) struct BlockTests {
     private let directory: TemporaryDirectory
 
@@ -34,7 +35,7 @@ import Testing
     @Test func configurationsAreValid() throws {
         var count = 0
         for page in try Documentation.pages() {
-            for block in page.blocks where block.language == "yaml" && block.mark != "Home Assistant" {
+            for block in page.blocks where block.language == "yaml" && block.isConfiguration {
                 let file = try directory.write(block.text, to: "block.yaml")
                 let result = try Program.run(["check-config", file, "--no-files"], in: directory)
                 let isWrong = block.mark?.hasPrefix("wrong: ") == true
@@ -43,6 +44,27 @@ import Testing
             }
         }
         #expect(count > 5)
+    }
+
+    @Test(.enabled(if: OptionalProgram.path("promtool") != nil, "there is no promtool; Scripts/setup test unpacks it"))
+    func prometheusAcceptsItsConfigurations() throws {
+        let tool = try #require(OptionalProgram.path("promtool"))
+        var kinds: Set<String> = []
+        for page in try Documentation.pages() {
+            for block in page.blocks where block.language == "yaml" {
+                guard let mark = block.mark, mark.hasPrefix("Prometheus: ") else { continue }
+                let file = try directory.write(block.text, to: "prometheus.yml")
+                let arguments =
+                    mark == "Prometheus: rules"
+                    ? ["check", "rules", file] : ["check", "config", "--syntax-only", file]
+                let child = try ChildProcess([tool] + arguments, in: directory, errors: directory.path("errors"))
+                let status = child.wait()
+                let errors = try String(contentsOfFile: directory.path("errors"), encoding: .utf8)
+                #expect(status == 0, "\(page.path):\(block.line): \(errors)")
+                kinds.insert(mark)
+            }
+        }
+        #expect(kinds == ["Prometheus: rules", "Prometheus: configuration"])
     }
 
     @Test func automationsForHomeAssistantAreYAML() throws {

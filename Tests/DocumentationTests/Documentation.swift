@@ -39,6 +39,9 @@ struct Page {
         var line: Int
         var lines: [String]
 
+        /// Whether a block of YAML is for Jostle.
+        var isConfiguration: Bool { mark != "Home Assistant" && mark?.hasPrefix("Prometheus: ") != true }
+
         var text: String { lines.map { $0 + "\n" }.joined() }
     }
 

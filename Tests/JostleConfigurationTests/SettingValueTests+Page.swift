@@ -15,6 +15,10 @@ extension AcceptedValue {
         .init("page.certificate_file", "/etc/page.pem") { $0.page.certificateFile == "/etc/page.pem" },
         .init("page.key_file", "credential:page-key") { $0.page.keyFile == "credential:page-key" },
         .init("page.control", "true") { $0.page.mayControl },
+        .init("page.metrics_token_file", "/etc/jostle/metrics-token") {
+            $0.page.metricsTokenFile == "/etc/jostle/metrics-token"
+        },
+        .init("page.metrics_token_file", "credential:metrics") { $0.page.metricsTokenFile == "credential:metrics" },
     ]
 }
 
@@ -32,5 +36,7 @@ extension RefusedValue {
         .init("page.certificate_file", "''", "is empty"),
         .init("page.key_file", "'credential:'", "is not the name of a credential"),
         .init("page.control", "maybe", "is neither true nor false"),
+        .init("page.metrics_token_file", "''", "is empty"),
+        .init("page.metrics_token_file", "'credential:../metrics'", "is not the name of a credential"),
     ]
 }

@@ -24,6 +24,11 @@ extension ConfigurationSchema {
             .key(
                 "control", \.page.mayControl, .boolean,
                 "Whether visitors may change settings and send commands."),
+            .key(
+                "metrics_token_file", optional: \.page.metricsTokenFile, .credentialPath,
+                example: "/etc/jostle/metrics-token",
+                "A file whose first line is the bearer token for reading /metrics, of 16 characters or more. Without it, only "
+                    + "programs on this machine read them, without a token."),
         ])
 }
 

@@ -21,6 +21,10 @@ extension JostleSettings {
         /// Whether visitors may change settings and send commands. Default false.
         package var mayControl = false
 
+        /// The file whose first line is the token with which `/metrics` is read. Default: none; then this machine reads it
+        /// without a token, and no other.
+        package var metricsTokenFile: String?
+
         package init() {}
     }
 }

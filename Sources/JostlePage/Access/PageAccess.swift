@@ -8,6 +8,8 @@ struct PageAccess {
     struct Rules {
         var hosts: HostNames
         var password: String?
+        /// The bearer token for `/metrics`; `nil` if this machine needs none and no other is admitted.
+        var metricsToken: String?
         var usesTLS: Bool
         /// Whether visitors may change anything.
         var mayControl: Bool
@@ -50,6 +52,25 @@ struct PageAccess {
         guard request.header("X-Jostle") != nil, let host = request.header("Host"),
             request.header("Origin") == "\(rules.usesTLS ? "https" : "http")://\(host)"
         else { throw .forbidden }
+    }
+
+    /// Refuses to show the metrics to a program that has neither the token nor, if there is no token, an address of this
+    /// machine. A browser that is signed in sees the same elsewhere.
+    func checkMetrics(_ request: HTTPRequest, at now: Int64) throws(PageRefusal) {
+        if isSignedIn(request, at: now) { return }
+        guard let token = rules.metricsToken else {
+            // Proxies that say so forward the requests of other machines.
+            let isForwarded = ["forwarded", "via", "x-forwarded-for", "x-real-ip"].contains { name in
+                request.headers.contains { $0.name.lowercased() == name }
+            }
+            if isForwarded || !request.isFromThisMachine { throw .metricsElsewhere }
+            return
+        }
+        let parts = request.header("Authorization")?.split(separator: " ", maxSplits: 1) ?? []
+        // The name of the scheme has no case: RFC 9110, section 11.1.
+        guard parts.count == 2, parts[0].lowercased() == "bearer",
+            MessageAuthentication.isEqual(secret: token, String(parts[1]))
+        else { throw .metricsToken }
     }
 
     /// Signs in with the token of a link; returns the cookie's header, or `nil` if the token is not valid.

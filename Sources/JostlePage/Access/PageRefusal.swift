@@ -5,6 +5,10 @@ enum PageRefusal: Error, Equatable {
     case wrongPassword
     case readOnly
     case forbidden
+    /// The metrics need the token.
+    case metricsToken
+    /// Without a token, no other machine reads the metrics.
+    case metricsElsewhere
     case notFound(String)
     case method(allowed: String)
     case tooLarge
@@ -19,8 +23,8 @@ enum PageRefusal: Error, Equatable {
     var status: Int {
         switch self {
         case .badRequest: 400
-        case .signedOut, .wrongPassword: 401
-        case .readOnly, .forbidden: 403
+        case .signedOut, .wrongPassword, .metricsToken: 401
+        case .readOnly, .forbidden, .metricsElsewhere: 403
         case .notFound: 404
         case .method: 405
         case .tooLarge: 413
@@ -38,7 +42,8 @@ enum PageRefusal: Error, Equatable {
         case .signedOut: "signed_out"
         case .wrongPassword: "wrong_password"
         case .readOnly: "read_only"
-        case .forbidden: "forbidden"
+        case .forbidden, .metricsElsewhere: "forbidden"
+        case .metricsToken: "wrong_token"
         case .notFound: "not_found"
         case .method: "method_not_allowed"
         case .tooLarge: "too_large"
@@ -57,6 +62,9 @@ enum PageRefusal: Error, Equatable {
         case .wrongPassword: "This is not the password."
         case .readOnly: "This page only shows. With page.control: true, it also changes settings and sends commands."
         case .forbidden: "This request does not come from the page itself."
+        case .metricsToken: "The metrics need the token in page.metrics_token_file: Authorization: Bearer TOKEN."
+        case .metricsElsewhere:
+            "The metrics are for programs on this machine. With page.metrics_token_file, others read them too."
         case .notFound(let what): "There is no \(what)."
         case .method(let allowed): "Only \(allowed) is allowed here."
         case .tooLarge: "The request is too large."

@@ -5,22 +5,27 @@ internal import MotionCore
 
 /// All boards at the broker: what the list of the page shows of each, and when that changed.
 struct BoardList {
-    private struct Details {
+    /// What the model does not keep of a board.
+    struct Details {
         /// The number of its last change.
         var change: UInt64 = 0
         /// When a message of it last arrived, milliseconds since 1970.
         var seen: Int64 = 0
-        /// Its last attitude, as it is: parsed only for the metrics.
-        var attitude: [UInt8]?
+        /// Its last attitude, as it is: parsed only for the metrics; and when it arrived.
+        var attitude: (payload: [UInt8], arrival: Timestamp)?
         /// Its last gestures, as they are, the oldest first.
         var gestures: [ServerSentEvent] = []
+        /// How many events arrived, for the metrics.
+        var events = EventCounts()
+        /// The dominant frequency of the last vibration, Hz.
+        var vibrationFrequency: Double?
     }
 
     /// The gestures that are kept of each board, for a page that opens.
     private static let history = 8
 
     private(set) var model: WatchModel
-    private var details: [String: Details] = [:]
+    private(set) var details: [String: Details] = [:]
     private var changes: UInt64 = 0
 
     init(prefix: String) {
@@ -44,7 +49,8 @@ struct BoardList {
         switch topic.name {
         case .attitude:
             // Many and not shown in the list.
-            details[id]?.attitude = message.payload
+            details[id]?.attitude = (message.payload, now)
+            if !message.retain { details[id]?.seen = milliseconds }
             return update
         case .motion, .stream, .nearMiss, .result: return update
         default: break
@@ -57,7 +63,11 @@ struct BoardList {
         changes += 1
         details[id, default: Details()].change = changes
         if case .availability = change { update.isOnline = model.devices[id]?.isOnline }
-        if case .event = change {
+        if case .event(let event) = change {
+            details[id]?.events.count(event)
+            if event.gesture == Gesture.vibration.word, let frequency = event.frequency {
+                details[id]?.vibrationFrequency = frequency
+            }
             details[id]?.gestures.append(ServerSentEvent(.gesture, message.payload))
             if let count = details[id]?.gestures.count, count > BoardList.history {
                 details[id]?.gestures.removeFirst(count - BoardList.history)
@@ -70,7 +80,7 @@ struct BoardList {
     func gestures(of id: String) -> [ServerSentEvent] { details[id]?.gestures ?? [] }
 
     /// The last attitude of a board, as it was published.
-    func attitude(of id: String) -> [UInt8]? { details[id]?.attitude }
+    func attitude(of id: String) -> [UInt8]? { details[id]?.attitude?.payload }
 
     /// The boards whose rows changed after the change with this number, in the order of their changes, at most `limit` and
     /// about `bytes`; and the number with which to ask again.

@@ -31,6 +31,7 @@ struct PageRoutes {
         } catch {
             reply = PageRoutes.reply(error)
         }
+        server.metrics.count(status: reply.status)
         reply.headers += PageRoutes.headers
         if !reply.headers.contains(where: { $0.name == "Cache-Control" }) {
             reply.headers.append(("Cache-Control", "no-store"))
@@ -50,6 +51,7 @@ struct PageRoutes {
         case ("GET", "/login"), ("HEAD", "/login"): return try file("login.html", request)
         case ("GET", "/events"): return try events(request)
         case ("GET", "/api/session"): return try session(request)
+        case ("GET", "/metrics"), ("HEAD", "/metrics"): return try metrics(request)
         case ("POST", let path) where path.hasPrefix("/api/"): return try post(request, path)
         case ("GET", let path), ("HEAD", let path): return try file(String(path.dropFirst()), request)
         default: throw .method(allowed: "GET")
@@ -114,6 +116,13 @@ struct PageRoutes {
         if board != nil { board = try PageRoutes.requireID(board) }
         let viewer = try server.openViewer(board: board, wantsStream: request.argument("stream") == "1")
         return HTTPReply(200, [("Content-Type", "text/event-stream")], body: .stream(viewer.makeStream()))
+    }
+
+    private func metrics(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        try server.access.checkMetrics(request, at: PageServer.epochSeconds)
+        let format = MetricsText.Format(accepted: request.header("Accept"))
+        return HTTPReply(
+            200, [("Content-Type", format.contentType), ("Vary", "Accept")], body: .bytes(server.metricsText(format)))
     }
 
     // MARK: POST
@@ -192,6 +201,7 @@ struct PageRoutes {
         object.add("message", refusal.message)
         var reply = json(refusal.status, object)
         if case .tooManyAttempts(let seconds) = refusal { reply.headers.append(("Retry-After", "\(seconds)")) }
+        if refusal == .metricsToken { reply.headers.append(("WWW-Authenticate", "Bearer")) }
         if case .method(let allowed) = refusal { reply.headers.append(("Allow", allowed)) }
         return reply
     }

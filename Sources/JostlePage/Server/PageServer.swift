@@ -34,6 +34,7 @@ final class PageServer {
     private var brokerFailure: String? = "it is being established"
     private var nextPing = 0.0
     private var nextRows = 0.0
+    var metrics = PageMetrics()
 
     init(prefix: String, _ access: PageAccess, listener: WatchListener, log: Log) {
         self.prefix = prefix
@@ -76,10 +77,13 @@ final class PageServer {
 
     private func takeReports() {
         let (reports, dropped) = listener.takeReports()
+        metrics.droppedMessages += dropped
         if dropped > 0 { log.warning("\(dropped) messages of the broker arrived too fast and were dropped") }
         for report in reports {
             switch report {
-            case .message(let message): handle(message)
+            case .message(let message):
+                metrics.messages += 1
+                handle(message)
             case .connected(let broker, let version):
                 log.info("connected to \(broker), MQTT \(version)")
                 noteBroker(nil, PageServer.brokerEvent(broker: broker, reason: nil, retry: nil))
@@ -260,7 +264,9 @@ final class PageServer {
     }
 
     private func close(_ viewer: Viewer) {
-        guard viewers.removeValue(forKey: ObjectIdentifier(viewer)) != nil, let board = viewer.board else { return }
+        guard viewers.removeValue(forKey: ObjectIdentifier(viewer)) != nil else { return }
+        metrics.viewerDroppedMessages += viewer.droppedAltogether
+        guard let board = viewer.board else { return }
         watched.close(board, at: PageServer.seconds)
         if viewer.wantsStream { leases.close(board) }
     }
@@ -282,6 +288,21 @@ final class PageServer {
     func publish(_ payload: [UInt8], to topic: String) throws(PageRefusal) {
         if let brokerFailure { throw .notConnected(brokerFailure) }
         if let failure = listener.publish(payload, to: topic) { throw .notConnected("\(failure)") }
+    }
+
+    // MARK: Metrics
+
+    /// What Prometheus reads: the text of all metrics.
+    func metricsText(_ format: MetricsText.Format) -> [UInt8] {
+        var text = MetricsText()
+        boards.addMetrics(to: &text, isConnected: brokerFailure == nil, at: WallClock.monotonic)
+        metrics.add(
+            to: &text,
+            PageMetrics.Present(
+                isConnected: brokerFailure == nil, boards: boards.model.devices.count, viewers: viewers.count,
+                ignoredMessages: boards.model.ignoredMessages,
+                viewerDroppedMessages: viewers.values.reduce(0) { $0 + $1.droppedAltogether }))
+        return text.takeBytes(format)
     }
 
     func topics(of board: String) -> Topics { Topics(prefix: prefix, id: board) }

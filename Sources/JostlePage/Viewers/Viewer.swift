@@ -25,6 +25,8 @@ final class Viewer: HTTPStreamSource {
     /// How much of the first event has been sent.
     private var offset = 0
     private var dropped = 0
+    /// How many messages were left out since it was opened.
+    private(set) var droppedAltogether = 0
 
     init(board: String?, wantsStream: Bool, closed: @escaping (Viewer) -> Void) {
         self.board = board
@@ -65,6 +67,7 @@ final class Viewer: HTTPStreamSource {
         }
         waitingBytes -= waiting.remove(at: index).bytes.count
         dropped += 1
+        droppedAltogether += 1
         return true
     }
 
