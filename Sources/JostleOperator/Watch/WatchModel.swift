@@ -47,6 +47,9 @@ package struct WatchModel: Equatable, Sendable {
         ignoredMessages = 0
     }
 
+    /// Forgets a device, whose retained messages were removed.
+    package mutating func forget(_ id: String) { devices[id] = nil }
+
     /// The state of a device that has not published anything yet.
     package func emptyDevice(_ id: String) -> WatchedDevice { WatchedDevice(id: id) }
 
@@ -120,6 +123,7 @@ package struct WatchModel: Equatable, Sendable {
             device.motion = WatchedDevice.Motion(fields)
             return .motion
         case "state":
+            device.stateTime = fields.number("t").flatMap(WatchedEvent.credible)
             let state = WatchedDevice.State(fields)
             guard state != device.state else { return nil }
             device.state = state

@@ -19,17 +19,24 @@ package struct WatchedConfiguration: Equatable, Sendable {
         /// The revision that the status is about, and the one in force if it is another.
         package var revision: Int?
         package var revisionInForce: Int?
-        /// The key and the reason of the first error.
+        /// The key and the reason of the first error, or why the layer was undone or has to wait.
         package var error: String?
+        /// The same, of a candidate that is not in force on a device that it is for.
+        package var candidateError: String?
 
         init(_ name: String, _ fields: MessageFields) {
             self.name = name
             status = fields.text("status") ?? "unknown"
             revision = fields.number("revision").flatMap { Int(exactly: $0) }
             revisionInForce = fields.number("in_force").flatMap { Int(exactly: $0) }
-            guard let first = fields.firstObject("errors") else { return }
+            error = Layer.error(fields, "errors") ?? fields.text("reason")
+            candidateError = Layer.error(fields, "candidate_errors")
+        }
+
+        private static func error(_ fields: MessageFields, _ name: String) -> String? {
+            guard let first = fields.firstObject(name) else { return nil }
             let parts = [first.text("path"), first.text("reason")].compactMap { $0 }
-            error = parts.isEmpty ? nil : parts.joined(separator: " ")
+            return parts.isEmpty ? nil : parts.joined(separator: " ")
         }
 
         /// Whether the device does not follow what the fleet wants.

@@ -14,6 +14,8 @@ package struct WatchedDevice: Equatable, Sendable {
     package internal(set) var attitude: Attitude?
     package internal(set) var motion: Motion?
     package internal(set) var state: State?
+    /// The time of the last state by the device's clock, milliseconds since 1970.
+    package internal(set) var stateTime: Int64?
     package internal(set) var health: Health?
     /// The fleet's layers of the configuration; `nil` if the device reports none.
     package internal(set) var configuration: WatchedConfiguration?
