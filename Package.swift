@@ -89,6 +89,7 @@ let package = Package(
             dependencies: [
                 "CLinuxSystem", "Cryptography", "Gzip", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
                 "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets",
+                "StateStorage",
             ]),
         .executableTarget(
             name: "jostle-page", dependencies: ["JostleCommandLine", "JostlePage"], path: "Sources/jostle-page"),
