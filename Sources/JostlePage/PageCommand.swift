@@ -38,7 +38,17 @@ package enum PageCommand {
         } catch {
             throw CommandFailure(error)
         }
-        let server = PageServer(prefix: settings.mqtt.prefix, access, listener: listener, log: log)
+        let running = RunningHoursStore(
+            directory: PageFiles.state, log: log, at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
+        let fleet = FleetDocuments(prefix: settings.mqtt.prefix, trustedKeys: settings.fleet.trustedKeys)
+        // Without them, the page shows what boards report of the layers, so that it does not matter if the broker refuses.
+        do throws(RemoteDeviceError) {
+            try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) })
+        } catch {
+            throw CommandFailure(error)
+        }
+        let server = PageServer(
+            prefix: settings.mqtt.prefix, access, listener: listener, fleet: fleet, running: running, log: log)
         let routes = PageRoutes(server: server)
         let http: HTTPServer
         do throws(HTTPServer.Failure) {

@@ -15,7 +15,8 @@ enum PageFiles {
     /// The state directory of the service, which root uses for it.
     private static let installed = "/var/lib/jostle-page"
 
-    private static var state: String {
+    /// The state directory.
+    static var state: String {
         if Configuration.variable("STATE_DIRECTORY") == nil, Configuration.isRoot, access(installed, F_OK) == 0 {
             return installed
         }

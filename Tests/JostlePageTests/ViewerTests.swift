@@ -155,13 +155,13 @@ import Testing
         #expect(arrived.map(\.name) == ["dropped", "gesture"])
     }
 
-    @Test func thereIsRoomUntilItFallsBehind() {
+    @Test func isIdleOnceEverythingIsRead() {
         let viewer = viewer()
-        #expect(viewer.hasRoom)
+        #expect(viewer.isIdle)
         viewer.send(event(.boards, 1, padding: 70_000))
-        #expect(!viewer.hasRoom)
+        #expect(!viewer.isIdle)
         _ = readAll(viewer)
-        #expect(viewer.hasRoom)
+        #expect(viewer.isIdle)
     }
 
     @Test(arguments: 1...200)

@@ -9,6 +9,8 @@ struct BoardList {
     struct Details {
         /// The number of its last change.
         var change: UInt64 = 0
+        /// The number of the connection to the broker on which it was last heard of.
+        var connection = 0
         /// When a message of it last arrived, milliseconds since 1970.
         var seen: Int64 = 0
         /// Its last attitude, as it is: parsed only for the metrics; and when it arrived.
@@ -24,9 +26,29 @@ struct BoardList {
     /// The gestures that are kept of each board, for a page that opens.
     private static let history = 8
 
+    /// The most removals of boards that are kept for pages that have not been told, and of ids of boards that are too many.
+    private static let maximum = (removals: 1000, ignored: 10_000)
+
+    /// Seconds after which a board is forgotten of which the broker knows nothing on a new connection: its retained
+    /// messages were removed meanwhile. Boards need some time until they find a broker that has lost everything.
+    private static let patience = 300.0
+
+    /// The most bytes of the rows that are returned together, but for one row.
+    static let rowBytes = 100_000
+
     private(set) var model: WatchModel
     private(set) var details: [String: Details] = [:]
-    private var changes: UInt64 = 0
+    /// The number of the last change.
+    private(set) var changes: UInt64 = 0
+    /// The removed boards, in the order of the removals, which are changes too.
+    private var removals: [(change: UInt64, id: String)] = []
+    /// The number of the last removal that is not kept any more.
+    private var forgottenRemovals: UInt64 = 0
+    /// The number of the connection to the broker, and when boards of earlier ones are forgotten.
+    private var connection = 0
+    private var silenceEnd: Timestamp?
+    /// The hashes of the ids of boards that are too many.
+    private var ignored: Set<Int> = []
 
     init(prefix: String) {
         model = WatchModel(prefix: prefix)
@@ -38,6 +60,8 @@ struct BoardList {
         var isOnline: Bool?
         /// Whether the same gesture has been received before.
         var isRepeated = false
+        /// Whether the list of the layers of the fleet may look different.
+        var concernsFleet = false
     }
 
     /// Takes a message of a board.
@@ -51,18 +75,31 @@ struct BoardList {
             // Many and not shown in the list.
             details[id]?.attitude = (message.payload, now)
             if !message.retain { details[id]?.seen = milliseconds }
+            details[id]?.connection = connection
             return update
         case .motion, .stream, .nearMiss, .result: return update
         default: break
         }
         let change = model.update(with: message, at: now)?.change
         if topic.name == .gesture, !message.retain { update.isRepeated = change == nil }
-        guard model.devices[id] != nil else { return update }
+        guard model.devices[id] != nil else {
+            let isFull = model.devices.count >= WatchModel.maximumDevices
+            if isFull, ignored.count < BoardList.maximum.ignored { ignored.insert(id.hashValue) }
+            return update
+        }
+        if !ignored.isEmpty { ignored.remove(id.hashValue) }
+        details[id, default: Details()].connection = connection
         if !message.retain { details[id, default: Details()].seen = milliseconds }
         guard let change else { return update }
         changes += 1
         details[id, default: Details()].change = changes
-        if case .availability = change { update.isOnline = model.devices[id]?.isOnline }
+        switch change {
+        case .availability:
+            update.isOnline = model.devices[id]?.isOnline
+            update.concernsFleet = true
+        case .configuration: update.concernsFleet = true
+        default: break
+        }
         if case .event(let event) = change {
             details[id]?.events.count(event)
             if event.gesture == Gesture.vibration.word, let frequency = event.frequency {
@@ -76,6 +113,45 @@ struct BoardList {
         return update
     }
 
+    // MARK: Boards that are gone
+
+    /// The number of boards that are left out because there are too many.
+    var ignoredBoards: Int { ignored.count }
+
+    /// Forgets a board whose retained messages were removed; returns whether it was known.
+    mutating func forget(_ id: String) -> Bool {
+        ignored.remove(id.hashValue)
+        guard model.devices[id] != nil else { return false }
+        model.forget(id)
+        details[id] = nil
+        changes += 1
+        removals.append((changes, id))
+        if removals.count > BoardList.maximum.removals { forgottenRemovals = removals.removeFirst().change }
+        return true
+    }
+
+    /// A new connection to the broker: what it holds arrives again.
+    mutating func connected(at now: Timestamp) {
+        connection += 1
+        silenceEnd = connection > 1 ? now.advanced(bySeconds: BoardList.patience) : nil
+    }
+
+    /// The boards of which the broker has said nothing since it was connected again, once that has lasted long enough.
+    mutating func silent(at now: Timestamp) -> [String] {
+        guard let end = silenceEnd, now >= end else { return [] }
+        silenceEnd = nil
+        return details.filter { $0.value.connection < connection }.map(\.key)
+    }
+
+    /// The boards that were removed after the change with this number, and the number with which to ask again; `nil` if
+    /// that is too long ago to be known.
+    func removed(after change: UInt64) -> (ids: [String], change: UInt64)? {
+        guard change >= forgottenRemovals else { return nil }
+        return (removals.filter { $0.change > change }.map(\.id), changes)
+    }
+
+    // MARK: What pages show
+
     /// The last gestures of a board, the oldest first.
     func gestures(of id: String) -> [ServerSentEvent] { details[id]?.gestures ?? [] }
 
@@ -84,7 +160,9 @@ struct BoardList {
 
     /// The boards whose rows changed after the change with this number, in the order of their changes, at most `limit` and
     /// about `bytes`; and the number with which to ask again.
-    func rows(after change: UInt64, limit: Int, bytes: Int) -> (rows: [JSONObject], change: UInt64, isLast: Bool) {
+    func rows(
+        after change: UInt64, limit: Int, bytes: Int = BoardList.rowBytes
+    ) -> (rows: [JSONObject], change: UInt64, isLast: Bool) {
         guard change < changes else { return ([], change, true) }
         let changed = details.filter { $0.value.change > change }.sorted { $0.value.change < $1.value.change }
         var rows: [JSONObject] = []
@@ -98,7 +176,7 @@ struct BoardList {
             size += row.bytes.count
             rows.append(row)
         }
-        return (rows, last, true)
+        return (rows, changes, true)
     }
 
     private func row(_ device: WatchedDevice, _ details: Details) -> JSONObject {

@@ -16,6 +16,8 @@ struct WatchedBoards {
         var abandoned: Double?
         var latest: [ServerSentEvent.Name: ServerSentEvent] = [:]
         var gestures: [ServerSentEvent] = []
+        /// What the kept event `running` says.
+        var running: RunningHours.Today?
     }
 
     private let prefix: String
@@ -77,10 +79,31 @@ struct WatchedBoards {
         }
     }
 
+    /// Forgets the kept events of a board whose retained messages were removed.
+    mutating func clear(_ id: String) {
+        boards[id]?.latest = [:]
+        boards[id]?.gestures = []
+        boards[id]?.running = nil
+    }
+
+    /// Keeps an event about how long a machine has run.
+    mutating func keep(_ event: ServerSentEvent, _ today: RunningHours.Today, of id: String) {
+        keep(event, of: id)
+        boards[id]?.running = today
+    }
+
+    /// What the kept event about the running hours says.
+    func running(of id: String) -> RunningHours.Today? { boards[id]?.running }
+
+    /// The ids of the boards.
+    var ids: [String] { Array(boards.keys) }
+
     /// The kept events of a board: its state, then its gestures.
     func events(of id: String) -> [ServerSentEvent] {
         guard let board = boards[id] else { return [] }
-        let order: [ServerSentEvent.Name] = [.availability, .reported, .health, .state, .attitude, .motion]
+        let order: [ServerSentEvent.Name] = [
+            .availability, .reported, .health, .state, .attitude, .motion, .running,
+        ]
         return order.compactMap { board.latest[$0] } + board.gestures
     }
 }

@@ -16,19 +16,24 @@ final class PageServer {
     private static let maximumViewers = 32
     /// Seconds between two pings, and between two lists of changed rows.
     private static let period = (ping: 10.0, rows: 1.0)
-    /// The most rows in an event, and about how many bytes.
-    private static let slice = (rows: 200, bytes: 65_536)
 
     private let prefix: String
     private let listener: WatchListener
     private let log: Log
+    /// For how long machines have run today.
+    let running: RunningHoursStore
     private let run = RunName.new()
     var access: PageAccess
-    private var boards: BoardList
-    private var watched: WatchedBoards
+    var boards: BoardList
+    var watched: WatchedBoards
     private var leases = StreamLeases()
     private var service = ServiceReport()
-    private var viewers: [ObjectIdentifier: Viewer] = [:]
+    var viewers: [ObjectIdentifier: Viewer] = [:]
+    /// The layers of the fleet, and the last event about them; `nil` if they have changed since.
+    var fleet: FleetDocuments
+    var fleetEvent: ServerSentEvent?
+    /// The last event with rows, which all pages need that have the same rows already.
+    var lastRows: RowsEvent?
     private var broker: ServerSentEvent
     /// Why there is no connection to the broker; `nil` if there is one.
     private var brokerFailure: String? = "it is being established"
@@ -36,8 +41,14 @@ final class PageServer {
     private var nextRows = 0.0
     var metrics = PageMetrics()
 
-    init(prefix: String, _ access: PageAccess, listener: WatchListener, log: Log) {
+    init(
+        prefix: String, _ access: PageAccess, listener: WatchListener, fleet: FleetDocuments,
+        running: RunningHoursStore,
+        log: Log
+    ) {
         self.prefix = prefix
+        self.fleet = fleet
+        self.running = running
         self.access = access
         self.listener = listener
         self.log = log
@@ -62,7 +73,9 @@ final class PageServer {
         while true {
             let now = PageServer.seconds
             let wait = min(http.timeout ?? 60, max(0, nextDeadline - now))
-            if signals.next(within: wait, orReadable: [listener.wake.descriptor, http.descriptor]) == .end { return }
+            if signals.next(within: wait, orReadable: [listener.wake.descriptor, http.descriptor]) == .end {
+                return running.finish(at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
+            }
             listener.wake.clear()
             takeReports()
             handleDeadlines(at: PageServer.seconds)
@@ -71,7 +84,8 @@ final class PageServer {
     }
 
     private static var seconds: Double { MonotonicTime.seconds }
-    static var epochSeconds: Int64 { WallClock.milliseconds(at: WallClock.monotonic) / 1000 }
+    static var milliseconds: Int64 { WallClock.milliseconds(at: WallClock.monotonic) }
+    static var epochSeconds: Int64 { milliseconds / 1000 }
 
     // MARK: The broker
 
@@ -86,8 +100,10 @@ final class PageServer {
                 handle(message)
             case .connected(let broker, let version):
                 log.info("connected to \(broker), MQTT \(version)")
+                boards.connected(at: WallClock.monotonic)
                 noteBroker(nil, PageServer.brokerEvent(broker: broker, reason: nil, retry: nil))
             case .failed(let reason, let retry):
+                if brokerFailure == nil { interruptRunning() }
                 if brokerFailure != reason { log.warning("no connection to the broker: \(reason)") }
                 noteBroker(reason, PageServer.brokerEvent(broker: nil, reason: reason, retry: retry))
             case .refused(let filter, let reason): log.warning("the broker refuses \(filter): \(reason)")
@@ -113,11 +129,20 @@ final class PageServer {
     }
 
     private func handle(_ message: MQTTMessage) {
-        guard let topic = BoardTopic(message.topic, prefix: prefix), !message.payload.isEmpty else { return }
+        guard let topic = BoardTopic(message.topic, prefix: prefix) else {
+            if fleet.update(with: message) { fleetEvent = nil }
+            return
+        }
+        guard !message.payload.isEmpty else {
+            if topic.name == .availability { forget(topic.board) }
+            return
+        }
         let now = WallClock.monotonic
         let milliseconds = WallClock.milliseconds(at: now)
         let update = boards.update(topic, message, at: now, milliseconds: milliseconds)
         if update.isOnline == true { leases.restart(topic.board, at: PageServer.seconds) }
+        if update.concernsFleet { fleetEvent = nil }
+        noteRunning(topic, message, at: now, milliseconds: milliseconds)
         guard watched.contains(topic.board), !update.isRepeated else { return }
         let event: ServerSentEvent
         switch topic.name {
@@ -175,6 +200,7 @@ final class PageServer {
     // MARK: Deadlines
 
     private var nextDeadline: Double {
+        if viewers.values.contains(where: { $0.hasMoreRows && $0.isIdle }) { return 0 }
         let deadline = viewers.isEmpty ? PageServer.seconds + 5 : min(nextPing, nextRows)
         return min(deadline, service.deadline ?? deadline)
     }
@@ -192,35 +218,12 @@ final class PageServer {
         }
         if now >= nextRows {
             nextRows = now + PageServer.period.rows
+            advanceRunning()
+            for id in boards.silent(at: WallClock.monotonic) { forget(id) }
+            sendFleet()
             for viewer in viewers.values where viewer.board == nil { sendRows(to: viewer) }
         }
-    }
-
-    /// Sends the rows that changed. A page that has not taken the last ones gets the newest later.
-    private func sendRows(to viewer: Viewer) {
-        guard viewer.hasRoom else { return }
-        var isLast = false
-        repeat {
-            let part = boards.rows(
-                after: viewer.rowsSent, limit: PageServer.slice.rows, bytes: PageServer.slice.bytes)
-            viewer.rowsSent = part.change
-            isLast = part.isLast
-            guard !part.rows.isEmpty else { break }
-            let list = "[" + part.rows.map(\.description).joined(separator: ",") + "]"
-            viewer.send(ServerSentEvent(.boards, Array(list.utf8)))
-        } while !isLast && viewer.hasRoom
-        guard isLast else {
-            // All at once would not fit into the queue, and what is dropped from it does not come again.
-            nextRows = min(nextRows, PageServer.seconds + 0.05)
-            return
-        }
-        let count = boards.model.devices.count
-        guard viewer.listed != count else { return }
-        viewer.listed = count
-        var object = JSONObject()
-        object.add("boards", Int64(count))
-        object.add("ignored", Int64(boards.model.ignoredMessages))
-        viewer.send(ServerSentEvent(.listed, object))
+        for viewer in viewers.values where viewer.hasMoreRows && viewer.isIdle { sendRows(to: viewer) }
     }
 
     // MARK: Viewers
@@ -233,7 +236,12 @@ final class PageServer {
         viewer.send(hello(board))
         viewer.send(broker)
         guard let board else {
+            viewer.removalsSent = boards.changes
             nextRows = min(nextRows, PageServer.seconds + 0.05)
+            if let fleetEvent {
+                viewer.fleetSent = fleetEvent
+                viewer.send(fleetEvent)
+            }
             return viewer
         }
         let isNew = !watched.contains(board)
@@ -247,6 +255,7 @@ final class PageServer {
                 watched.keep(ServerSentEvent(.attitude, attitude), of: board)
             }
         }
+        sendRunning(of: board)
         for event in watched.events(of: board) { viewer.send(event) }
         if wantsStream {
             leases.open(board, at: PageServer.seconds)
@@ -271,7 +280,7 @@ final class PageServer {
         if viewer.wantsStream { leases.close(board) }
     }
 
-    private func hello(_ board: String?) -> ServerSentEvent {
+    func hello(_ board: String?) -> ServerSentEvent {
         var object = JSONObject()
         object.add("version", version)
         object.add("run", run)

@@ -5,16 +5,17 @@ struct ServerSentEvent: Equatable, Sendable {
     /// The names of the events.
     enum Name: String, Sendable {
         case hello, broker, ping, dropped
-        case boards, listed
-        case availability, attitude, motion, state, health, reported, stream, gesture, result, lease
+        case boards, listed, removed, fleet
+        case availability, attitude, motion, state, health, reported, stream, gesture, result, lease, running
         case nearMiss = "near-miss"
 
         /// Whether a newer event makes an older one superfluous that has not been sent yet.
         var replacesOlder: Bool {
             switch self {
-            case .hello, .broker, .ping, .listed, .availability, .attitude, .motion, .state, .health, .reported, .lease:
+            case .hello, .broker, .ping, .listed, .fleet, .availability, .attitude, .motion, .state, .health, .reported,
+                .lease, .running:
                 true
-            case .dropped, .boards, .stream, .gesture, .result, .nearMiss: false
+            case .dropped, .boards, .removed, .stream, .gesture, .result, .nearMiss: false
             }
         }
     }

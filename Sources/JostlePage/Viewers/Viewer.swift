@@ -15,6 +15,12 @@ final class Viewer: HTTPStreamSource {
     let wantsStream: Bool
     /// The number of the last change of a row that it has been sent.
     var rowsSent: UInt64 = 0
+    /// The number of the last removal of a board that it has been sent.
+    var removalsSent: UInt64 = 0
+    /// The last layers of the fleet that it has been sent.
+    var fleetSent: ServerSentEvent?
+    /// Whether there are more rows for it than the event that it was last sent has room for.
+    var hasMoreRows = false
     /// The number of boards that it was last told; `nil` before it has the first full list.
     var listed: Int?
 
@@ -41,8 +47,8 @@ final class Viewer: HTTPStreamSource {
         return stream
     }
 
-    /// Whether it takes what it is sent, so that a large event can be added and none is dropped.
-    var hasRoom: Bool { waitingBytes < Viewer.capacity.bytes / 4 }
+    /// Whether everything has been handed to the socket.
+    var isIdle: Bool { waiting.isEmpty }
 
     /// Adds an event.
     func send(_ event: ServerSentEvent) {

@@ -128,7 +128,7 @@ export class BoardsView {
     if (name === "boards") this.takeRows(list(data));
     else if (name === "removed") list(data).forEach((id) => this.remove(id));
     else if (name === "listed") this.takeListed(object(data));
-    else if (name === "fleet") this.fleet.take(list(object(data).layers), this.now());
+    else if (name === "fleet") this.fleet.take(object(data), this.now());
     else if (name === "broker") this.broker = object(data);
     else if (name === "hello" || name === "ping") return this.takeTime(name, object(data).now);
     else return undefined;
@@ -436,14 +436,16 @@ class FleetSection {
     this.open = new Set();
   }
 
-  take(layers, now) {
-    const key = JSON.stringify(layers);
+  take(data, now) {
+    const layers = list(data.layers);
+    const key = JSON.stringify(data);
     if (key === this.key) return;
     this.key = key;
     this.root.hidden = layers.length === 0;
     const read = layers.map((layer) => readLayer(object(layer))).sort((a, b) => b.open - a.open);
     const shown = read.slice(0, 12).map((layer) => this.layer(layer, now));
-    if (read.length > 12) shown.push(element("p", { class: "note", text: `and ${counted(read.length - 12, "layer", "layers")} more` }));
+    const more = read.length - shown.length + (finite(data.more) ?? 0);
+    if (more > 0) shown.push(element("p", { class: "note", text: `and ${counted(more, "layer", "layers")} more` }));
     this.body.replaceChildren(...shown);
   }
 
@@ -469,12 +471,12 @@ class FleetSection {
     const items = layer.failing.slice(0, 50).map((one) => element("li", {},
       element("a", { href: link(one.id), text: clean(one.id), onclick: (event) => follow(event, this.context, one.id) }),
       ` ${configWords[one.status] ?? clean(one.status)}${one.error ? `: ${clean(one.error)}` : ""}`));
-    const more = layer.failing.length - items.length;
+    const more = layer.failed - items.length;
     if (more > 0) items.push(element("li", { text: `and ${grouped(more)} more` }));
     const details = element("details", {
       open: this.open.has(layer.key),
       ontoggle: () => (details.open ? this.open.add(layer.key) : this.open.delete(layer.key)),
-    }, element("summary", { text: `${counted(layer.failing.length, "board does", "boards do")} not follow` }), element("ul", {}, items));
+    }, element("summary", { text: `${counted(layer.failed, "board does", "boards do")} not follow` }), element("ul", {}, items));
     return details;
   }
 }
@@ -491,15 +493,19 @@ function readLayer(data) {
   if (total > sum) others.push(`${grouped(total - sum)} not heard`);
   const steps = object(data.steps);
   const step = finite(steps.now) && finite(steps.of) ? `step ${steps.now} of ${steps.of}` : "";
+  const share = finite(data.percent) === undefined ? "" : `rollout at ${number(data.percent, 1, "%")} of the boards`;
   const failing = list(data.failing).map(object).filter((one) => typeof one.id === "string" && one.id !== "");
   const group = key.startsWith("group:") ? `Group ${key.slice(6)}` : undefined;
   const title = key === "all" ? "All boards" : group ?? (key.startsWith("device:") ? `Board ${key.slice(7)}` : key);
   const by = clean(data.by);
   return {
-    key, title, counts, total, failing, open: applied < total || failing.length > 0,
+    key, title, counts, total, failing, failed: failing.length + (finite(data.failing_more) ?? 0),
+    open: applied < total || failing.length > 0,
     revision: finite(data.revision) === undefined ? "" : `revision ${data.revision}`,
     summary: total === 0 ? "no board has reported it" : [`${grouped(applied)} of ${grouped(total)} applied`, ...others].join(", "),
-    about: (now) => [step, by && `by ${by}`, isTime(data.t) && `at ${timeOfDay(data.t)}, ${ago(data.t, now)}`, clean(data.reason)]
-      .filter(Boolean).join(" · "),
+    about: (now) => [
+      clean(data.problem), step, share, by && `by ${by}`, isTime(data.t) && `at ${timeOfDay(data.t)}, ${ago(data.t, now)}`,
+      clean(data.reason), clean(data.signed) && `signed with ${clean(data.signed)}`,
+    ].filter(Boolean).join(" · "),
   };
 }

@@ -98,7 +98,9 @@ export class VibrationView {
     const level = spectrum?.level ?? (streams ? undefined : finite(this.#state.vibration));
     const now = this.connection.serverNow();
     if (level !== undefined) this.#levels.push(now, [level], 2);
-    const { today_seconds: today, since } = this.#running;
+    const { today_seconds: counted, since, t } = this.#running;
+    // The server counted until `t`, and the machine has run on since.
+    const today = isTime(since) && isTime(t) ? counted + Math.max(0, now - t) / 1000 : counted;
     // The peak of the noise alone means nothing.
     const peak = level > 0.02 ? number(spectrum?.frequency, 1, "Hz") : "–";
     const runs = isTime(since) ? `, since ${timeOfDay(since).slice(0, 5)}` : "";
