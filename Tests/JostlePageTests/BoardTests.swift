@@ -35,7 +35,7 @@ import Testing
 }
 
 /// The list of all boards.
-@Suite struct BoardListTests {
+@Suite struct BoardRowsTests {
     private var list = BoardList(prefix: "jostle")
 
     @discardableResult private mutating func take(
