@@ -163,6 +163,7 @@ export class BoardsView {
     this.table = element("div", { class: "boards", role: "table", "aria-label": "Boards" },
       element("div", { class: "boards-head", role: "rowgroup" }, element("div", { class: "board", role: "row" }, this.headers)), this.body);
     this.root.replaceChildren(
+      element("h1", { class: "unseen", text: "All boards" }),
       element("div", { class: "boards-bar" }, this.totals, element("div", { class: "filters", role: "search" }, this.search, this.state, this.groups)),
       this.fleet.root, this.table, this.empty);
   }
