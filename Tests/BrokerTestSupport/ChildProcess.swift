@@ -59,7 +59,7 @@ package final class ChildProcess {
     }
 
     /// Writes to its standard input.
-    func write(_ text: String) {
+    package func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = Foundation.write(channel, bytes, bytes.count)
     }

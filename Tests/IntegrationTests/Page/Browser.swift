@@ -1,0 +1,187 @@
+import BrokerTestSupport
+import Foundation
+import HTTPTestSupport
+import Testing
+
+/// A headless Chromium, controlled through chromedriver by the WebDriver protocol: JSON over HTTP.
+final class Browser {
+    /// Downloads go to `downloads` in it.
+    let directory: TemporaryDirectory
+    private let keeper: ChildProcess
+    private let port: UInt16
+    private var session = ""
+    private var hasEnded = false
+
+    enum Failure: Error, CustomStringConvertible {
+        case didNotStart(String)
+        /// The browser refused a command, or a script threw.
+        case refused(command: String, answer: String)
+        /// A script returned something else than expected.
+        case unexpected(script: String, value: String)
+
+        var description: String {
+            switch self {
+            case .didNotStart(let log): "chromedriver did not start: \(log)"
+            case .refused(let command, let answer): "\(command): \(answer.prefix(1500))"
+            case .unexpected(let script, let value): "\(script) returned \(value)"
+            }
+        }
+    }
+
+    static let chromium = executable("chromium")
+    static let chromedriver = executable("chromedriver")
+
+    /// Starts the browser with an empty profile. `logsRequests` records each request of a page, which slows it down.
+    init(width: Int = 1280, height: Int = 900, logsRequests: Bool = false) async throws {
+        directory = try TemporaryDirectory()
+        keeper = try ChildProcess(
+            ["setsid", "/bin/sh", "-c", Browser.keeping, "keeper", Browser.chromedriver ?? "chromedriver", "--port=0"],
+            in: directory)
+        let log = directory.path("log")
+        func text() -> String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+        var found: UInt16?
+        _ = await eventually(within: .seconds(30)) {
+            let words = text().components(separatedBy: "started successfully on port ")
+            found = words.count > 1 ? UInt16(words[1].prefix { $0.isNumber }) : nil
+            return found != nil && words[1].contains("\n")
+        }
+        guard let found else { throw Failure.didNotStart(text()) }
+        port = found
+        var arguments = [
+            "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--remote-debugging-pipe",
+            "--no-first-run", "--disable-background-networking",
+            "--window-size=\(width),\(height)", "--user-data-dir=\(directory.path("profile"))",
+        ]
+        // The sandbox of Chromium does not start as root.
+        if geteuid() == 0 { arguments.append("--no-sandbox") }
+        var options: [String: Any] = ["args": arguments]
+        if let chromium = Browser.chromium { options["binary"] = chromium }
+        if logsRequests { options["perfLoggingPrefs"] = ["enableNetwork": true, "enablePage": false] }
+        let capabilities: [String: Any] = [
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": logsRequests ? ["browser": "ALL", "performance": "ALL"] : ["browser": "ALL"],
+            "timeouts": ["script": 30_000, "pageLoad": 30_000],
+        ]
+        let answer = try send("POST", "/session", ["capabilities": ["alwaysMatch": capabilities]])
+        guard let id = (answer as? [String: Any])?["sessionId"] as? String else {
+            throw Failure.unexpected(script: "/session", value: "\(answer)")
+        }
+        session = "/session/\(id)"
+    }
+
+    deinit { end() }
+
+    /// Ends the browser with all its processes, and waits for that.
+    func end() {
+        if hasEnded { return }
+        hasEnded = true
+        keeper.write("end\n")
+        keeper.wait()
+    }
+
+    /// Runs the command in a session of processes and, at a line of input or at the end of the test program, kills all
+    /// processes of that session: Chromium moves some of them into groups of their own.
+    private static let keeping = """
+        mkdir home downloads
+        export HOME="$PWD/home" XDG_CONFIG_HOME="$PWD/home" XDG_CACHE_HOME="$PWD/home" TMPDIR="$PWD"
+        "$@" </dev/null >log 2>&1 &
+        read -r line
+        for file in /proc/[0-9]*/stat; do
+            read -r stat <"$file" || continue
+            set -- ${stat##*) }
+            [ "$4" = $$ ] && id=${file%/stat} && id=${id#/proc/} && [ "$id" != $$ ] && kill -KILL "$id"
+        done 2>/dev/null
+        wait
+        """
+
+    private static func executable(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return path.split(separator: ":").map { "\($0)/\(name)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    // MARK: Commands
+
+    /// Sends a command of the session; returns the value of the answer.
+    @discardableResult
+    func command(_ method: String, _ path: String, _ parameters: [String: Any] = [:]) throws -> Any {
+        try send(method, session + path, parameters)
+    }
+
+    private func send(_ method: String, _ path: String, _ parameters: [String: Any]) throws -> Any {
+        let body = method == "POST" ? try JSONSerialization.data(withJSONObject: parameters) : Data()
+        let connection = try RawHTTP.Connection(port)
+        // Longer than chromedriver itself waits.
+        var timeout = timeval(tv_sec: 90, tv_usec: 0)
+        setsockopt(connection.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        connection.write(
+            "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(body.count)\r\n\r\n")
+        connection.write([UInt8](body))
+        let reply = try connection.readReply()
+        let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
+        guard reply.status == 200, let value = object?["value"] else {
+            throw Failure.refused(command: "\(method) \(path)", answer: reply.body)
+        }
+        return value
+    }
+
+    /// Opens an address and waits until it has been loaded.
+    func open(_ address: String) throws {
+        try command("POST", "/url", ["url": address])
+    }
+
+    /// Runs the body of a function; returns its result. `arguments` are its arguments.
+    @discardableResult
+    func run(_ script: String, _ arguments: Any...) throws -> Any {
+        try command("POST", "/execute/sync", ["script": script, "args": arguments])
+    }
+
+    /// Runs the body of an asynchronous function, which may wait; returns its result.
+    @discardableResult
+    func runAndWait(_ script: String, _ arguments: Any...) throws -> Any {
+        let wrapped = """
+            const done = arguments[arguments.length - 1];
+            (async () => { \(script) })().then(done, (error) => done({ failure: String(error?.stack ?? error) }));
+            """
+        let value = try command("POST", "/execute/async", ["script": wrapped, "args": arguments])
+        if let failure = (value as? [String: Any])?["failure"] as? String {
+            throw Failure.unexpected(script: script, value: failure)
+        }
+        return value
+    }
+
+    /// The value of an expression.
+    func value<Value>(_ expression: String, as type: Value.Type = Value.self) throws -> Value {
+        let value = try run("return \(expression)")
+        guard let typed = value as? Value else { throw Failure.unexpected(script: expression, value: "\(value)") }
+        return typed
+    }
+
+    /// Waits until an expression is true.
+    func shows(_ expression: String, within limit: Duration = .seconds(30)) async -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let isTrue = try? run("return Boolean(\(expression))") as? Bool, isTrue { return true }
+            if ContinuousClock.now >= deadline { return false }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Sends a command of Chromium's own protocol (CDP).
+    @discardableResult
+    func chromium(_ name: String, _ parameters: [String: Any] = [:]) throws -> Any {
+        try command("POST", "/goog/cdp/execute", ["cmd": name, "params": parameters])
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips the test if the programs were not built, or mosquitto or a browser is not installed.
+    static var needsBrowser: Self {
+        .enabled(
+            if: Products.hasProgram && FileManager.default.isExecutableFile(atPath: Products.pageProgram.path)
+                && TestBroker.isAvailable && Browser.chromium != nil && Browser.chromedriver != nil,
+            "the tests in a browser need jostle-page, mosquitto, chromium and chromedriver (Debian: chromium-driver)")
+    }
+}

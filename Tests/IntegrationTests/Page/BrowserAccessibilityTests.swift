@@ -1,0 +1,119 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+extension BrowserTests {
+    /// The page can be read and operated by everybody: in both colour schemes, on a phone, without a mouse.
+    @Suite struct Accessibility {
+        /// Checks the page in both colour schemes, in a wide window and on a phone.
+        private func audit(_ browser: Browser, _ name: String) throws {
+            for scheme in ["light", "dark"] {
+                try browser.prefer(scheme)
+                for (width, height) in [(1280, 900), (360, 780)] {
+                    try browser.resize(width, height, isPhone: width < 500)
+                    // Two frames: the page has taken the new colours and sizes.
+                    try browser.runAndWait(
+                        "for (let n = 0; n < 2; n += 1) await new Promise(requestAnimationFrame); return true")
+                    let problems = try browser.accessibilityProblems()
+                    #expect(problems.isEmpty, "\(name), \(scheme), \(width) px: \(problems)")
+                }
+            }
+            try browser.resize(1280, 900)
+            let problems = try browser.keyboardProblems()
+            #expect(problems.isEmpty, "\(name): \(problems)")
+        }
+
+        @Test func oneBoard() async throws {
+            let rig = try await BrowserRig(
+                "shake", agent: ["commands.allow=[stream, calibrate, restart]"], page: ["page.control=true"])
+            try await rig.openBoard()
+            let browser = rig.browser
+            // Something in each panel: gestures, a near miss, a problem, a refused value, an answer, a calibration.
+            try rig.observer.publish(
+                MQTTMessage(topic: "jostle/dut/set/gestures.tap.sensitivity", text: "99", qos: .atLeastOnce))
+            try rig.observer.publish(
+                MQTTMessage(
+                    topic: "jostle/dut/near-miss",
+                    text:
+                        #"{"t":\#(Int(Date().timeIntervalSince1970 * 1000)),"gesture":"tap","reason":"too_weak","text":"no tap: too weak"}"#
+                ))
+            #expect(
+                await browser.shows("document.querySelector('.log .ended')"))
+            #expect(await browser.shows("document.querySelector('.setting.failed')"))
+            // Later than the agent's own first report.
+            try rig.observer.publish(
+                MQTTMessage(topic: "jostle/dut/health", text: #"{"problems":["clock"],"gaps":3,"rate":200.1}"#))
+            #expect(await browser.shows("document.querySelector('.at-health .alert')"))
+            try browser.clickButton("Accelerometer")
+            #expect(await browser.shows("document.querySelector('.calibration svg')?.getClientRects().length > 0"))
+            try browser.clickButton("Restart the agent")
+            try audit(browser, "one board")
+
+            // Gestures are announced.
+            let voice: String = try browser.value("document.querySelector('[aria-live=polite].unseen').textContent")
+            #expect(voice.hasPrefix("shake "))
+            rig.agent?.kill()
+            #expect(await browser.shows("!document.getElementById('banner').hidden"))
+            try audit(browser, "an offline board")
+            try rig.expectQuietConsole()
+        }
+
+        @Test func allBoardsAndAReadOnlyBoard() async throws {
+            let rig = try await BrowserRig()
+            var problem = SimulatedBoards.Board(id: "washer-2", groups: ["laundry"])
+            problem.health = #"{"version":"0.1.0","sensor":"MPU-6050","problems":["sensor","clock"]}"#
+            problem.behaviour = .isSilent
+            var offline = SimulatedBoards.Board(id: "washer-3")
+            offline.isOnline = false
+            let boards = try await SimulatedBoards(
+                rig.broker.port, [SimulatedBoards.Board(id: "washer-1", groups: ["laundry"]), problem, offline])
+            defer { withExtendedLifetime(boards) {} }
+            try rig.open("/?view=boards")
+            #expect(await rig.browser.shows("document.querySelectorAll('.boards-body .board').length === 3"))
+            try audit(rig.browser, "all boards")
+            try rig.browser.open(rig.page.base + "/?board=washer-1")
+            #expect(await rig.browser.shows("document.querySelector('.at-force tbody tr')"))
+            try audit(rig.browser, "a board of a page that only shows")
+            try rig.expectQuietConsole()
+        }
+
+        @Test func theSignIn() async throws {
+            let broker = try await TestBroker.started()
+            defer { broker.stop() }
+            let page = try await PageRig(broker: broker.port)
+            defer { page.program.kill() }
+            let browser = try await Browser()
+            defer { browser.end() }
+            try browser.open(page.base + "/login")
+            try browser.type("wrong")
+            try browser.press(.enter)
+            #expect(
+                await browser.shows(
+                    "document.getElementById('problem').textContent.startsWith('This page has no password')"))
+            try audit(browser, "sign-in")
+        }
+
+        /// Requirement: for who prefers less motion, the picture of the board changes at most twice a second.
+        @Test func lessMotionForWhoPrefersIt() async throws {
+            let rig = try await BrowserRig("fast-turn", agent: ["sensor.rate=200Hz"])
+            try await rig.openBoard()
+            let counting = """
+                const board = document.getElementById("board-3d");
+                const seen = new Set();
+                const end = performance.now() + 3000;
+                while (performance.now() < end) {
+                  await new Promise(requestAnimationFrame);
+                  seen.add(board.style.transform);
+                }
+                return seen.size;
+                """
+            let usual = try #require(try rig.browser.runAndWait(counting) as? Int)
+            try rig.browser.prefer("light", reducedMotion: true)
+            let reduced = try #require(try rig.browser.runAndWait(counting) as? Int)
+            #expect(usual > 12 && reduced <= 7, "\(usual) and \(reduced) pictures in 3 s")
+            let animated: Int = try rig.browser.value("document.getAnimations().length")
+            #expect(animated == 0)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+extension BrowserTests {
+    /// What people change at the page, and what they take from it.
+    @Suite struct Control {
+        /// Requirement: a setting is shown as in force only when the board has reported it.
+        @Test func aSensitivityChangedByKeyboardIsInForceWhenTheBoardSaysSo() async throws {
+            let rig = try await BrowserRig("rest", page: ["page.control=true"])
+            try await rig.openBoard()
+            let browser = rig.browser
+            let slider = "document.getElementById('set-gestures-shake-sensitivity')"
+            #expect(await browser.shows("\(slider).value === '5' && !\(slider).disabled"))
+            // The board does not read its messages now.
+            let agent = try #require(rig.agent)
+            agent.signal(SIGSTOP)
+            defer { agent.signal(SIGCONT) }
+            try browser.run("\(slider).focus()")
+            try browser.press(.right, times: 2)
+            let note = "document.getElementById('set-gestures-shake-sensitivity-note').textContent"
+            #expect(await browser.shows("\(note) === 'Sent, waiting for the board. In force: 5.'"))
+            let topic = "jostle/dut/set/gestures.shake.sensitivity"
+            #expect(await rig.observer.sees { $0.topics.contains(topic) })
+            let inForce = """
+                [...document.querySelectorAll(".at-force tbody tr")]
+                  .find((row) => row.cells[0].textContent === "gestures.shake.sensitivity").cells[1].textContent
+                """
+            #expect(try browser.value(inForce) == "5")
+
+            agent.signal(SIGCONT)
+            #expect(await browser.shows("\(inForce) === '7'"))
+            let reported = try rig.observer.objects("config/reported").last
+            let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
+            #expect((gestures?["shake"] as? [String: Any])?["sensitivity"] as? Int == 7)
+            #expect(await browser.shows("\(note) === '' && \(slider).value === '7'"))
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: a refused value is not shown as in force, and the reason is.
+        @Test func aRefusedValueSaysWhy() async throws {
+            let rig = try await BrowserRig("rest", page: ["page.control=true"])
+            try await rig.openBoard()
+            let slider = "document.getElementById('set-gestures-tap-sensitivity')"
+            #expect(await rig.browser.shows("\(slider).value === '5'"))
+            try rig.observer.publish(
+                MQTTMessage(topic: "jostle/dut/set/gestures.tap.sensitivity", text: "99", qos: .atLeastOnce))
+            let note = "document.getElementById('set-gestures-tap-sensitivity-note').textContent"
+            #expect(await rig.browser.shows("\(note).startsWith('Refused: 99 ')"))
+            #expect(try rig.browser.value("\(slider).value") == "5")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: what the page saves is a recording that `jostle replay` reads.
+        @Test func aSavedRecordingCanBeReplayed() async throws {
+            let rig = try await BrowserRig("demo", agent: ["sensor.rate=200Hz"])
+            try await rig.openBoard()
+            let downloads = rig.browser.directory.path("downloads")
+            try rig.browser.chromium("Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": downloads])
+            #expect(await rig.browser.shows("jostlePage.samples > 0"))
+            let before: Int = try rig.browser.value("jostlePage.samples")
+            try rig.browser.clickButton("Record")
+            #expect(await rig.browser.shows("jostlePage.samples > \(before + 600)"))
+            try rig.browser.clickButton("Stop and save")
+            var file: String?
+            _ = await eventually {
+                file = try? FileManager.default.contentsOfDirectory(atPath: downloads).first { $0.hasSuffix(".csv") }
+                return file != nil
+            }
+            let name = try #require(file, "nothing was saved")
+            #expect(name.hasPrefix("dut-20"))
+            let text = try String(contentsOfFile: downloads + "/" + name, encoding: .utf8)
+            let rows = text.split(separator: "\n").filter { $0.first?.isNumber == true }
+            let times = rows.compactMap { Double($0.prefix { $0 != "," }) }
+            #expect(rows.count >= 500 && times.first == 0)
+            #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+            let outcome = try await jostle("replay", downloads + "/" + name)
+            #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: a calibration shows as a picture how to turn the board next, as the board says.
+        @Test func aCalibrationIsLedByTheBoard() async throws {
+            let rig = try await BrowserRig(
+                "calibration-poses", agent: ["commands.allow=[stream, calibrate]"], page: ["page.control=true"])
+            try await rig.openBoard()
+            let browser = rig.browser
+            #expect(
+                await browser.shows("!document.querySelector('[aria-label=\"Calibrate the accelerometer\"]').disabled"))
+            try browser.clickButton("Accelerometer")
+            #expect(await browser.shows("document.querySelector('.calibration svg')?.getClientRects().length > 0"))
+            let title = "document.querySelector('.calibration-title').textContent"
+            #expect(await browser.shows("\(title).includes(' of ')"))
+            let answer = try #require(try rig.observer.objects("command/calibrate/result").last { $0["pose"] is Int })
+            let advice = try #require(answer["advice"] as? String)
+            // Such as "with +x-z up".
+            let range = try #require(advice.range(of: "([+-][xyz])+(?= up)", options: .regularExpression), "\(advice)")
+            let label: String = try browser.value(
+                "document.querySelector('.calibration svg').getAttribute('aria-label')")
+            var side = advice[range].replacingOccurrences(of: "-", with: "−")
+            while !side.isEmpty {
+                #expect(label.contains(side.prefix(2)), "\(label): \(advice)")
+                side.removeFirst(2)
+            }
+            try browser.clickButton("Cancel")
+            #expect(await browser.shows("\(title) === 'Cancelled'"))
+            #expect(await browser.shows("document.querySelector('.answers').textContent.includes('calibrate')"))
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: a page that only shows has no control that could be used, and says why.
+        @Test func aReadOnlyPageChangesNothing() async throws {
+            let rig = try await BrowserRig("rest")
+            try await rig.openBoard()
+            #expect(await rig.browser.shows("document.querySelector('.at-settings .setting:not([hidden])')"))
+            let usable: [String] = try rig.browser.value(
+                """
+                [...document.querySelectorAll(".at-control :is(button, select, input), .at-settings :is(button, select, input)")]
+                  .filter((one) => one.getClientRects().length > 0 && !one.disabled).map((one) => one.outerHTML)
+                """)
+            #expect(usable.isEmpty, "\(usable)")
+            let texts: [String] = try rig.browser.value(
+                "[...document.querySelectorAll('.at-control .notice, .at-settings .notice')].map((one) => one.innerText)"
+            )
+            #expect(texts.count == 2 && texts.allSatisfy { $0.contains("set page.control: true") }, "\(texts)")
+            #expect(
+                await !rig.browser.shows(
+                    "[...document.querySelectorAll('button')].some((one) => one.textContent === 'Tare' && !one.hidden)",
+                    within: .zero))
+            try rig.expectQuietConsole()
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import MosquittoClient
+import Testing
+
+extension BrowserTests {
+    /// The log of gestures and the plots follow the board.
+    @Suite struct Gestures {
+        /// Records each change of the log: when, and the text of the row.
+        private static let watching = """
+            const log = document.querySelector(".log");
+            window.logged = [];
+            new MutationObserver((changes) => {
+              const at = Date.now();
+              const rows = new Set(changes.flatMap(({ target, addedNodes }) => [target, ...addedNodes])
+                .map((node) => (node.nodeType === 1 ? node : node.parentElement)?.closest?.("li")).filter(Boolean));
+              for (const row of rows) {
+                logged.push({ at, title: row.querySelector("b").textContent, phase: row.querySelector(".phase").textContent,
+                  details: row.querySelector(".details").textContent, kind: row.className });
+              }
+            }).observe(log, { childList: true, subtree: true, characterData: true });
+            """
+
+        private func rows(_ browser: Browser) throws -> [[String: Any]] {
+            try browser.value("window.logged")
+        }
+
+        @Test func aShakeAppearsWithItsPhasesAndStrength() async throws {
+            let rig = try await BrowserRig("rest", page: ["page.control=true"])
+            try await rig.openBoard()
+            try rig.browser.run(Self.watching)
+            try rig.browser.clickButton("Simulate")
+            #expect(await rig.browser.shows("logged.some((one) => one.title === 'shake' && one.phase === 'ended')"))
+
+            let events = try rig.observer.objects("event/shake")
+            let rows = try rows(rig.browser).filter { $0["title"] as? String == "shake" }
+            for phase in ["began", "ended"] {
+                let event = try #require(events.first { $0["phase"] as? String == phase })
+                let row = try #require(rows.first { $0["phase"] as? String == phase })
+                let shown = try #require(row["at"] as? Double)
+                let delay = shown - (try #require(event["t"] as? Double))
+                print("browser: shake \(phase) shown \(Int(delay)) ms after its time")
+                // The machine may be busy with other tests.
+                #expect(delay < 5000)
+                #expect(row["kind"] as? String == phase)
+            }
+            let end = try #require(events.last { $0["phase"] as? String == "ended" })
+            let value = try #require(end["strength"] as? Double)
+            let strength = String(format: "%.1f\u{A0}m/s²", value)
+            let details = try #require(rows.last?["details"] as? String)
+            #expect(details.contains(strength) && details.contains("simulated"), "\(details), not \(strength)")
+            let count: Int = try rig.browser.value("document.querySelectorAll('.log li.ended').length")
+            #expect(count == 1, "all phases of a gesture are one row")
+            try rig.expectQuietConsole()
+        }
+
+        @Test func aCancelledGestureAndANearMissSayWhy() async throws {
+            let rig = try await BrowserRig("shake")
+            try await rig.openBoard()
+            try rig.browser.run(Self.watching)
+            // A strong shake is almost a tap and a flick too.
+            #expect(await rig.browser.shows("logged.some((one) => one.kind === 'missed')"))
+            let miss = try #require(try rows(rig.browser).last { $0["kind"] as? String == "missed" })
+            let texts = try rig.observer.objects("near-miss").compactMap { $0["text"] as? String }
+            let title = try #require(miss["title"] as? String)
+            #expect(texts.contains(title), "\(title), \(texts)")
+
+            try rig.browser.run("logged.length = 0")
+            #expect(await rig.browser.shows("logged.some((one) => one.phase === 'began')"))
+            // Sensing stops while the gesture goes on.
+            try rig.observer.publish(MQTTMessage(topic: "jostle/dut/command/stop", text: "", qos: .atLeastOnce))
+            #expect(await rig.browser.shows("logged.some((one) => one.phase === 'cancelled')"))
+            let cancelled = try #require(try rows(rig.browser).last { $0["phase"] as? String == "cancelled" })
+            let details = try #require(cancelled["details"] as? String)
+            #expect(details.contains("sensing or the agent stopped"), "\(cancelled)")
+            let states = "document.querySelector('.states').innerText"
+            #expect(await rig.browser.shows("\(states).includes('sensing is stopped')"))
+            try rig.observer.publish(MQTTMessage(topic: "jostle/dut/command/start", text: "", qos: .atLeastOnce))
+            #expect(await rig.browser.shows("!\(states).includes('sensing is stopped')"))
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: plots move with the frames of the display, stop with "p", and go on.
+        @Test func plotsMoveWithTheDisplay() async throws {
+            let rig = try await BrowserRig("demo", agent: ["sensor.rate=200Hz"])
+            try await rig.openBoard()
+            // A frame counts if the plot was drawn in it.
+            let measuring = """
+                const canvas = document.querySelector(".at-live canvas");
+                const clear = CanvasRenderingContext2D.prototype.clearRect;
+                let drawn = 0;
+                CanvasRenderingContext2D.prototype.clearRect = function (...area) {
+                  if (this.canvas === canvas) drawn += 1;
+                  clear.apply(this, area);
+                };
+                const [begin, frames] = [performance.now(), jostlePage.frames];
+                while (performance.now() < begin + 1500) await new Promise(requestAnimationFrame);
+                CanvasRenderingContext2D.prototype.clearRect = clear;
+                const seconds = (performance.now() - begin) / 1000;
+                return [drawn / seconds, (jostlePage.frames - frames) / seconds];
+                """
+            var best = [0.0, 0.0]
+            for _ in 1...5 where best[0] < 20 {
+                let rates = try #require(try rig.browser.runAndWait(measuring) as? [Double])
+                if rates[0] > best[0] { best = rates }
+            }
+            print("browser: the plot was drawn \(Int(best[0])) times a second, the page \(Int(best[1])) times")
+            #expect(best[0] >= 20, "in the best of five periods of 1.5 s")
+
+            // What is drawn moves, until "p" stops it.
+            let picture = "document.querySelector('.at-live canvas').toDataURL()"
+            try rig.browser.run("window.before = \(picture)")
+            #expect(await rig.browser.shows("window.before !== \(picture)"))
+            try rig.browser.type("p")
+            #expect(await rig.browser.shows("document.body.innerText.includes('Go on')"))
+            // A scale that is too large still shrinks.
+            let stopping = """
+                for (let attempt = 0; attempt < 10; attempt += 1) {
+                  window.before = \(picture);
+                  await new Promise((go) => setTimeout(go, 700));
+                  if (window.before === \(picture)) return true;
+                }
+                return false;
+                """
+            #expect(try rig.browser.runAndWait(stopping) as? Bool == true)
+            try rig.browser.type("p")
+            #expect(await rig.browser.shows("window.before !== \(picture)"))
+            try rig.expectQuietConsole()
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// The tests in a browser, one after another: each needs a good part of the machine.
+@Suite(.needsBrowser, .serialized) enum BrowserTests {}
+
+/// A broker, an observer of all its topics, the page's server, and a browser that has signed in. With a trajectory,
+/// also an agent `dut` on a virtual chip.
+final class BrowserRig {
+    let broker: TestBroker
+    let observer: Observer
+    let browser: Browser
+    private(set) var page: PageRig
+    private(set) var agent: JostleProgram?
+    private let directory: TemporaryDirectory
+    private let pageSettings: [String]
+
+    init(
+        _ trajectory: String? = nil, agent agentSettings: [String] = [], page pageSettings: [String] = [],
+        logsRequests: Bool = false
+    ) async throws {
+        broker = try await TestBroker.started()
+        observer = try await Observer(broker.port)
+        directory = try TemporaryDirectory()
+        self.pageSettings = pageSettings
+        page = try await PageRig(
+            broker: broker.port, pageSettings, environment: ["STATE_DIRECTORY": directory.path("page")])
+        browser = try await Browser(logsRequests: logsRequests)
+        if let trajectory { try await startAgent(trajectory, agentSettings) }
+    }
+
+    deinit {
+        browser.end()
+        page.program.kill()
+        agent?.kill()
+        broker.kill()
+    }
+
+    /// Starts the agent, with the state of the one before, and waits until it is online.
+    func startAgent(_ trajectory: String, _ settings: [String] = []) async throws {
+        let seen = observer.texts("availability").count
+        let agent = try JostleProgram.virtualAgent(
+            broker: broker.port, trajectory, ["home_assistant.discovery=false"] + settings,
+            state: directory.path("agent"))
+        self.agent = agent
+        try #require(await observer.availability("online", count: seen + 1), "\(agent.errors)")
+    }
+
+    /// Ends the page's server, and starts it again at the same port.
+    func restartPage() async throws {
+        page.program.kill()
+        page = try await PageRig(
+            broker: broker.port, pageSettings, port: page.port,
+            environment: ["STATE_DIRECTORY": directory.path("page")])
+    }
+
+    /// Signs the browser in, and opens a path such as `/?board=dut`.
+    func open(_ path: String) throws {
+        try browser.open("\(page.base)/?token=\(page.token)")
+        try browser.open(page.base + path)
+    }
+
+    /// Signs the browser in, and opens the view of the agent's board; waits until its attitude is shown.
+    func openBoard() async throws {
+        try open("/?board=dut")
+        let isShown = await browser.shows("document.getElementById('board-3d')?.dataset.t")
+        let text: String = try browser.value("document.body.innerText")
+        try #require(isShown, "\(text)")
+    }
+
+    /// Checks that the console of the browser has no warning and no error.
+    func expectQuietConsole(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let complaints = try browser.complaints()
+        #expect(complaints.isEmpty, "\(complaints)", sourceLocation: sourceLocation)
+    }
+}
