@@ -57,7 +57,7 @@ release_flags = -c release --static-swift-stdlib --explicit-target-dependency-im
 commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference install install-page uninstall clean
+.PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference docs-pictures install install-page uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -101,6 +101,10 @@ docs: setup ## Build the documentation of the library MotionKit into .build/docs
 
 docs-reference: setup ## Regenerate the tables in docs/configuration.md and docs/metrics.md
 	@JOSTLE_WRITE_DOCS=1 Scripts/test 'KeyReferenceTests|MetricsReferenceTests'
+
+docs-pictures: ## Take the pictures of the web page in docs/ again
+	@Scripts/setup test
+	@JOSTLE_WRITE_DOCS=1 Scripts/test BrowserTests.Screenshots
 
 install: ## Install the programs and their services (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
