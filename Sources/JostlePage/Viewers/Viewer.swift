@@ -78,17 +78,12 @@ final class Viewer: HTTPStreamSource {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Piece {
-        if dropped > 0, offset == 0 {
-            var object = JSONObject()
-            object.add("messages", Int64(dropped))
-            let event = ServerSentEvent(.dropped, object)
-            dropped = 0
-            waiting.insert(event, at: 0)
-            waitingBytes += event.bytes.count
-        }
         var count = 0
         var finished = 0
-        while finished < waiting.count, count < buffer.count {
+        while count < buffer.count {
+            // Where the messages are missing: before the first event that is not on its way yet.
+            if offset == 0, dropped > 0 { insertDropped(at: finished) }
+            guard finished < waiting.count else { break }
             let bytes = waiting[finished].bytes
             let part = min(bytes.count - offset, buffer.count - count)
             bytes.withUnsafeBytes { source in
@@ -104,6 +99,16 @@ final class Viewer: HTTPStreamSource {
         }
         waiting.removeFirst(finished)
         return count > 0 ? .bytes(count) : .nothing
+    }
+
+    /// Adds an event that says how many messages were left out.
+    private func insertDropped(at index: Int) {
+        var object = JSONObject()
+        object.add("messages", Int64(dropped))
+        let event = ServerSentEvent(.dropped, object)
+        dropped = 0
+        waiting.insert(event, at: index)
+        waitingBytes += event.bytes.count
     }
 
     func streamDidClose() { closed(self) }

@@ -40,6 +40,8 @@ import Testing
         try #require(isKnown, "\(page.program.errors)")
         let vibration = #"{"id":"a-1","gesture":"vibration","phase":"began","frequency":12.5}"#
         try observer.publish(MQTTMessage(topic: "jostle/lamp/event/vibration", text: vibration, qos: .atLeastOnce))
+        let shake = #"{"id":"a-2","gesture":"shake","phase":"began","simulated":true}"#
+        try observer.publish(MQTTMessage(topic: "jostle/lamp/event/shake", text: shake, qos: .atLeastOnce))
         let attitude = #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#
         try observer.publish(MQTTMessage(topic: "jostle/lamp/attitude", text: attitude, qos: .atLeastOnce))
         let isThere = await eventually { (try? metrics(page).contains("jostle_board_yaw_radians")) ?? false }

@@ -98,7 +98,7 @@ import Testing
                 ("/api/set", #""key":"log.events","value":true"#, "set/log.events", "true"),
                 (
                     "/api/command", #""name":"simulate","arguments":{"movement":"shake"}"#, "command/simulate",
-                    #"{"movement":"shake"}"#
+                    #"{"movement": "shake"}"#
                 ),
                 ("/api/command", #""name":"get-state""#, "command/get-state", "{}"),
             ]
