@@ -59,16 +59,19 @@ package final class CompanionProgram: Sendable {
         }
     }
 
+    /// Its exit status as soon as it has ended; `nil` if it still runs after so many seconds.
+    package func exitStatus(within seconds: Double) -> Int32? {
+        let deadline = MonotonicTime.seconds + seconds
+        while exitStatus == nil, MonotonicTime.seconds < deadline { usleep(5000) }
+        return exitStatus
+    }
+
     /// Asks it to end, and kills it if it does not.
     package func stop() {
         guard exitStatus == nil else { return }
         let process = state.withLock { $0.process }
         kill(process, SIGTERM)
-        let deadline = MonotonicTime.seconds + CompanionProgram.patience
-        while exitStatus == nil {
-            if MonotonicTime.seconds >= deadline { kill(process, SIGKILL) }
-            usleep(5000)
-        }
+        while exitStatus(within: CompanionProgram.patience) == nil { kill(process, SIGKILL) }
     }
 
     /// - Returns: 0, or the errno of the failure.

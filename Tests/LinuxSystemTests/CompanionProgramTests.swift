@@ -17,11 +17,6 @@ import Testing
         return (program, pipe.fileHandleForReading)
     }
 
-    private func exitStatus(of program: CompanionProgram) -> Int32? {
-        for _ in 0..<1000 where program.exitStatus == nil { usleep(10_000) }
-        return program.exitStatus
-    }
-
     @Test func hasItsOwnVariablesAndOutput() throws {
         setenv("NOTIFY_SOCKET", "/nowhere", 1)
         defer {
@@ -31,21 +26,21 @@ import Testing
         let script = "echo \"$PLACE/$NOTIFY_SOCKET/${PATH:+path}\"; echo wrong >&2; exit 7"
         let (program, output) = try start(script, variables: ["PLACE": "here"])
         #expect(String(decoding: try output.readToEnd() ?? Data(), as: UTF8.self) == "here//path\n")
-        #expect(exitStatus(of: program) == 7)
+        #expect(program.exitStatus(within: 10) == 7)
         #expect(try String(contentsOfFile: messages, encoding: .utf8) == "wrong\n")
     }
 
     @Test func saysWhatKilledIt() throws {
         defer { unlink(messages) }
         let (program, _) = try start("kill -KILL $$")
-        #expect(exitStatus(of: program) == 137)
+        #expect(program.exitStatus(within: 10) == 137)
     }
 
     @Test func isKilledIfItDoesNotEndWhenAsked() throws {
         defer { unlink(messages) }
         let (program, output) = try start("trap '' TERM; echo ready; while :; do sleep 0.1; done")
         #expect(try output.read(upToCount: 6) == Data("ready\n".utf8))
-        #expect(program.exitStatus == nil)
+        #expect(program.exitStatus(within: 0.1) == nil)
         program.stop()
         #expect(program.exitStatus == 137)
     }
