@@ -425,8 +425,10 @@ class Report:
 
     def end(self, page):
         """Everything must be as before, half a minute later at the latest."""
+        # The reader's stream may be replaced, and the thread that writes running hours has three of its own once it runs.
+        allowed = self.before[1] + 4
         deadline = time.monotonic() + 35
-        while page.descriptors() > self.before[1] + 1 and time.monotonic() < deadline:
+        while page.descriptors() > allowed and time.monotonic() < deadline:
             time.sleep(0.2)
         page.settle()
         processor = page.processor()
@@ -435,7 +437,7 @@ class Report:
         page.check()
         print(f"afterwards: {page.memory()} kB, {page.descriptors()} descriptors, {share:.0%} of a processor for the stream\n",
               flush=True)
-        if page.descriptors() > self.before[1] + 1:
+        if page.descriptors() > allowed:
             self.fail("descriptors were kept")
         if page.memory() > self.before[0] + 40_000:
             self.fail("memory was kept")
