@@ -84,14 +84,17 @@ import Testing
             #""all":{"status":"rejected","revision":7,"in_force":6,"errors":[{"path":"gestures.tap.sensitivity","reason":"is out of bounds"}]}"#
         let undone =
             #""all":{"status":"rolled_back","revision":7,"in_force":6,"reason":"the sensor delivers no samples"}"#
-        let event = try event(
-            [("_all/config", document(7, by))] + board("a", #""all":{"status":"applied","revision":7}"#)
-                + board("b", #""all":{"status":"applied","revision":6}"#)
-                + board("c", #""all":{"status":"applied","revision":6}"#, isOnline: false) + board("d", rejected)
-                + board("e", undone) + board("f", #""all":{"status":"none"}"#)
-                + board("g", #""all":{"status":"rejected","revision":6}"#)
-                + board("h", #""all":{"status":"stale","revision":5,"in_force":7}"#)
-                + board("i", #""all":{"status":"applied","revision":9}"#))
+        var messages = [("_all/config", document(7, by))]
+        messages += board("a", #""all":{"status":"applied","revision":7}"#)
+        messages += board("b", #""all":{"status":"applied","revision":6}"#)
+        messages += board("c", #""all":{"status":"applied","revision":6}"#, isOnline: false)
+        messages += board("d", rejected)
+        messages += board("e", undone)
+        messages += board("f", #""all":{"status":"none"}"#)
+        messages += board("g", #""all":{"status":"rejected","revision":6}"#)
+        messages += board("h", #""all":{"status":"stale","revision":5,"in_force":7}"#)
+        messages += board("i", #""all":{"status":"applied","revision":9}"#)
+        let event = try event(messages)
         let all = try #require(event.layers.first)
         #expect(event.layers.count == 1 && event.more == nil)
         #expect(all.layer == "all" && all.revision == 7 && all.boards == 9)
