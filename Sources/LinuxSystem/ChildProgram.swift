@@ -36,7 +36,6 @@ package struct ChildProgram: Sendable {
     package func run(
         within seconds: Double, limit: Int = 1 << 16, isInterrupted: () -> Bool = { false }
     ) throws(SystemFailure) -> Outcome {
-        // Sockets, because their descriptors are closed in other children from the start.
         let (output, outputEnd) = try ChildProgram.channel()
         defer { close(output) }
         let (errors, errorsEnd): (Int32, Int32)
@@ -68,7 +67,9 @@ package struct ChildProgram: Sendable {
         }
     }
 
-    private static func channel() throws(SystemFailure) -> (mine: Int32, its: Int32) {
+    /// Two connected sockets: one for this process, and one that becomes an output of a child. The descriptors are closed
+    /// in other children from the start.
+    package static func channel() throws(SystemFailure) -> (mine: Int32, its: Int32) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw SystemFailure(code: errno) }
@@ -88,13 +89,13 @@ package struct ChildProgram: Sendable {
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-        var variables = ChildProgram.environment() + [nil]
+        var variables = ChildProgram.environment(adding: ["LC_ALL": "C.UTF-8"]) + [nil]
         defer { for pointer in words + variables { free(pointer) } }
         return posix_spawnp(&process, path, &actions, &attributes, &words, &variables)
     }
 
     /// Attributes with which a program gets ordinary signals. This process may block some, and ignores SIGPIPE.
-    private static func attributes(flags: Int32 = 0) -> posix_spawnattr_t {
+    static func attributes(flags: Int32 = 0) -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         var blocked = sigset_t()
@@ -127,16 +128,20 @@ package struct ChildProgram: Sendable {
     }
 
     /// What a status of waitpid(2) says.
-    private static func end(ofStatus status: Int32) -> End {
+    static func end(ofStatus status: Int32) -> End {
         status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
     }
 
-    /// The variables of this process, with messages in English.
-    private static func environment() -> [UnsafeMutablePointer<CChar>?] {
-        var variables: [UnsafeMutablePointer<CChar>?] = [strdup("LC_ALL=C.UTF-8")]
+    /// The variables of this process with others added or replaced, and without some. The caller frees them.
+    static func environment(
+        adding added: [String: String], without omitted: [String] = []
+    ) -> [UnsafeMutablePointer<CChar>?] {
+        let replaced = omitted + added.keys
+        var variables: [UnsafeMutablePointer<CChar>?] = added.map { strdup("\($0.key)=\($0.value)") }
         var next = environ
         while let variable = next.pointee {
-            if strncmp(variable, "LC_ALL=", 7) != 0 { variables.append(strdup(variable)) }
+            let name = String(cString: variable).prefix { $0 != "=" }
+            if !replaced.contains(String(name)) { variables.append(strdup(variable)) }
             next += 1
         }
         return variables

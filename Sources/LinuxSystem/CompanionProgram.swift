@@ -3,43 +3,43 @@ internal import Synchronization
 
 /// A program that runs beside this one and ends with it, however this one ends: posix_spawnp(3), setpriv(1).
 package final class CompanionProgram: Sendable {
-    /// How long a program may take to end when it is asked to, seconds.
-    private static let patience = 2.0
-
     /// Where its output goes.
     package struct Streams {
-        /// The descriptor that becomes its standard output.
-        package var output: Int32
+        /// The descriptor that becomes its standard output; `nil` to drop it.
+        package var output: Int32?
         /// The file that its messages are appended to.
         package var messages: String
 
-        package init(output: Int32, messages: String) {
+        /// Drops everything.
+        package static let none = Streams(output: nil, messages: "/dev/null")
+
+        package init(output: Int32?, messages: String) {
             self.output = output
             self.messages = messages
         }
     }
 
-    /// Its process, and its exit status once it has ended: 128 and the number of a signal that killed it.
-    private struct State {
-        var process: pid_t
-        var status: Int32?
-    }
+    /// Its process. The number may belong to another one after it has ended.
+    package let process: Int32
+    /// Its exit status once it has ended: 128 and the number of a signal that killed it.
+    private let status = Mutex<Int32?>(nil)
 
-    private let state: Mutex<State>
-
-    /// Starts the program at a path, or one in `PATH`, without input. `variables` are added to the environment.
+    /// Starts the program at a path, or one in `PATH`, without input. `variables` are added to the environment. `launcher`
+    /// is setpriv with further options for it.
     ///
     /// Call it on the main thread: the kernel ends the program when the thread that started it ends.
     ///
     /// - Throws: if it cannot be started: `ENOENT` if there is no setpriv. Without the program itself, setpriv ends at
     ///   once, with a message.
     package init(
-        _ path: String, _ arguments: [String], variables: [String: String], _ streams: Streams
+        _ path: String, _ arguments: [String], variables: [String: String] = [:], _ streams: Streams,
+        launcher: [String] = ["setpriv"]
     ) throws(SystemFailure) {
         var process = pid_t()
-        let code = CompanionProgram.spawn(&process, [path] + arguments, variables, streams)
+        let command = launcher + ["--pdeathsig", "TERM", path] + arguments
+        let code = CompanionProgram.spawn(&process, command, variables, streams)
         guard code == 0 else { throw SystemFailure(code: code) }
-        state = Mutex(State(process: process))
+        self.process = process
     }
 
     deinit {
@@ -48,14 +48,16 @@ package final class CompanionProgram: Sendable {
 
     /// Its exit status, 128 or more if a signal killed it; `nil` while it runs: waitpid(2).
     package var exitStatus: Int32? {
-        state.withLock { state in
-            if state.status == nil {
-                var status: Int32 = 0
-                if waitpid(state.process, &status, WNOHANG) == state.process {
-                    state.status = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+        status.withLock { status in
+            var code: Int32 = 0
+            if status == nil, waitpid(process, &code, WNOHANG) == process {
+                switch ChildProgram.end(ofStatus: code) {
+                case .exited(let number): status = number
+                case .killed(let signal): status = 128 + signal
+                case .stopped: break
                 }
             }
-            return state.status
+            return status
         }
     }
 
@@ -66,55 +68,37 @@ package final class CompanionProgram: Sendable {
         return exitStatus
     }
 
-    /// Asks it to end, and kills it if it does not.
-    package func stop() {
+    /// Asks it to end, and kills it if it does not within so many seconds.
+    package func stop(within seconds: Double = 2) {
         guard exitStatus == nil else { return }
-        let process = state.withLock { $0.process }
         kill(process, SIGTERM)
-        while exitStatus(within: CompanionProgram.patience) == nil { kill(process, SIGKILL) }
+        while exitStatus(within: seconds) == nil { kill(process, SIGKILL) }
     }
 
     /// - Returns: 0, or the errno of the failure.
     private static func spawn(
         _ process: inout pid_t, _ command: [String], _ variables: [String: String], _ streams: Streams
     ) -> Int32 {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // This process may block some signals, and ignores SIGPIPE.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigaddset(&signals, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
         // A process group of its own, so that Ctrl-C ends only this program, which then stops the other one.
+        var attributes = ChildProgram.attributes(flags: POSIX_SPAWN_SETPGROUP)
+        defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, streams.output, STDOUT_FILENO)
+        if let output = streams.output {
+            posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+        }
         posix_spawn_file_actions_addopen(
             &actions, STDERR_FILENO, streams.messages, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        let launcher = ["setpriv", "--pdeathsig", "TERM"]
-        var words: [UnsafeMutablePointer<CChar>?] = (launcher + command).map { strdup($0) } + [nil]
-        var entries: [UnsafeMutablePointer<CChar>?] = environment(variables) + [nil]
+        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+        // Not those by which systemd knows this program.
+        let omitted = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"]
+        var entries = ChildProgram.environment(adding: variables, without: omitted) + [nil]
         defer { for pointer in words + entries { free(pointer) } }
-        return posix_spawnp(&process, "setpriv", &actions, &attributes, &words, &entries)
-    }
-
-    /// The variables of this process with others added or replaced, without those by which systemd knows this one.
-    private static func environment(_ added: [String: String]) -> [UnsafeMutablePointer<CChar>?] {
-        let left = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"] + added.keys
-        var entries: [UnsafeMutablePointer<CChar>?] = added.map { strdup("\($0.key)=\($0.value)") }
-        var next = environ
-        while let variable = next.pointee {
-            let name = String(cString: variable).prefix { $0 != "=" }
-            if !left.contains(String(name)) { entries.append(strdup(variable)) }
-            next += 1
-        }
-        return entries
+        return posix_spawnp(&process, command[0], &actions, &attributes, &words, &entries)
     }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 
 /// A mosquitto process on a free loopback port, for demonstrations and boards without a broker.
@@ -11,10 +12,10 @@ package final class EmbeddedBroker {
 
     /// The port on which it listens.
     let port: UInt16
-    private let program: String
+    private let path: String
     private let launcher: String
-    /// The broker's process; 0 if it is not running.
-    private(set) var process: pid_t = 0
+    /// The running broker; `nil` if it has ended or could not be started.
+    private var program: CompanionProgram?
     /// The earliest time of the next attempt to restart it.
     private var nextTry = Timestamp(nanoseconds: .min)
 
@@ -29,7 +30,7 @@ package final class EmbeddedBroker {
         guard let port = EmbeddedBroker.freePort() else {
             throw .failed("no loopback port is free")
         }
-        self.program = program
+        path = program
         self.launcher = launcher
         self.port = port
         try launch()
@@ -43,11 +44,8 @@ package final class EmbeddedBroker {
     ///
     /// - Returns: whether it was restarted.
     func restartIfEnded() throws(EmbeddedBrokerError) -> Bool {
-        if process > 0 {
-            var status: Int32 = 0
-            guard waitpid(process, &status, WNOHANG) == process else { return false }
-            process = 0
-        }
+        if let program, program.exitStatus == nil { return false }
+        program = nil
         let now = WallClock.monotonic
         guard now >= nextTry else { return false }
         nextTry = now.advanced(bySeconds: 10)
@@ -55,21 +53,13 @@ package final class EmbeddedBroker {
         return true
     }
 
+    /// The broker's process; 0 if it is not running.
+    var process: pid_t { program?.process ?? 0 }
+
     /// Stops the broker.
     func stop() {
-        guard process > 0 else { return }
-        kill(process, SIGTERM)
-        var status: Int32 = 0
-        for _ in 0..<50 {
-            if waitpid(process, &status, WNOHANG) == process {
-                process = 0
-                return
-            }
-            usleep(10_000)
-        }
-        kill(process, SIGKILL)
-        waitpid(process, &status, 0)
-        process = 0
+        program?.stop(within: 0.5)
+        program = nil
     }
 
     // MARK: Starting
@@ -79,8 +69,8 @@ package final class EmbeddedBroker {
         var template = Array("\(directory)/jostle-broker-XXXXXX".utf8CString)
         let file = mkstemp(&template)
         guard file >= 0 else { throw EmbeddedBrokerError.failed("no temporary file in \(directory): errno \(errno)") }
-        let path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-        defer { unlink(path) }
+        let configurationPath = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+        defer { unlink(configurationPath) }
         var configuration = """
             listener \(port) 127.0.0.1
             allow_anonymous true
@@ -93,8 +83,12 @@ package final class EmbeddedBroker {
         // A broker started by root reads the file as another user.
         fchmod(file, 0o644)
         close(file)
-        // setpriv makes the kernel end the broker when the agent dies, even by SIGKILL.
-        try spawn([launcher, "--pdeathsig", "TERM"] + EmbeddedBroker.unprivileged() + [program, "-c", path])
+        do throws(SystemFailure) {
+            program = try CompanionProgram(
+                path, ["-c", configurationPath], .none, launcher: [launcher] + EmbeddedBroker.unprivileged())
+        } catch {
+            throw EmbeddedBrokerError.failed("\(path) cannot be started: errno \(error.code)")
+        }
         try waitUntilItListens()
     }
 
@@ -107,47 +101,17 @@ package final class EmbeddedBroker {
         return ["--reuid", "\(user.pointee.pw_uid)", "--regid", "\(user.pointee.pw_gid)", "--clear-groups"]
     }
 
-    private func spawn(_ arguments: [String]) throws(EmbeddedBrokerError) {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var mask = EmbeddedBroker.noSignals()
-        posix_spawnattr_setsigmask(&attributes, &mask)
-        // A process group of its own, so that Ctrl-C ends only the agent, which then stops the broker.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-        }
-        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-        pointers.append(nil)
-        defer { for pointer in pointers { free(pointer) } }
-        let code = posix_spawn(&process, arguments[0], &actions, &attributes, &pointers, environ)
-        guard code == 0 else { throw .failed("\(program) cannot be started: errno \(code)") }
-    }
-
-    /// An empty signal mask for the child, since this process blocks some signals.
-    private static func noSignals() -> sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        return set
-    }
-
     private func waitUntilItListens() throws(EmbeddedBrokerError) {
         for _ in 0..<300 {
             if EmbeddedBroker.accepts(port: port) { return }
-            var status: Int32 = 0
-            if waitpid(process, &status, WNOHANG) == process {
-                process = 0
-                throw .failed("\(program) ended at once, status \(status)")
+            if let status = program?.exitStatus {
+                program = nil
+                throw .failed("\(path) ended at once, status \(status)")
             }
             usleep(10_000)
         }
         stop()
-        throw .failed("\(program) does not listen on port \(port)")
+        throw .failed("\(path) does not listen on port \(port)")
     }
 
     // MARK: Programs and ports

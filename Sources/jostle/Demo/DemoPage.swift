@@ -88,22 +88,21 @@ final class DemoPage: Sendable {
         let arguments =
             ["--config", "/dev/null", "--broker", "\(plan.broker)"] + listen + settings.flatMap { ["--set", $0] }
         unlink(messages(plan))
-        // Sockets, because their descriptors are closed in other children from the start.
-        var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw Absence(systemMessage(errno))
+        let (output, outputEnd): (Int32, Int32)
+        do throws(SystemFailure) { (output, outputEnd) = try ChildProgram.channel() } catch {
+            throw Absence("\(error)")
         }
-        defer { close(ends[0]) }
+        defer { close(output) }
         let program: CompanionProgram
         do throws(SystemFailure) {
-            defer { close(ends[1]) }
+            defer { close(outputEnd) }
             program = try CompanionProgram(
                 path, arguments, variables: ["STATE_DIRECTORY": plan.directory],
-                .init(output: ends[1], messages: messages(plan)))
+                .init(output: outputEnd, messages: messages(plan)))
         } catch {
             throw Absence("jostle-page cannot be started: setpriv: \(error)")
         }
-        return (program, firstLine(from: ends[0], signals))
+        return (program, firstLine(from: output, signals))
     }
 
     /// The first line that arrives; `nil` if none does before the end of the output, in time, or before a signal.
