@@ -9,17 +9,13 @@ struct MetricsText {
         /// the older one, which every client reads.
         init(accepted header: String?) {
             var quality = (openMetrics: 0.0, plain: 0.0)
-            for item in header?.split(separator: ",") ?? [] {
-                let parts = item.split(separator: ";").map { part in
-                    part.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
-                }
-                let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
-                let version = parts.dropFirst().first { $0.hasPrefix("version=") }?.dropFirst(8)
-                switch parts.first {
+            for item in HeaderItem.list(header) {
+                let version = item.parameter("version")
+                switch item.value {
                 case "application/openmetrics-text" where version == nil || version == "1.0.0":
-                    quality.openMetrics = max(quality.openMetrics, weight)
+                    quality.openMetrics = max(quality.openMetrics, item.weight)
                 case "text/plain" where version == nil || version == "0.0.4":
-                    quality.plain = max(quality.plain, weight)
+                    quality.plain = max(quality.plain, item.weight)
                 default: break
                 }
             }

@@ -27,9 +27,7 @@ struct PageFile {
     func reply(to request: HTTPRequest) -> HTTPReply {
         // The browser asks each time whether its copy is still right, so that page and server have the same version.
         let headers = [("Cache-Control", "no-cache"), ("ETag", tag), ("Vary", "Accept-Encoding")]
-        if PageFile.items(request.header("If-None-Match")).contains(where: { $0 == tag || $0 == "*" }) {
-            return HTTPReply(304, headers)
-        }
+        if isKnown(request.header("If-None-Match")) { return HTTPReply(304, headers) }
         var reply = HTTPReply(200, [("Content-Type", contentType)] + headers, body: .bytes(bytes))
         if let compressed, PageFile.acceptsGzip(request.header("Accept-Encoding")) {
             reply.headers.append(("Content-Encoding", "gzip"))
@@ -40,20 +38,11 @@ struct PageFile {
 
     /// Whether an `Accept-Encoding` header names gzip, with a weight that is not zero.
     static func acceptsGzip(_ header: String?) -> Bool {
-        items(header).contains { item in
-            let parts = item.split(separator: ";").map { $0.filter { $0 != " " }.lowercased() }
-            guard let coding = parts.first, coding == "gzip" || coding == "x-gzip" else { return false }
-            guard let weight = parts.dropFirst().first(where: { $0.hasPrefix("q=") }) else { return true }
-            return Double(weight.dropFirst(2)).map { $0 > 0 } ?? false
-        }
+        HeaderItem.list(header).contains { ["gzip", "x-gzip"].contains($0.value) && $0.weight > 0 }
     }
 
-    /// The items of a header that is a list.
-    private static func items(_ header: String?) -> [Substring] {
-        (header ?? "").split(separator: ",").map { item in
-            var item = item.drop { $0 == " " }
-            while item.last == " " { item.removeLast() }
-            return item
-        }
+    /// Whether an `If-None-Match` header names the file's tag, or any.
+    private func isKnown(_ header: String?) -> Bool {
+        (header ?? "").split { $0 == "," || $0 == " " }.contains { $0 == tag || $0 == "*" }
     }
 }
