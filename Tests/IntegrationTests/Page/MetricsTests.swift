@@ -48,6 +48,17 @@ import Testing
         try #require(isThere)
     }
 
+    /// A page at a broker where the board has published everything.
+    private func withEverythingPublished(_ body: (PageRig) async throws -> Void) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.stop() }
+        let observer = try await Observer(broker.port)
+        let page = try await PageRig(broker: broker.port)
+        defer { page.program.kill() }
+        try await publishEverything(observer, page: page)
+        try await body(page)
+    }
+
     private func metrics(_ page: PageRig, accept: String = "") throws -> String {
         try RawHTTP.get(page.port, "/metrics", accept.isEmpty ? [] : [("Accept", accept)]).body
     }
@@ -78,41 +89,35 @@ import Testing
     }
 
     @Test func theProgramServesExactlyTheDocumentedMetrics() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let observer = try await Observer(broker.port)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
-        try await publishEverything(observer, page: page)
+        try await withEverythingPublished { page in
 
-        let documented = try documented()
-        #expect(documented.count > 50)
-        let older = try RawHTTP.get(page.port, "/metrics")
-        #expect(older.status == 200)
-        #expect(older.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
-        #expect(older.header("Cache-Control") == "no-store")
-        #expect(served(older.body) == documented)
-        let accept = "application/openmetrics-text; version=1.0.0"
-        let open = try RawHTTP.get(page.port, "/metrics", [("Accept", accept)])
-        #expect(open.header("Content-Type") == "application/openmetrics-text; version=1.0.0; charset=utf-8")
-        #expect(open.body.hasSuffix("\n# EOF\n") && served(open.body) == documented)
+            let documented = try documented()
+            #expect(documented.count > 50)
+            let older = try RawHTTP.get(page.port, "/metrics")
+            #expect(older.status == 200)
+            #expect(older.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(older.header("Cache-Control") == "no-store")
+            #expect(served(older.body) == documented)
+            let accept = "application/openmetrics-text; version=1.0.0"
+            let open = try RawHTTP.get(page.port, "/metrics", [("Accept", accept)])
+            #expect(open.header("Content-Type") == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+            #expect(open.body.hasSuffix("\n# EOF\n") && served(open.body) == documented)
 
-        let head = try RawHTTP.send(page.port, "HEAD", "/metrics")
-        #expect(head.status == 200 && head.body.isEmpty)
-        let post = try RawHTTP.send(page.port, "POST", "/metrics", body: "{}")
-        #expect(post.status == 405)
+            let head = try RawHTTP.send(page.port, "HEAD", "/metrics")
+            #expect(head.status == 200 && head.body.isEmpty)
+            let post = try RawHTTP.send(page.port, "POST", "/metrics", body: "{}")
+            #expect(post.status == 405)
+        }
     }
 
     @Test(.needsPrometheus) func theLinterOfPrometheusFindsNothing() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let observer = try await Observer(broker.port)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
-        try await publishEverything(observer, page: page)
-        #expect(try lint(metrics(page)) == "")
-        // It would find something.
-        #expect(try lint("a_milliseconds 1\n").contains("a_milliseconds"))
+        try await withEverythingPublished { page in
+            let findings = try lint(metrics(page))
+            #expect(findings == "")
+            // It would find something.
+            let other = try lint("a_milliseconds 1\n")
+            #expect(other.contains("a_milliseconds"))
+        }
     }
 
     /// What `promtool check metrics` says about a text.
@@ -163,30 +168,27 @@ import Testing
     }
 
     @Test(.needsPrometheus) func everyQueryOfTheDashboardHasAnAnswer() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let observer = try await Observer(broker.port)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
-        try await publishEverything(observer, page: page)
-        let prometheus = try await PrometheusRig(page: page.port)
-        #expect(await prometheus.answers("jostle_board_online{board=\"lamp\"}"))
+        try await withEverythingPublished { page in
+            let prometheus = try await PrometheusRig(page: page.port)
+            #expect(await prometheus.answers("jostle_board_online{board=\"lamp\"}"))
 
-        let data = try Data(contentsOf: Self.repository.appendingPathComponent("config/grafana/jostle.json"))
-        let dashboard = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-        var count = 0
-        for panel in dashboard["panels"] as? [[String: Any]] ?? [] {
-            for target in panel["targets"] as? [[String: Any]] ?? [] {
-                let expression = try #require(target["expr"] as? String)
-                // What Grafana puts in the place of its variables.
-                let query = expression.replacing("$board", with: "lamp|dut").replacing("$__rate_interval", with: "1m")
-                #expect(await prometheus.answers(query), "\(panel["title"] ?? ""): \(query)")
-                count += 1
+            let data = try Data(contentsOf: Self.repository.appendingPathComponent("config/grafana/jostle.json"))
+            let dashboard = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            var count = 0
+            for panel in dashboard["panels"] as? [[String: Any]] ?? [] {
+                for target in panel["targets"] as? [[String: Any]] ?? [] {
+                    let expression = try #require(target["expr"] as? String)
+                    // What Grafana puts in the place of its variables.
+                    let query = expression.replacing("$board", with: "lamp|dut").replacing(
+                        "$__rate_interval", with: "1m")
+                    #expect(await prometheus.answers(query), "\(panel["title"] ?? ""): \(query)")
+                    count += 1
+                }
             }
+            #expect(count > 20)
+            let problem = try prometheus.query("jostle_board_info{name=\"A \\\"lamp\\\"\\\\\"}")
+            #expect(problem.count == 1, "the name arrives as it is")
         }
-        #expect(count > 20)
-        let problem = try prometheus.query("jostle_board_info{name=\"A \\\"lamp\\\"\\\\\"}")
-        #expect(problem.count == 1, "the name arrives as it is")
     }
 
     // MARK: Access

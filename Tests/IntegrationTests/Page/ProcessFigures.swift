@@ -2,19 +2,17 @@ import Foundation
 
 /// What a process uses, from /proc.
 struct ProcessFigures {
-    private let directory: String
+    private let identifier: Int32
+    private var directory: String { "/proc/\(identifier)" }
 
-    init(_ identifier: Int32) { directory = "/proc/\(identifier)" }
+    init(_ identifier: Int32) { self.identifier = identifier }
 
     private func text(_ name: String) -> String {
         (try? String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)) ?? ""
     }
 
     /// The resident memory, kB.
-    var memory: Int {
-        let line = text("status").split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
-        return Int(line.filter(\.isNumber)) ?? 0
-    }
+    var memory: Int { ((try? residentMemory(of: identifier)) ?? 0) / 1024 }
 
     /// The number of open descriptors.
     var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "\(directory)/fd").count) ?? 0 }
