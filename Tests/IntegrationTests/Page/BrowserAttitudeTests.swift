@@ -110,11 +110,16 @@ extension BrowserTests {
             try rig.browser.clickButton("Tare")
             #expect(await rig.browser.shows("document.body.innerText.includes('This attitude is zero now.')"))
             #expect(try rig.observer.objects("command/tare/result").last?["ok"] as? Bool == true)
-            let drawn = try drawn(rig.browser, milliseconds: 5000)
-            let (count, span) = try compare(drawn, rig.observer)
+            var drawn = try drawn(rig.browser, milliseconds: 5000)
+            #expect(drawn[0].quaternion[0] > 0.9, "zero is near the attitude of the tare: \(drawn[0].quaternion)")
+            var (count, span) = try compare(drawn, rig.observer)
+            // On a busy machine one part of the turn can pass between two frames; the trajectory repeats.
+            for _ in 1...3 where span <= 60 {
+                drawn += try self.drawn(rig.browser, milliseconds: 5000)
+                (count, span) = try compare(drawn, rig.observer)
+            }
             #expect(count > 30)
             #expect(span > 60, "it turns back, \(span)°")
-            #expect(drawn[0].quaternion[0] > 0.9, "zero is near the attitude of the tare: \(drawn[0].quaternion)")
             try rig.expectQuietConsole()
         }
     }
