@@ -68,6 +68,36 @@ import Testing
         #expect(result.rms < 30 * Self.degree && result.largest < 45 * Self.degree)
     }
 
+    /// A position that stays farther from its origin than white noise would is movement.
+    @Test func largeSlowMovementIsNotTilt() {
+        let result = mean(seconds: 90) {
+            $0.rest = 3
+            $0.turning = 4
+            $0.push = { time in
+                guard time > 4 else { return .zero }
+                return Vector3(
+                    5.6 * sin(1.7 * time) + 2.8 * sin(2.3 * time + 1),
+                    4.2 * sin(1.3 * time + 2) - 2.8 * sin(2.9 * time), 2.8 * sin(2.1 * time))
+            }
+        }
+        #expect(result.rms < 0.75 * Self.degree && result.heading < 0.6 * Self.degree)
+    }
+
+    /// A start in the middle of a movement: bias, °/s, rate of the turns, rad/s, and how far the
+    /// estimate may be off, °/s.
+    /// The small one must not be disturbed, and the large one must be found although it is improbable.
+    @Test(arguments: [(0.0, 0.4, 0.05), (0, 1, 0.04), (4, 1, 2.3)])
+    func biasWithoutRest(bias: Double, turning: Double, limit: Double) {
+        let result = mean(seconds: 30) {
+            $0.rest = 0
+            $0.unseen = 3
+            $0.turning = turning
+            $0.reach = 0.2
+            $0.bias = Vector3(bias, -bias, bias) * Self.degree
+        }
+        #expect(result.bias < limit * Self.degree)
+    }
+
     @Test func longAccelerationIsNotVertical() {
         let result = mean(seconds: 16) {
             $0.turning = 0.2

@@ -11,9 +11,11 @@ extension AttitudeFilter {
         interpolationTiltVariance = 0
         let correction = applyMeasurements()
         applyCorrection(correction)
+        widenBiasPrior()
         let hasDiverged = divergence.hasDiverged(after: sums, parameters)
         sums.clear()
-        if hasDiverged { beginStart() }
+        if hasDiverged || mustRestart { beginStart() }
+        mustRestart = false
     }
 
     /// Adds the process noise of the block to the covariance.
@@ -38,7 +40,7 @@ extension AttitudeFilter {
         let velocity =
             variance(parameters.accelerometerNoise)
             + Float(parameters.aliasing * sums.roughness / 6 + clipped * clipped + interpolationVelocityVariance)
-        let origin = variance(parameters.originWalk)
+        let origin = variance(parameters.originWalk) * Float(slowInnovations.factor)
         for axis in 0..<2 {
             covariance.addNoise(velocity, to: ErrorState.velocity + axis)
             covariance.addNoise(origin, to: ErrorState.position + axis)
@@ -78,47 +80,27 @@ extension AttitudeFilter {
             apply(Float(-strapdown.velocity.x), variance: velocity, of: ErrorState.velocity, to: &correction)
             apply(Float(-strapdown.velocity.y), variance: velocity, of: ErrorState.velocity + 1, to: &correction)
         }
+        if isTurningSteadily {
+            carryThroughTurn()
+            return correction
+        }
         if holdTime > 0 { holdTime -= duration }
-        let position = Float(parameters.positionSpread * parameters.positionSpread / duration)
+        let position = positionVariance(duration)
         apply(Float(-strapdown.position.x), variance: position, of: ErrorState.position, to: &correction)
         apply(Float(-strapdown.position.y), variance: position, of: ErrorState.position + 1, to: &correction)
         return correction
     }
 
-    /// Updates the rest detector and returns whether the sensor is at rest.
-    private mutating func detectRest() -> Bool {
-        let isQuiet = rest.isQuiet(sums, parameters)
-        rest.updateSteadyTime(isSteady: isQuiet, duration: sums.duration)
-        return rest.updateQuietTime(isQuiet: isQuiet && isPlausibleBias(), duration: sums.duration, parameters)
-    }
-
-    /// Whether the low-passed rate can be the bias. It can if it is close to the current estimate, if there was no rest
-    /// yet and it is small, or if it has been steady for longer than anybody turns a board steadily.
-    ///
-    /// The last rule lets a chip with a large zero-rate output start. It also recovers from a bias that was estimated
-    /// on a turntable; the old estimate is then discarded.
-    private mutating func isPlausibleBias() -> Bool {
-        var isNear = true
-        var isSmall = !rest.hasRested
-        var isPossible = true
-        for axis in 0..<3 {
-            let rate = abs(rest.meanRate[axis])
-            let deviation = Double(covariance.variance(ErrorState.bias(axis))).squareRoot()
-            let distance = abs(rest.meanRate[axis] - strapdown.bias[axis])
-            if distance > 3 * deviation + parameters.restBiasMargin { isNear = false }
-            if rate > parameters.largestFirstBias { isSmall = false }
-            if rate > parameters.largestSteadyBias { isPossible = false }
+    /// The variance of the measurement that the position is at its origin: the larger, the larger the movement is.
+    private mutating func positionVariance(_ duration: Double) -> Float {
+        let white = parameters.positionSpread * parameters.positionSpread / duration
+        func innovation(_ position: Double, _ axis: Int) -> Double {
+            position / (Double(covariance.variance(ErrorState.position + axis)) + white).squareRoot()
         }
-        if isNear || isSmall { return true }
-        let needed = rest.hasRested ? parameters.steadyDuration : parameters.firstSteadyDuration
-        guard isPossible, rest.steadyTime >= needed else { return false }
-        // The variance now covers the error found, so that the next measurement replaces the estimate at once.
-        for axis in 0..<3 {
-            let distance = rest.meanRate[axis] - strapdown.bias[axis]
-            let variance = parameters.initialBias * parameters.initialBias + distance * distance
-            covariance.reset(ErrorState.bias(axis), variance: Float(variance))
-        }
-        return true
+        slowInnovations.update(
+            x: innovation(strapdown.position.x, 0), y: innovation(strapdown.position.y, 1), duration: duration,
+            parameters)
+        return Float(white * slowInnovations.factor)
     }
 
     /// Applies one measurement of a state. `error` is what it measures; `correction` is what the measurements before it
@@ -148,7 +130,7 @@ extension AttitudeFilter {
     }
 
     /// Adds the correction to the states. The estimated errors are zero afterwards.
-    private mutating func applyCorrection(_ correction: ErrorVector) {
+    mutating func applyCorrection(_ correction: ErrorVector) {
         let tilt = correction.attitudeAndDelay
         let turn = Vector3(Double(tilt.x), Double(tilt.y), Double(tilt.z))
         strapdown.attitude = (Quaternion(rotationVector: turn) * strapdown.attitude).normalized
@@ -165,8 +147,17 @@ extension AttitudeFilter {
         strapdown.velocity.y += Double(correction.motion.y)
         strapdown.position.x += Double(correction.motion.z)
         strapdown.position.y += Double(correction.motion.w)
-        strapdown.position = shortened(strapdown.position, to: parameters.largestPosition)
-        strapdown.velocity = shortened(strapdown.velocity, to: parameters.largestVelocity)
+        limitMotion()
+    }
+
+    /// Limits velocity and position. Beyond the limits the motion is not bounded as assumed, so heading and calibration
+    /// are held.
+    private mutating func limitMotion() {
+        let velocity = shortened(strapdown.velocity, to: parameters.largestVelocity)
+        let position = shortened(strapdown.position, to: parameters.largestPosition)
+        if velocity != strapdown.velocity || position != strapdown.position { holdTime = parameters.longestHold }
+        strapdown.velocity = velocity
+        strapdown.position = position
     }
 
     private func scale(_ row: Vector3, _ correction: SIMD4<Float>) -> Vector3 {

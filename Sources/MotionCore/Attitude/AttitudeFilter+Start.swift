@@ -34,6 +34,7 @@ extension AttitudeFilter {
         interpolationVelocityVariance = 0
         interpolationTiltVariance = 0
         divergence.reset()
+        slowInnovations = SlowInnovations()
         sums.clear()
         covariance.reset(ErrorState.heading, variance: 0)
         for axis in 0..<2 {
@@ -52,6 +53,7 @@ extension AttitudeFilter {
         strapdown.attitude = (turn * strapdown.attitude).normalized
         start.didSetVertical()
         if start.elapsed > 0 { setStartVariances() }
+        if !start.isActive { trustVerticalBias() }
     }
 
     /// Sets velocity and position back to their priors.

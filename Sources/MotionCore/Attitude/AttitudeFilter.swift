@@ -9,8 +9,9 @@
 ///
 /// Every sample goes through the navigation equations (`Strapdown`) and is added to the sums of a block (`BlockSums`).
 /// About ten times a second a block is complete: it propagates the covariance (`ErrorCovariance`), the measurements are
-/// applied, and the correction is fed back (`AttitudeFilter+Block`). `AttitudeFilter+Start` finds the vertical, and
-/// `AttitudeFilter+Gaps` bridges missing samples. Heading has no reference and starts at zero.
+/// applied, and the correction is fed back (`AttitudeFilter+Block`). `AttitudeFilter+Start` finds the vertical,
+/// `AttitudeFilter+Rest` tells rests from steady turns, and `AttitudeFilter+Gaps` bridges missing samples. Heading has no
+/// reference and starts at zero.
 package struct AttitudeFilter: ~Copyable {
     let parameters: AttitudeParameters
     /// Scale and misalignment to start with, body axes; `nil` if unknown.
@@ -21,6 +22,7 @@ package struct AttitudeFilter: ~Copyable {
     var rest = RestDetector()
     var start = StartPhase()
     var divergence = DivergenceDetector()
+    var slowInnovations = SlowInnovations()
 
     /// The usual sample period, s.
     var usualInterval = 0.0
@@ -44,6 +46,17 @@ package struct AttitudeFilter: ~Copyable {
 
     /// Seconds for which heading and calibration are still held.
     var holdTime = 0.0
+
+    /// Whether the sensor turns steadily about the vertical: the force is steady in the body frame, too.
+    var isTurningSteadily = false
+
+    /// Whether the block showed that tilt, heading and motion are to be estimated from scratch.
+    var mustRestart = false
+
+    /// Standard deviation of the prior of the bias about the vertical of the start, rad/s, 0 before the start; and that
+    /// vertical, body frame.
+    var verticalBiasPrior = 0.0
+    var verticalAtStart = Vector3.zero
 
     /// Used without a gyroscope only.
     private var inclination = VectorLowPass(cutoff: 1)

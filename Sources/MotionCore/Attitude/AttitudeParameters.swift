@@ -34,6 +34,14 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// disturb the bias.
     package var initialBias = radiansPerDegree
 
+    /// Standard deviation of the bias about the vertical of the start before the first rest, rad/s. Default 0.5 °/s.
+    /// Smaller is slow if that bias is large; larger lets the heading of a start without rest drift.
+    package var initialVerticalBias = 0.5 * radiansPerDegree
+
+    /// That deviation is increased to the bias about another axis that turns out to be larger than it by this ratio.
+    /// Default 1.3. Smaller gives the narrow prior up sooner; larger keeps it on a chip with a large bias.
+    package var largeBiasRatio = 1.3
+
     /// Standard deviation of each element of the gyroscope's scale and misalignment at the start; their random walk
     /// does not exceed it. Default 0.002. Smaller trusts the chip; half of it costs accuracy noticeably. Larger lets
     /// movement disturb them.
@@ -91,6 +99,20 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// carried around.
     package var originWalk = 0.12
 
+    /// Factor of the variances of position and origin per relative power of the slow innovations; see `SlowInnovations`.
+    /// Default 1.5. Smaller corrects tilt faster in large movements; larger learns less from them.
+    package var slowInnovationGain = 1.5
+
+    /// Time constant of the low-pass that separates the slow innovations, s. Default 0.5. Smaller counts faster movement
+    /// too; larger only slower one.
+    package var slowInnovationTimeConstant = 0.5
+
+    /// Time over which their power is averaged, s. Default 10. Smaller follows the movement sooner; larger is steadier.
+    package var slowInnovationMemory = 10.0
+
+    /// The largest such factor. Default 100. Smaller corrects tilt in the largest movements; larger hardly at all.
+    package var largestSlowInnovationFactor = 100.0
+
     /// Innovations of velocity and position beyond this many standard deviations are reduced to it. Default 1. Smaller
     /// is more robust against unusual movement; larger corrects large errors faster.
     package var innovationLimit = 1.0
@@ -111,9 +133,9 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// Default 3. Smaller recovers faster from long acceleration; larger allows wider movements.
     package var largestPosition = 3.0
 
-    /// Limit of the horizontal speed, m/s. Default 5. Smaller recovers faster from long acceleration; larger allows
-    /// faster movements.
-    package var largestVelocity = 5.0
+    /// Limit of the horizontal speed, m/s. Default 8. Smaller recovers faster from long acceleration; larger allows
+    /// faster movements. Heading and calibration are held for `longestHold` at either limit.
+    package var largestVelocity = 8.0
 
     // MARK: Limits of the calibration
 
@@ -151,10 +173,10 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// takes it for a rest; larger takes longer to detect a rest.
     package var restTimeConstant = 0.5
 
-    /// Standard deviation between the mean rate of a rest and the bias, for one second, rad/s·√s. Default 0.1 °/s·√s.
+    /// Standard deviation between the mean rate of a rest and the bias, for one second, rad/s·√s. Default 0.07 °/s·√s.
     /// The bias at rest differs slightly from the one in motion: smaller fixes it at the value at rest; larger follows
     /// rests more slowly.
-    package var restBiasSpread = 0.1 * radiansPerDegree
+    package var restBiasSpread = 0.07 * radiansPerDegree
 
     /// Standard deviation of the velocity at rest, for one second, m/s·√s. Default 0.02. Smaller corrects tilt faster
     /// at rest; larger tolerates slight movement.
@@ -178,8 +200,53 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     package var firstSteadyDuration = 3.0
 
     /// Time for which a rate far from the bias must be steady to count as the bias after the first rest, s. Default 30.
-    /// Smaller takes slow turntables for a rest sooner; larger takes longer to recover from a wrong bias.
+    /// Smaller recovers sooner from a wrong bias; larger tolerates longer steady turns about a horizontal axis.
     package var steadyDuration = 30.0
+
+    /// The same time if the rate can be a steady turn about the vertical, s: a car in a long bend turns steadily too.
+    /// Default 600. Smaller takes long bends for a bias; larger recovers later from a wrong bias.
+    package var turnSteadyDuration = 600.0
+
+    /// How far the mean force may be from that of the latest rest if a turn has stopped on the spot, m/s². The rate then
+    /// counts as the bias after `steadyDuration`. Default 0.25. Smaller recovers on exactly the same spot only; larger
+    /// takes gentle bends for a bias.
+    package var restForceTolerance = 0.25
+
+    // MARK: Steady turns
+
+    /// Distance of a block's mean rate from the running mean below which a turn is steady, rad/s. Default 2 °/s. Smaller
+    /// misses bends of a changing radius; larger takes other movement for a bend.
+    package var turnRotationRate = 2 * radiansPerDegree
+
+    /// The same for the force, m/s². Default 0.6.
+    package var turnAcceleration = 0.6
+
+    /// Share of the variances within a block that counts for these distances. Default 0.02. Smaller tolerates more
+    /// vibration; larger less.
+    package var turnVibration = 0.02
+
+    /// Time for which a turn must be steady, s. Default 1. Smaller reacts sooner; larger excludes more movement.
+    package var turnDuration = 1.0
+
+    /// Largest horizontal part of a steady turn's rate, as a share of the rate: the sine of its axis's angle to the
+    /// vertical. Default 0.2. Smaller requires a better tilt; larger takes other movement for a bend.
+    package var turnAxisTilt = 0.2
+
+    /// The same share up to which a steady rate can be a turn rather than the bias. Default 0.5. It is larger, because the
+    /// tilt may be wrong by then. Smaller takes bends in which it is for a bias; larger recovers later from a wrong bias.
+    package var possibleTurnAxisTilt = 0.5
+
+    /// Standard deviation of the tilt beyond which the gyroscope alone does not carry it through a turn any longer, rad.
+    /// Default 6°. Smaller takes the force of a long bend for the vertical sooner; larger lets the tilt drift longer.
+    package var turnTilt = 6 * radiansPerDegree
+
+    /// Time constant with which the velocity is forgotten in a steady turn, s. Default 8. Smaller forgets
+    /// the speed before a short turn; larger keeps a wrong one through a long bend.
+    package var turnVelocityMemory = 8.0
+
+    /// Standard deviation of the velocity during and after a steady turn, m/s. Default 0.3. Smaller attributes the end of
+    /// the turn to tilt; larger corrects tilt more slowly.
+    package var turnVelocity = 0.3
 
     // MARK: Clipping and gaps
 

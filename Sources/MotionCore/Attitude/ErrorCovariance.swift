@@ -174,6 +174,20 @@ struct ErrorCovariance: ~Copyable {
         return free * (1 / variance.squareRoot())
     }
 
+    /// Takes back certainty about the bias along a direction of the body: applies the measurement that it is zero with the
+    /// variance -`variance`, and returns the correction. Does nothing if that is more certainty than there is.
+    func widenBias(along direction: Vector3, bias: Vector3, variance: Double) -> ErrorVector {
+        var covariances = ErrorVector()
+        for axis in 0..<3 { covariances = covariances + rows[ErrorState.bias(axis)] * Float(direction[axis]) }
+        var known = 0.0
+        for axis in 0..<3 { known += Double(covariances[ErrorState.bias(axis)]) * direction[axis] }
+        let left = variance - known
+        guard left > 0.02 * variance else { return ErrorVector() }
+        let scaled = covariances * Float(1 / left.squareRoot())
+        for state in 0..<ErrorState.count { rows[state] = rows[state] + scaled * scaled[state] }
+        return scaled * Float(bias.dot(direction) / left.squareRoot())
+    }
+
     /// Subtracts from each of four rows its factor times a vector: `all` for the first `whole` rows, `free` for the
     /// others.
     @inline(__always)

@@ -13,14 +13,21 @@ struct RestDetector: Sendable, BitwiseCopyable {
     /// Seconds for which rate and force have been steady, however large the rate.
     private(set) var steadyTime = 0.0
 
+    /// Seconds for which the means of rate and force have been steady, however large the rate and whatever the vibration.
+    private(set) var turnTime = 0.0
+
     /// Whether there has been a rest: from then on the bias is known.
     private(set) var hasRested = false
 
-    /// Resets the means and times, but not `hasRested`.
+    /// The mean force of the latest rest, m/s², body frame.
+    private var restForce = Vector3.zero
+
+    /// Resets the means and times, but not what the latest rest showed.
     mutating func reset() {
         isPrimed = false
         quietTime = 0
         steadyTime = 0
+        turnTime = 0
     }
 
     /// Updates the means with a block; returns whether the block was quiet.
@@ -55,6 +62,11 @@ struct RestDetector: Sendable, BitwiseCopyable {
         }
         let rateOff = (blockRate - meanRate).lengthSquared
         let forceOff = (blockForce - meanForce).lengthSquared
+        let vibration = parameters.turnVibration
+        let isTurnSteady =
+            vibration * rateSpread + rateOff < parameters.turnRotationRate * parameters.turnRotationRate
+            && vibration * forceSpread + forceOff < parameters.turnAcceleration * parameters.turnAcceleration
+        turnTime = isTurnSteady ? turnTime + duration : 0
         let share = min(1, duration / parameters.restTimeConstant)
         meanRate += (blockRate - meanRate) * share
         meanForce += (blockForce - meanForce) * share
@@ -72,7 +84,17 @@ struct RestDetector: Sendable, BitwiseCopyable {
         quietTime = isQuiet ? quietTime + duration : 0
         // A sum of block durations may miss the limit by rounding.
         let isAtRest = quietTime >= parameters.restDuration - 1e-6
-        if isAtRest { hasRested = true }
+        if isAtRest {
+            hasRested = true
+            restForce = meanForce
+        }
         return isAtRest
+    }
+
+    /// Whether the mean force is that of the latest rest, in the body frame: then the sensor has not been moved since, or
+    /// turns on the spot. In a bend the force has a horizontal part.
+    func hasForceOfRest(_ parameters: AttitudeParameters) -> Bool {
+        let tolerance = parameters.restForceTolerance
+        return (meanForce - restForce).lengthSquared < tolerance * tolerance
     }
 }
