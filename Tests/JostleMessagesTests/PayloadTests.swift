@@ -118,6 +118,7 @@ import Testing
         #expect(
             CancellationReason.allCases.map(\.word) == [
                 "too_weak", "too_long", "interrupted", "sensor_lost", "disabled", "stopped", "restarted",
+                "too_short",
             ])
         #expect(BodyAxis.allCases.map(\.word) == ["x", "y", "z"])
         #expect(BodySide.allCases.map(\.word) == ["+x", "-x", "+y", "-y", "+z", "-z"])

@@ -95,20 +95,22 @@ import Testing
         let once = model([("dut/event/shake", text)])
         let event = try #require(once.model.devices["dut"]?.events.first)
         #expect(event.time == 1_795_182_603_123 && event.isCancelled && event.isSimulated && event.isDelayed)
-        #expect(event.remarks == "axis x, 14.3 m/s², too_weak, simulated, delayed")
+        #expect(event.remarks == "axis x, 14.3 m/s², it faded before it was certain, simulated, delayed")
         let twice = model([("dut/event/shake", text), ("dut/event/shake", text)])
         #expect(twice.change == nil && twice.model.devices["dut"]?.events.count == 1)
     }
 
-    @Test func recordsLastNearMiss() throws {
+    @Test func recordsLastNearMissOfEachGesture() throws {
         let first = #"{"t":1795182603123,"gesture":"shake","reason":"too_weak","text":"no shake: too\u001b weak"}"#
         let second = #"{"t":1795182604123,"gesture":"tap","reason":"too_soon","text":"no tap","simulated":true}"#
         let result = model([("dut/near-miss", first)])
-        let miss = try #require(result.model.devices["dut"]?.nearMiss)
+        let miss = try #require(result.model.devices["dut"]?.nearMisses.first)
         #expect(miss.text == "no shake: too\\u{1b} weak" && miss.time == 1_795_182_603_123)
         #expect(result.change == .nearMiss(miss))
         let last = try #require(model([("dut/near-miss", first), ("dut/near-miss", second)]).model.devices["dut"])
-        #expect(last.nearMiss?.text == "no tap, simulated" && last.events.isEmpty)
+        #expect(last.nearMisses.map(\.text) == ["no tap, simulated", miss.text] && last.events.isEmpty)
+        let again = model([("dut/near-miss", first), ("dut/near-miss", second), ("dut/near-miss", first)]).model
+        #expect(again.devices["dut"]?.nearMisses.map(\.text) == [miss.text, "no tap, simulated"])
         var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
         #expect(model.update(with: message("jostle/dut/near-miss", second, retain: true), at: now) == nil)
     }

@@ -26,7 +26,7 @@ import Testing
         ),
         (
             "lamp/event/shake",
-            #"{"id":"a-2","t":1795182604123,"gesture":"shake","phase":"cancelled","reason":"too_weak","delayed":true}"#
+            #"{"id":"a-2","t":1795182604123,"gesture":"shake","phase":"cancelled","reason":"too_short","delayed":true}"#
         ),
         (
             "lamp/event/flick",
@@ -100,7 +100,7 @@ import Testing
                 outbox 1   CPU 2.1 %   memory 21.5 MB   up 3 h 12 min   MPU-6050
 
                 00:00:00  flick     recognized left, simulated
-                13:50:04  shake     cancelled  too_weak, delayed
+                13:50:04  shake     cancelled  it stopped before the fourth swing, delayed
                 13:50:03  shake     began      axis x, 14.2 m/s²
                 """)
     }
@@ -125,7 +125,7 @@ import Testing
                 up 3 h 12 min   MPU-6050
 
                 00:00:00  flick     recognized left, simulated
-                13:50:04  shake     cancelled  too_weak, delayed
+                13:50:04  shake     cancelled  it stopped before the fourth swi~
                 13:50:03  shake     began      axis x, 14.2 m/s^2
                 """)
     }
@@ -155,6 +155,31 @@ import Testing
                 == "13:50:06  tap       recognized\n13:50:05  no shake: too weak")
     }
 
+    /// The last near miss of each gesture, the newest first; without any, that they are off.
+    @Test func showsNearMissesOfEachGesture() {
+        func miss(_ gesture: String, _ text: String, second: Int) -> (String, String) {
+            ("lamp/near-miss", #"{"t":179518260\#(second)123,"gesture":"\#(gesture)","text":"\#(text)"}"#)
+        }
+        let screen = Self.screen(
+            80, 24,
+            [
+                miss("shake", "no shake", second: 1), miss("tap", "no tap", second: 2),
+                miss("shake", "still none", second: 3),
+            ])
+        #expect(
+            Self.text(Array(screen.suffix(3))) == "13:50:03  still none\n13:50:02  no tap\nno gesture yet")
+
+        let hint = "publish.near_misses is off: it would say why a movement was no gesture"
+        func settings(_ value: Bool) -> (String, String) {
+            ("lamp/config/reported", #"{"settings":{"publish":{"near_misses":\#(value)}}}"#)
+        }
+        let online = ("lamp/availability", "online")
+        #expect(Self.screen(80, 24, [online, settings(false)]).last == ScreenLine(hint, .dim))
+        #expect(!Self.text(Self.screen(80, 24, [online, settings(true)])).contains(hint))
+        let misses = [online, settings(false), miss("tap", "no tap", second: 2)]
+        #expect(!Self.text(Self.screen(80, 24, misses)).contains(hint))
+    }
+
     @Test func showsDeviceInSmallWindow() {
         #expect(
             Self.text(Self.screen(44, 8)) == """
@@ -162,7 +187,7 @@ import Testing
                 roll 12.3°  pitch -14.6°  heading 78.9°
                 -y up, moving, vibrating
                 00:00:00  flick     recognized left, simula…
-                13:50:04  shake     cancelled  too_weak, de…
+                13:50:04  shake     cancelled  it stopped b…
                 13:50:03  shake     began      axis x, 14.2…
                 """)
     }

@@ -218,7 +218,7 @@ import VirtualIMU
         #expect(reasons(Tap(axis: Vector3(0, 0, -1), amplitude: 100)) == [.tooShort])
         #expect(reasons(Self.flick(), longest: 0.1) == [.tooSlow])
         // A push that is braked so softly that there is no counter-stroke.
-        #expect(reasons(SoftlyBraked()) == [.notConvincing])
+        #expect(reasons(SoftlyBraked()) == [.notBraked])
         let trembling = Shake(axis: x, amplitude: 2.3, frequency: 3, cycles: 6)
         #expect(reasons(Self.flick(), before: trembling).last == .noQuietBefore)
         let restless = MotionSequence([

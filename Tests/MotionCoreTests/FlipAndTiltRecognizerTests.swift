@@ -60,7 +60,7 @@ import VirtualIMU
         feed.rest(1)
         let angles = feed.events(of: .flip).map(\.angle)
         #expect(angles == [.pi])
-        #expect(feed.misses.contains { $0.gesture == .flip && $0.reason == .tooShort })
+        #expect(feed.misses.contains { $0.gesture == .flip && $0.reason == .notStill })
     }
 
     @Test func reportsNothingOnEdge() {

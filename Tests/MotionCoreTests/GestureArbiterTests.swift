@@ -243,6 +243,47 @@ import Testing
         #expect(rig.words == ["shake began", "shake ended", "tap recognized"])
     }
 
+    /// What the only near miss of a shake says, if the board lies on its back and is tilted by 10° or moved before.
+    private func miss(isMoving: Bool = false, _ change: (inout GestureGate) -> Void) -> NearMiss? {
+        var settings = GestureSettings()
+        change(&settings.shake.common.gate)
+        var rig = Rig(settings)
+        rig.hold(Vector3(0.1736, 0, 0.9848), moving: isMoving, seconds: 4)
+        rig.propose(.shake, .began, at: 4)
+        return rig.misses.take()
+    }
+
+    @Test func nearMissNamesConditionOfGate() throws {
+        #expect(miss { $0.sides = BodySides(.minusZ) }?.gate == .side)
+        #expect(miss { $0.still = false }?.gate == .moving)
+        #expect(miss(isMoving: true) { $0.still = true }?.gate == .still)
+        for (condition, limit) in [(NearMiss.GateCondition.tiltAbove, 20.0), (.tiltBelow, 5)] {
+            let tilted = miss {
+                if condition == .tiltAbove { $0.tiltAbove = limit * radiansPerDegree }
+                if condition == .tiltBelow { $0.tiltBelow = limit * radiansPerDegree }
+            }
+            let found = try #require(tilted)
+            #expect(found.gate == condition && found.unit == .angle)
+            #expect(abs(found.value - 10 * radiansPerDegree) < 0.001 && found.limit == limit * radiansPerDegree)
+        }
+        var rig = Rig()
+        rig.arbiter.silenced = .shake
+        rig.propose(.shake, .began, at: 1)
+        #expect(rig.misses.take()?.gate == .quietHours)
+    }
+
+    @Test func nearMissNamesGestureThatTookPrecedence() {
+        var rig = Rig()
+        rig.propose(.impact, .recognized, at: 1)
+        rig.propose(.tap, .recognized, at: 1.1)
+        #expect(rig.misses.take()?.precedence == .impact)
+        rig.undecided = .shake
+        rig.propose(.flick, .recognized, at: 2)
+        rig.propose(.shake, .began, at: 2.2)
+        let waited = rig.misses.take()
+        #expect(waited?.gesture == .flick && waited?.precedence == .shake)
+    }
+
     @Test func gateChecksSideBeforeMovement() {
         var settings = GestureSettings()
         settings.shake.common.gate.sides = BodySides(.minusZ)

@@ -171,7 +171,7 @@ import Testing
         #expect(feed.events.isEmpty)
     }
 
-    @Test func unconfirmedShakeIsCancelledAsTooWeak() {
+    @Test func unconfirmedShakeIsCancelledAsTooShort() {
         var settings = ShakeSettings()
         settings.common.sensitivity = 9
         var feed = Feed(settings: settings)
@@ -180,7 +180,7 @@ import Testing
         feed.shake(seconds: 0.5, frequency: 3, peak: 6 * standardGravity)
         feed.rest(seconds: 1.5)
         #expect(feed.phases == [.began, .cancelled])
-        #expect(feed.events.last?.reason == .tooWeak)
+        #expect(feed.events.last?.reason == .tooShort)
     }
 
     @Test func longShakeIsCancelledAndNeedsQuiet() {

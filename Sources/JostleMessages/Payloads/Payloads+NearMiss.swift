@@ -10,8 +10,11 @@ extension Payloads {
         object.add("value", miss.value * miss.unit.factor, decimals: 3)
         object.add("limit", miss.limit * miss.unit.factor, decimals: 3)
         if miss.value.isFinite || miss.limit.isFinite { object.add("unit", miss.unit.symbol) }
+        if let direction = miss.direction { object.add("direction", direction.word) }
+        if let precedence = miss.precedence { object.add("precedence", precedence.word) }
+        if let gate = miss.gate { object.add("gate", gate.word) }
         object.add("text", miss.explanation)
-        if isSimulated { object.add("simulated", true) }
+        if isSimulated || miss.isSimulated { object.add("simulated", true) }
         return object
     }
 }
@@ -60,6 +63,22 @@ extension NearMiss.Reason {
         case .excluded: "excluded"
         case .tooSoon: "too_soon"
         case .gateClosed: "gate_closed"
+        case .setInMotion: "set_in_motion"
+        case .notBraked: "not_braked"
+        case .otherDirection: "other_direction"
+        }
+    }
+}
+
+extension NearMiss.GateCondition {
+    /// The condition's contract name: its key in `when`.
+    fileprivate var word: String {
+        switch self {
+        case .still, .moving: "still"
+        case .side: "side"
+        case .tiltAbove: "tilt_above"
+        case .tiltBelow: "tilt_below"
+        case .quietHours: "quiet_hours"
         }
     }
 }

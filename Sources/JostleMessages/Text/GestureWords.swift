@@ -19,6 +19,14 @@ extension Gesture {
     }
 }
 
+extension Gesture {
+    /// The gesture with this contract name; `nil` if there is none.
+    package init?(word: String) {
+        guard let gesture = Gesture.allCases.first(where: { $0.word == word }) else { return nil }
+        self = gesture
+    }
+}
+
 extension GestureSet {
     /// The contract names of the members.
     package var words: [String] { Gesture.allCases.filter(contains).map(\.word) }
@@ -62,6 +70,7 @@ extension CancellationReason {
         case .disabled: "disabled"
         case .stopped: "stopped"
         case .restarted: "restarted"
+        case .tooShort: "too_short"
         }
     }
 }

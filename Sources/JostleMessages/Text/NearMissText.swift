@@ -2,46 +2,106 @@ internal import JostleConfiguration
 package import MotionCore
 
 extension NearMiss {
-    /// A sentence for people: which gesture was almost recognised, and which condition failed.
-    package var explanation: String {
-        let bound = value < limit ? "at least \(text(limit)) is needed" : "at most \(text(limit)) is allowed"
-        let figures = value.isFinite && limit.isFinite ? ", \(text(value)) but \(bound)" : ""
-        return "no \(gesture.word): \(reason.words)\(figures)"
+    /// A sentence for people: which gesture was almost recognised, and what a person can change about the movement.
+    package var explanation: String { "no \(gesture.word): \(fault)" }
+
+    private var fault: String {
+        switch reason {
+        case .tooWeak: needed(weakness)
+        case .tooFewReversals: tooFew("swings to and fro")
+        case .tooFewTaps: tooFew(value == 1 ? "tap" : "taps in a row")
+        case .noQuietBefore: allowed(unit == .rate ? "it was turning before" : "it was moving before")
+        case .noQuietAfter: allowed("it did not come to rest")
+        case .notAlongOneLine: usual("its swings were not along one line", by: "astray")
+        case .tooIrregular: usual("its swings were uneven", by: "times one another")
+        case .tooSlow: allowed(gesture == .tap ? "a push rather than a knock" : "too slow")
+        case .wrongPace:
+            usual(value < limit ? "its swings were too quick" : "its swings were too slow", by: "each")
+        case .tooPeaky: "more like blows than the swings of a hand"
+        case .likeSteps: "up and down, like steps or jumps"
+        case .notStill: allowed(gesture == .flip ? "the new side was not held still" : "it was moved meanwhile")
+        case .tooShort: needed(shortness)
+        case .tooSmallAngle: needed("too small an angle")
+        case .notConvincing: gesture == .shake ? "not a quick, even movement to and fro" : "not convincing"
+        case .partOfFall: value.isFinite ? "it followed a fall of \(text(value))" : "it came with a fall or a blow"
+        case .excluded: "\(precedence?.withArticle ?? "another gesture") takes precedence"
+        case .tooSoon: needed("too soon after the last one")
+        case .gateClosed: closed
+        case .setInMotion: allowed("it pushed the board along")
+        case .notBraked: needed("the stroke was not braked")
+        case .otherDirection:
+            "\(direction.map { "\($0.word) is" } ?? "its direction is") not in gestures.\(gesture.word).directions"
+        }
     }
 
-    private func text(_ value: Double) -> String {
+    private var weakness: String {
+        if unit == .rate { return "too slow" }
+        return gesture == .shake ? "its weakest swing was too weak" : "too weak"
+    }
+
+    private var shortness: String {
+        switch gesture {
+        case .flick: "a blow rather than a stroke"
+        case .flip: "the new side was not held for long enough"
+        case .tilt: "it was not held for long enough"
+        case .fall: "free fall was too short"
+        case .shake, .tap, .turn, .impact, .motion, .vibration: "too short"
+        }
+    }
+
+    /// Which condition of the gate was not met.
+    private var closed: String {
+        let key = "gestures.\(gesture.word).when"
+        return switch gate {
+        case .still: "it had not been still before (\(key).still)"
+        case .moving: "it had been still before (\(key).still is false)"
+        case .side: "another side was up than one of \(key).side"
+        case .tiltAbove: "\(needed("the board was not tilted enough")) (\(key).tilt_above)"
+        case .tiltBelow: "\(allowed("the board was tilted")) (\(key).tilt_below)"
+        case .quietHours: "these are quiet hours (\(key).quiet_hours)"
+        case nil: "it may not begin now, see \(key)"
+        }
+    }
+
+    private func needed(_ fault: String) -> String {
+        figures.map { "\(fault), \($0.value) but at least \($0.limit) is needed" } ?? fault
+    }
+
+    private func allowed(_ fault: String) -> String {
+        figures.map { "\(fault), \($0.value) but at most \($0.limit) is allowed" } ?? fault
+    }
+
+    /// The limits of a shape are not strict.
+    private func usual(_ fault: String, by measure: String) -> String {
+        let bound = value < limit ? "at least" : "at most"
+        return figures.map { "\(fault), \($0.value) \(measure) but usually \(bound) \($0.limit)" } ?? fault
+    }
+
+    private func tooFew(_ things: String) -> String {
+        figures.map { "only \($0.value) \(things), \($0.limit) are needed" } ?? "too few \(things)"
+    }
+
+    /// The value and the limit, with so many decimals that they differ; `nil` if there are not both, or hardly a difference.
+    private var figures: (value: String, limit: String)? {
+        guard value.isFinite, limit.isFinite else { return nil }
+        for more in 0...2 {
+            let figures = (text(value, more: more), text(limit, more: more))
+            if figures.0 != figures.1 { return figures }
+        }
+        return nil
+    }
+
+    private func text(_ value: Double, more: Int = 0) -> String {
         switch unit {
-        case .one: NumberText.decimal(value, 2)
-        case .acceleration: "\(NumberText.decimal(value, 2)) m/s²"
-        case .seconds: "\(NumberText.decimal(value, 2)) s"
-        case .angle: "\(NumberText.decimal(value * degreesPerRadian, 1))°"
-        case .rate: "\(NumberText.decimal(value * degreesPerRadian, 0)) °/s"
+        case .one: NumberText.decimal(value, 1 + more)
+        case .acceleration: "\(NumberText.decimal(value, 1 + more)) m/s²"
+        case .seconds: "\(NumberText.decimal(value, 2 + more)) s"
+        case .angle: "\(NumberText.decimal(value * degreesPerRadian, more))°"
+        case .rate: "\(NumberText.decimal(value * degreesPerRadian, more)) °/s"
         }
     }
 }
 
-extension NearMiss.Reason {
-    fileprivate var words: String {
-        switch self {
-        case .tooWeak: "too weak"
-        case .tooFewReversals: "too few reversals"
-        case .tooFewTaps: "too few taps"
-        case .noQuietBefore: "no quiet before it"
-        case .noQuietAfter: "no quiet after it"
-        case .notAlongOneLine: "not along one line"
-        case .tooIrregular: "too irregular"
-        case .tooSlow: "too slow"
-        case .wrongPace: "too slow or too quick"
-        case .tooPeaky: "more like blows"
-        case .likeSteps: "more like steps"
-        case .notStill: "it was moved meanwhile"
-        case .tooShort: "too short"
-        case .tooSmallAngle: "too small an angle"
-        case .notConvincing: "not convincing"
-        case .partOfFall: "part of a fall or a blow"
-        case .excluded: "another gesture takes precedence"
-        case .tooSoon: "too soon after the last one"
-        case .gateClosed: "it may not begin now, see its `when`"
-        }
-    }
+extension Gesture {
+    fileprivate var withArticle: String { self == .impact ? "an \(word)" : "a \(word)" }
 }

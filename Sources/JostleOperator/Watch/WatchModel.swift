@@ -147,7 +147,7 @@ package struct WatchModel: Equatable, Sendable {
             guard let miss = WatchedNearMiss(fields, at: now) else {
                 return malformed("near-miss: no text", &device)
             }
-            device.nearMiss = miss
+            device.record(miss)
             return .nearMiss(miss)
         default:
             guard let event = WatchedEvent(fields, at: now) else {

@@ -119,6 +119,8 @@ extension WatchedDevice {
         package var healthInterval: Double?
         /// Seconds after which the attitude is published although it did not change; 0 if it is not.
         package var attitudeHeartbeat: Double?
+        /// Whether near misses are published.
+        package var nearMisses: Bool?
 
         init() {}
 
@@ -128,6 +130,7 @@ extension WatchedDevice {
             let publish = settings.object("publish")
             healthInterval = publish?.object("health")?.text("interval").flatMap(QuantityText.duration)
             attitudeHeartbeat = publish?.object("attitude")?.text("heartbeat").flatMap(QuantityText.duration)
+            nearMisses = publish?.flag("near_misses")
         }
     }
 }

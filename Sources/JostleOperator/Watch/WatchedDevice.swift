@@ -30,8 +30,8 @@ package struct WatchedDevice: Equatable, Sendable {
     /// The events, the newest first.
     package private(set) var events: [WatchedEvent] = []
 
-    /// The last movement that was almost a gesture.
-    package internal(set) var nearMiss: WatchedNearMiss?
+    /// The last movement that was almost a gesture, for each gesture, the newest first.
+    package private(set) var nearMisses: [WatchedNearMiss] = []
 
     /// The number of messages that could not be parsed, and the reason for the last one.
     package internal(set) var malformedMessages = 0
@@ -129,5 +129,13 @@ package struct WatchedDevice: Equatable, Sendable {
         events.insert(event, at: 0)
         if events.count > limit { events.removeLast(events.count - limit) }
         return true
+    }
+
+    /// Records a near miss, in place of the last one of the same gesture.
+    mutating func record(_ miss: WatchedNearMiss) {
+        nearMisses.removeAll { $0.gesture == miss.gesture }
+        nearMisses.insert(miss, at: 0)
+        // There are no more gestures; a foreign client may invent some.
+        if nearMisses.count > Gesture.allCases.count { nearMisses.removeLast() }
     }
 }

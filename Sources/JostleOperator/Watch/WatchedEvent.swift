@@ -70,7 +70,11 @@ package struct WatchedEvent: Equatable, Sendable {
         add("reversals", 0, "", " reversals")
         add("height", 2, "height ", " m")
         add("duration", 2, "after ", " s")
-        if let reason = fields.text("reason") { parts.append(reason) }
+        if let reason = fields.text("reason") {
+            let gesture = fields.text("gesture").flatMap { Gesture(word: $0) }
+            let known = gesture.flatMap { CancellationReason(word: reason)?.explanation(of: $0) }
+            parts.append(known ?? reason)
+        }
         return parts
     }
 

@@ -78,7 +78,7 @@ public enum GesturePhase: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 
 /// Why a gesture was cancelled.
 public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    /// It faded before it was confirmed.
+    /// It faded before it was confirmed; of a fall, no impact came at its end.
     case tooWeak
     /// It lasted longer than such a gesture does.
     case tooLong
@@ -92,6 +92,8 @@ public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case stopped
     /// The program exited without closing it; reported at the next start.
     case restarted
+    /// It stopped before it was confirmed.
+    case tooShort
 }
 
 /// The direction of a movement. On a board that lies flat, x is forward, y left and z up. On one that is tilted or

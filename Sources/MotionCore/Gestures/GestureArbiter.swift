@@ -134,28 +134,45 @@ extension GestureArbiter {
                 NearMiss(gesture, .tooSoon, at: event.timestamp, value: sinceBegan, limit: own.gate.minimumInterval))
             return false
         }
-        if silenced.contains(gesture) || !posture.opens(own.gate, duration: event.duration ?? 0) {
-            misses.add(NearMiss(gesture, .gateClosed, at: event.timestamp))
+        let obstacle =
+            silenced.contains(gesture)
+            ? NearMiss.GateCondition.quietHours : posture.obstacle(to: own.gate, duration: event.duration ?? 0)
+        if let obstacle {
+            misses.add(closed(own.gate, obstacle, to: gesture, at: event.timestamp))
             return false
         }
-        if isExcluded(gesture, at: event.timestamp) {
-            misses.add(NearMiss(gesture, .excluded, at: event.timestamp))
+        if let other = excluding(gesture, at: event.timestamp) {
+            misses.add(NearMiss(gesture, excludedBy: other, at: event.timestamp))
             return false
         }
         return true
     }
 
-    /// Whether a gesture that takes precedence is in progress or just over.
-    private func isExcluded(_ gesture: Gesture, at timestamp: Timestamp) -> Bool {
+    /// The near miss of a gesture whose gate is closed.
+    private func closed(
+        _ gate: GestureGate, _ condition: NearMiss.GateCondition, to gesture: Gesture, at timestamp: Timestamp
+    ) -> NearMiss {
+        var miss = NearMiss(gesture, .gateClosed, at: timestamp)
+        miss.gate = condition
+        if condition == .tiltAbove || condition == .tiltBelow {
+            miss.value = posture.tilt
+            miss.limit = condition == .tiltAbove ? gate.tiltAbove : gate.tiltBelow
+        }
+        return miss
+    }
+
+    /// The gesture that takes precedence and is in progress or just over; `nil` if there is none.
+    private func excluding(_ gesture: Gesture, at timestamp: Timestamp) -> Gesture? {
         var rest = GestureRules.excluding
         while let other = rest.popFirst() {
             guard settings.relations.excluded(by: other).contains(gesture) else { continue }
-            if open.contains(other) { return true }
+            if open.contains(other) { return other }
             let sinceEnded = timestamp.seconds(sinceOrInfinity: entries[Int(other.rawValue)].lastEnded)
-            if sinceEnded < GestureRules.exclusionTime(after: other) { return true }
+            if sinceEnded < GestureRules.exclusionTime(after: other) { return other }
         }
         // What it had to wait for has been recognised, not failed.
-        return !settings.relations.required(by: gesture).isDisjoint(with: open)
+        var recognised = settings.relations.required(by: gesture).intersection(open)
+        return recognised.popFirst()
     }
 
     /// Keeps an event until the gestures that it waits for have failed. If one of its kind already waits, the first one
@@ -178,7 +195,7 @@ extension GestureArbiter {
             while let other = rest.popFirst() {
                 if waiting.contains(other) {
                     waiting.remove(GestureSet(other))
-                    misses.add(NearMiss(other, .excluded, at: event.timestamp))
+                    misses.add(NearMiss(other, excludedBy: event.gesture, at: event.timestamp))
                 }
                 if excluded.contains(other) {
                     cancel(other, .interrupted, at: event.timestamp, emit: emit)
@@ -231,5 +248,12 @@ extension Timestamp {
     /// Seconds since `earlier`; infinite if `earlier` is the smallest timestamp.
     fileprivate func seconds(sinceOrInfinity earlier: Timestamp) -> Double {
         earlier.nanoseconds == .min ? .infinity : seconds(since: earlier)
+    }
+}
+
+extension NearMiss {
+    fileprivate init(_ gesture: Gesture, excludedBy other: Gesture, at timestamp: Timestamp) {
+        self.init(gesture, .excluded, at: timestamp)
+        precedence = other
     }
 }

@@ -68,13 +68,16 @@ struct Posture: Sendable, BitwiseCopyable {
         }
     }
 
-    /// Whether `gate` is open for a movement that began `duration` seconds ago.
-    func opens(_ gate: GestureGate, duration: Double) -> Bool {
-        if gate.ignoresPosture { return true }
+    /// The condition of `gate` that a movement which began `duration` seconds ago does not meet; `nil` if it is open.
+    func obstacle(to gate: GestureGate, duration: Double) -> NearMiss.GateCondition? {
+        if gate.ignoresPosture { return nil }
         let wasStill = time - stillAt <= duration + 0.5 * Posture.memory
-        if let still = gate.still, still != wasStill { return false }
-        guard gate.sides.contains(BodySide(nearestTo: up)) else { return false }
-        let tilt = up.angle(to: referenceUp)
-        return tilt >= gate.tiltAbove && tilt <= gate.tiltBelow
+        if let still = gate.still, still != wasStill { return still ? .still : .moving }
+        guard gate.sides.contains(BodySide(nearestTo: up)) else { return .side }
+        let tilt = self.tilt
+        return tilt < gate.tiltAbove ? .tiltAbove : tilt > gate.tiltBelow ? .tiltBelow : nil
     }
+
+    /// The angle from the reference attitude, rad.
+    var tilt: Double { up.angle(to: referenceUp) }
 }

@@ -16,6 +16,18 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     /// The unit of `value` and `limit`.
     public var unit: Unit
 
+    /// The direction, if that was the reason.
+    public var direction: MotionDirection?
+
+    /// The gesture that took precedence, if that was the reason.
+    public var precedence: Gesture?
+
+    /// The condition of the gate that was not met, if that was the reason.
+    public var gate: GateCondition?
+
+    /// Whether the movement was simulated. Recognizers leave it false.
+    public var isSimulated = false
+
     /// The default unit is the usual one of the reason.
     public init(
         _ gesture: Gesture, _ reason: Reason, at timestamp: Timestamp, value: Double = .nan, limit: Double = .nan,
@@ -42,10 +54,23 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case rate
     }
 
+    /// A condition under which a gesture may begin; see `GestureGate`.
+    public enum GateCondition: UInt8, CaseIterable, Sendable, BitwiseCopyable {
+        /// The body was not still before it, or not moving.
+        case still
+        case moving
+        /// Another side was up.
+        case side
+        /// The tilt was too small or too large.
+        case tiltAbove
+        case tiltBelow
+        /// It may not begin now, whatever the posture.
+        case quietHours
+    }
+
     /// What a movement lacked to be a gesture.
     ///
-    /// If the reason is the shape of a shake, the values are the peak of its weakest swing and the peak that it needed:
-    /// a better shape would have needed less.
+    /// If the reason is the shape of a shake, the limit is what shakes usually have: a stronger movement may have more.
     public enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         /// Peak acceleration, or RMS for vibration, or angular rate for turns, was too small.
         case tooWeak
@@ -53,28 +78,29 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooFewReversals
         /// Taps in a row: too few, so that the number is not one of the configured counts.
         case tooFewTaps
-        /// RMS before it was too large.
+        /// RMS, or the angular rate, before it was too large.
         case noQuietBefore
         /// Movement after it was too large.
         case noQuietAfter
-        /// It was not along one line.
+        /// It was not along one line: the angle by which it strayed.
         case notAlongOneLine
-        /// Its parts differ in strength or duration.
+        /// Its parts differ in strength or duration: the ratio of the largest to the smallest.
         case tooIrregular
         /// The half period or the duration, in seconds, was too long.
         case tooSlow
-        /// Its swings were too slow or too quick.
+        /// Its swings were too slow or too quick: seconds of one swing.
         case wrongPace
         /// It was peaky or rough like blows.
         case tooPeaky
         /// It went up and down like steps and jumps.
         case likeSteps
-        /// RMS of slow movement, or its change, was larger than that of an object attached to a machine.
+        /// RMS of slow movement, or its change, was larger than that of an object attached to a machine; or the new side
+        /// was not held still.
         case notStill
         /// It did not last long enough.
         case tooShort
         case tooSmallAngle
-        /// It resembled several things too closely to be certain: the score, and the score needed.
+        /// It resembled several things too closely to be certain.
         case notConvincing
         /// It came with a fall or a blow.
         case partOfFall
@@ -84,14 +110,20 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooSoon
         /// The gate was closed: not still, on another side, at another tilt, or in quiet hours.
         case gateClosed
+        /// It set the body in motion, or stopped it: mean acceleration.
+        case setInMotion
+        /// The stroke was not braked: the share of its strength with which it was.
+        case notBraked
+        /// Its direction is not one of those to be recognised.
+        case otherDirection
 
         fileprivate var usualUnit: Unit {
             switch self {
-            case .tooWeak, .noQuietBefore, .noQuietAfter, .notStill: .acceleration
-            case .tooSlow, .tooShort, .tooSoon, .partOfFall: .seconds
-            case .tooSmallAngle: .angle
-            case .tooFewReversals, .tooFewTaps, .notAlongOneLine, .tooIrregular, .wrongPace, .tooPeaky, .likeSteps,
-                .notConvincing, .excluded, .gateClosed:
+            case .tooWeak, .noQuietBefore, .noQuietAfter, .notStill, .setInMotion: .acceleration
+            case .tooSlow, .wrongPace, .tooShort, .tooSoon, .partOfFall: .seconds
+            case .notAlongOneLine, .tooSmallAngle, .gateClosed: .angle
+            case .tooFewReversals, .tooFewTaps, .tooIrregular, .tooPeaky, .likeSteps, .notConvincing, .excluded,
+                .notBraked, .otherDirection:
                 .one
             }
         }

@@ -5,9 +5,13 @@ const mostRows = 200;
 /** Milliseconds after which a gesture is listed, but not announced. */
 const announced = 10000;
 const reasons = {
-  too_weak: "it faded before it was certain", too_long: "it lasted longer than allowed",
+  too_weak: "it faded before it was certain", too_short: "it stopped before it was certain", too_long: "it lasted longer than its maximum_duration",
   interrupted: "another gesture took precedence, or samples are missing", sensor_lost: "the sensor failed",
   disabled: "the gesture was disabled", stopped: "sensing or the agent stopped", restarted: "the agent was restarted",
+};
+const reasonsOf = {
+  shake: { too_short: "it stopped before the fourth swing" },
+  fall: { too_weak: "it did not land hard, as if it was caught" },
 };
 /** A shape for each phase, because colour alone does not reach everybody. */
 const shapes = { began: "▶", changed: "▶", ended: "■", cancelled: "✕", recognized: "●", missed: "○" };
@@ -23,6 +27,14 @@ function remarks(event) {
     value("level", 2, "m/s² RMS"), value("frequency", 1, "Hz"), value("reversals", 0, "reversals"),
     value("height", 2, "m", "height "), value("duration", 2, "s", "after "),
   ].filter(Boolean).join(", ");
+}
+
+/** Why a gesture was cancelled: `it stopped before it was certain`. */
+function reasonText({ gesture, reason }) {
+  if (reason === undefined) return "";
+  const own = Object.hasOwn(reasonsOf, gesture) ? reasonsOf[gesture] : {};
+  for (const texts of [own, reasons]) if (Object.hasOwn(texts, reason)) return texts[reason];
+  return clean(reason);
 }
 
 /** The time of day, after the date if that is not today. */
@@ -105,8 +117,7 @@ export class GestureLog {
   #fill(row, event, time) {
     this.#mark(row, Object.hasOwn(shapes, event.phase) ? event.phase : "recognized");
     setText(row.phase, clean(event.phase).slice(0, 30));
-    const reason = event.reason !== undefined && (Object.hasOwn(reasons, event.reason) ? reasons[event.reason] : clean(event.reason));
-    setText(row.details, [reason, remarks(event)].filter(Boolean).join(", "));
+    setText(row.details, [reasonText(event), remarks(event)].filter(Boolean).join(", "));
     const tags = [event.simulated === true && "simulated", event.delayed === true && "delayed", time === undefined && "clock unset"];
     row.details.append(...tags.filter(Boolean).flatMap((text) => [" ", element("span", { class: "tag", text })]));
   }

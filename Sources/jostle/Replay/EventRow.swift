@@ -37,7 +37,7 @@ enum EventRow {
         if let reversals = event.reversals { parts.append("\(reversals) reversals") }
         if let height = event.height { parts.append("height \(decimal(height, 2)) m") }
         if let duration = event.duration { parts.append("after \(decimal(duration, 2)) s") }
-        if let reason = event.reason { parts.append(reason.word) }
+        if let reason = event.reason { parts.append(reason.explanation(of: event.gesture)) }
         if event.isSimulated { parts.append("simulated") }
         return parts.joined(separator: ", ")
     }

@@ -190,13 +190,16 @@ struct DeviceScreen {
     private func gestures(_ device: WatchedDevice, room: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         var lines = device.events.isEmpty ? [ScreenLine("no gesture yet", .dim)] : events(device, room)
-        if let miss = device.nearMiss {
-            // Among the events in the order of arrival, so that it moves down as gestures follow.
-            let later = device.events.prefix { $0.arrival > miss.arrival }.count
+        // Among the events in the order of arrival, so that they move down as gestures follow.
+        for (newer, miss) in device.nearMisses.prefix(max(1, room / 2)).enumerated() {
+            let later = device.events.prefix { $0.arrival > miss.arrival }.count + newer
             let time = miss.time.map(timeOfDay) ?? "--:--:--"
             if later <= lines.count {
                 lines.insert(ScreenLine(glyphs.clean("\(time)  \(miss.text)"), .dim), at: later)
             }
+        }
+        if device.nearMisses.isEmpty, device.settings.nearMisses == false {
+            lines.append(ScreenLine("publish.near_misses is off: it would say why a movement was no gesture", .dim))
         }
         return Array(lines.prefix(room))
     }

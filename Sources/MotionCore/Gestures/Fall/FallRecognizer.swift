@@ -103,10 +103,7 @@ struct FallRecognizer: ~Copyable {
         case .armed:
             if let event = beginning(magnitude, at: cell.timestamp, &misses) { return event }
             if couldFall != nil, freeFall.start == nil {
-                let needed = settings.minimumDuration / gain
-                if !hasNotedMiss, certainty > Rule.nearMiss * needed {
-                    misses.add(NearMiss(.fall, .tooShort, at: cell.timestamp, value: certainty, limit: needed))
-                }
+                noteShortness(certainty, at: cell.timestamp, &misses)
                 hasNotedMiss = false
             }
             return nil
@@ -215,6 +212,23 @@ extension FallRecognizer {
             freeFall.deviation(before: fall.start) < Rule.deviationBeforeBlow * gain
         else { return nil }
         return begin(at: timestamp, length: fall.length)
+    }
+
+    /// Records that free fall was too short: as it was, or after a push.
+    private func noteShortness(_ certainty: Double, at timestamp: Timestamp, _ misses: inout NearMisses) {
+        let needed = settings.minimumDuration / gain
+        guard !hasNotedMiss, certainty > Rule.nearMiss * needed else { return }
+        if certainty < needed {
+            misses.add(NearMiss(.fall, .tooShort, at: timestamp, value: certainty, limit: needed))
+        } else if time < onlyBounceUntil {
+            misses.add(
+                NearMiss(
+                    .fall, .tooSoon, at: timestamp, value: time - onlyBounceUntil + Rule.rearmDelay,
+                    limit: Rule.rearmDelay))
+        } else {
+            let limit = Rule.pushFactor * needed
+            misses.add(NearMiss(.fall, .tooShort, at: timestamp, value: min(certainty, limit), limit: limit))
+        }
     }
 
     private mutating func note(_ miss: NearMiss, _ misses: inout NearMisses) {

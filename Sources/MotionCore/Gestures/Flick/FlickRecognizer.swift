@@ -156,7 +156,7 @@ extension FlickRecognizer {
         }
         let strokes = movement.strokes(from: first, to: last)
         guard strokes.opposition >= Rule.opposition * strength else {
-            return miss(.notConvincing, strokes.opposition / strength, Rule.opposition)
+            return miss(.notBraked, strokes.opposition / strength, Rule.opposition)
         }
         var event = GestureEvent(.flick, .recognized, at: timestamp)
         event.strength = strength

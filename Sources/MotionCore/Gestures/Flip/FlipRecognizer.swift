@@ -34,6 +34,8 @@ struct FlipRecognizer: ~Copyable {
         /// The body leaves the held side when up moves by more than 1.5° within this many cells.
         static let leavingCells = 5
         static let leavingCosine = 0.99966
+        /// Cells after the hold time in which a hand may still come to rest; then it is a near miss.
+        static let patience = 50
     }
 
     init(settings: FlipSettings) {
@@ -91,7 +93,12 @@ struct FlipRecognizer: ~Copyable {
             if up.dot(before) > Rule.leavingCosine { leftAt = count }
             return nil
         }
-        guard count - sideSince > holdCells, isSteady(up) else { return nil }
+        guard count - sideSince > holdCells, isSteady(up) else {
+            if held != nil, count - sideSince == holdCells + Rule.patience {
+                misses.add(NearMiss(.flip, .notStill, at: cell.timestamp))
+            }
+            return nil
+        }
         defer {
             held = side
             leftAt = count
@@ -115,12 +122,16 @@ struct FlipRecognizer: ~Copyable {
         return true
     }
 
-    /// Records a near miss if the side that pointed up was never held.
+    /// Records a near miss if the side that pointed up was never held, unless that has been recorded.
     private func noteMiss(_ timestamp: Timestamp, _ misses: inout NearMisses) {
         guard let held, held != side else { return }
-        misses.add(
-            NearMiss(
-                .flip, .tooShort, at: timestamp, value: Double(count - sideSince) * CellGrid.cell,
-                limit: settings.holdTime))
+        let cells = count - sideSince
+        if cells <= holdCells {
+            misses.add(
+                NearMiss(
+                    .flip, .tooShort, at: timestamp, value: Double(cells) * CellGrid.cell, limit: settings.holdTime))
+        } else if cells < holdCells + Rule.patience {
+            misses.add(NearMiss(.flip, .notStill, at: timestamp))
+        }
     }
 }

@@ -155,7 +155,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
     private mutating func conclude(at timestamp: Timestamp, longest: Double, _ misses: inout NearMisses) {
         if peak < needed {
             state = .quiet
-            note(.tooWeak, at: timestamp, value: peak, limit: needed, &misses)
+            noteWeakness(at: timestamp, &misses)
         } else if impulse > longest * peak {
             state = .quiet
             note(.tooSlow, at: timestamp, value: impulse / peak, limit: longest, &misses)
@@ -177,6 +177,15 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
     private func isReturn(_ linear: Vector3, _ length: Double, at timestamp: Timestamp) -> Bool {
         guard impulse > Rule.swing * peak, length > Rule.returnShare * peak else { return false }
         return linear.dot(stroke) < 0 && timestamp.seconds(since: peakAt) > Rule.earliestReturn
+    }
+
+    /// Records that a blow was too weak, or that it did not stand out from what was before it.
+    private func noteWeakness(at timestamp: Timestamp, _ misses: inout NearMisses) {
+        if peak * peak >= leastSquare {
+            note(.noQuietBefore, at: timestamp, value: needed / Rule.crest, limit: peak / Rule.crest, &misses)
+        } else {
+            note(.tooWeak, at: timestamp, value: peak, limit: leastSquare.squareRoot(), &misses)
+        }
     }
 
     private func note(

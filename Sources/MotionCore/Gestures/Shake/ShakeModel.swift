@@ -19,8 +19,6 @@ struct ShakeModel: ~Copyable {
     /// Two networks together are stricter than each alone; this is subtracted from the logarithm of the amplitude to
     /// compensate.
     private static let concession = 0.2
-    /// The typical peak of a shake's weakest swing, g.
-    private static let typicalAmplitude = 1.2
 
     private let lateral = ShakeNetwork(.lateral)
     private let upright = ShakeNetwork(.upright)
@@ -33,24 +31,14 @@ struct ShakeModel: ~Copyable {
             / pow(ShakeModel.sensitivityStep, Double(sensitivity - 5))
     }
 
-    /// The main reason why the movement is not a shake: the aspect that would reduce the needed amplitude most if it
-    /// were like that of a typical shake.
-    func obstacle(_ features: borrowing ShakeFeatures) -> ShakeRefusal.Reason {
+    /// The logarithm of the factor by which the movement would need less amplitude if one aspect of it were like that of
+    /// a typical shake.
+    func relief(_ features: borrowing ShakeFeatures, _ aspect: ShakeRefusal.Reason) -> Double {
         let present = lateral.logNeededAmplitude(features) + upright.logNeededAmplitude(features)
-        var obstacle = ShakeRefusal.Reason.tooWeak
-        var most = 2 * log(ShakeModel.typicalAmplitude * standardGravity / max(1e-3, features.weakest))
-        var next: UInt8 = 0
-        while let reason = ShakeRefusal.Reason(rawValue: next) {
-            next += 1
-            let left =
-                lateral.logNeededAmplitude(features, replacing: reason)
-                + upright.logNeededAmplitude(features, replacing: reason)
-            if present - left > most {
-                most = present - left
-                obstacle = reason
-            }
-        }
-        return obstacle
+        let left =
+            lateral.logNeededAmplitude(features, replacing: aspect)
+            + upright.logNeededAmplitude(features, replacing: aspect)
+        return 0.5 * (present - left)
     }
 }
 
@@ -152,67 +140,5 @@ extension ShakeFeature {
         case .uprightness, .upwardPeak, .downwardPeak, .leastForce: .likeSteps
         case .fall: .afterFall
         }
-    }
-}
-
-/// Why a movement of several swings was not a shake, for tuning.
-struct ShakeRefusal: Equatable, Sendable, BitwiseCopyable {
-    /// The main reason.
-    enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-        /// The weakest swing was too weak, although otherwise like a shake. Values: amplitudes, m/s².
-        case tooWeak
-        /// It reversed too rarely. Values: numbers of swings, or amplitudes if there were three.
-        case tooFewReversals
-        /// It did not begin from quiet. Values, m/s²: the RMS of the quietest 0.4 s before it and the limit, or
-        /// amplitudes.
-        case noQuietBefore
-        /// Its swings were not along one line. Values: amplitudes, m/s².
-        case notAlongOneLine
-        /// Its swings differed in strength or duration. Values: amplitudes, m/s².
-        case tooIrregular
-        /// Its swings were too slow or too quick. Values: amplitudes, m/s².
-        case wrongPace
-        /// Its swings were peaky or rough like blows. Values: amplitudes, m/s².
-        case blowLike
-        /// It went up and down like steps and jumps. Values: amplitudes, m/s².
-        case likeSteps
-        /// The board fell just before. Values: seconds of the fall, or amplitudes.
-        case afterFall
-    }
-
-    var reason: Reason
-    /// The measured value, and the limit that it had to reach or stay below. In most cases these are the peak of the
-    /// weakest swing and the peak that a movement of this shape needs; see `Reason`.
-    var value: Double
-    var limit: Double
-    /// The number of swings.
-    var swings: Int
-    /// The timestamp of the sample at which the movement was closest to a shake.
-    var timestamp: Timestamp
-}
-
-extension NearMiss {
-    /// Creates a near miss from a rejected shake.
-    init(_ refusal: ShakeRefusal) {
-        let reason: Reason =
-            switch refusal.reason {
-            case .tooWeak: .tooWeak
-            case .tooFewReversals: .tooFewReversals
-            case .noQuietBefore: .noQuietBefore
-            case .notAlongOneLine: .notAlongOneLine
-            case .tooIrregular: .tooIrregular
-            case .wrongPace: .wrongPace
-            case .blowLike: .tooPeaky
-            case .likeSteps: .likeSteps
-            case .afterFall: .partOfFall
-            }
-        // Two swings are counted; shapes have amplitudes; a fall has a duration.
-        let unit: Unit =
-            switch refusal.reason {
-            case .tooFewReversals where refusal.swings < 3: .one
-            case .afterFall where refusal.value < 2 && refusal.limit < 1: .seconds
-            default: .acceleration
-            }
-        self.init(.shake, reason, at: refusal.timestamp, value: refusal.value, limit: refusal.limit, unit: unit)
     }
 }

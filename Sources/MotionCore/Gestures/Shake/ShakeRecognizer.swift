@@ -14,6 +14,8 @@ struct ShakeRecognizer: ~Copyable {
     private let model = ShakeModel()
     private var features = ShakeFeatures()
     private var refused = ShakeFeatures()
+    private var refusedShape = ShakeShape()
+    private var totalWhenRefused = 0
     private var pending: ShakeRefusal?
     private var pendingShare = 0.0
     private var asksModel = false
@@ -100,6 +102,15 @@ extension ShakeRecognizer {
         static let confirmed = 4
         /// Peak, m/s², from which two swings alone are reported as a near miss.
         static let strong = 1.2 * standardGravity
+        /// For near misses: the peak, m/s², from which three swings alone were strong enough and one more was missing.
+        static let vigorous = 0.8 * standardGravity
+        /// How many times the amplitude may be needed, and how much, m/s², so that strength is what was missing.
+        static let close = 1.5
+        static let easy = 2 * standardGravity
+        /// The largest amplitude that is told as a limit, m/s²: no hand reaches more.
+        static let reachable = 40.0
+        /// The share of the weakest peak that a later swing needs to have belonged to the movement.
+        static let swingOfMovement = 0.5
     }
 
     /// Decides after each cell whether a shake begins, continues or ends.
@@ -115,7 +126,7 @@ extension ShakeRecognizer {
         switch state {
         case .armed:
             if isMovement {
-                if qualifies(at: timestamp) { return begin(at: timestamp) }
+                if qualifies(at: timestamp, explains: misses.isEnabled) { return begin(at: timestamp) }
             } else if swings.count == 0 {
                 noteMiss(&misses)
             } else if swings.count == 2 {
@@ -131,7 +142,7 @@ extension ShakeRecognizer {
             }
             if time - lastMovement > Rule.endDelay {
                 return reversals + 1 >= Rule.confirmed
-                    ? close(.ended, reason: nil, at: timestamp) : close(.cancelled, reason: .tooWeak, at: timestamp)
+                    ? close(.ended, reason: nil, at: timestamp) : close(.cancelled, reason: .tooShort, at: timestamp)
             }
         case .waitingForQuiet:
             break
@@ -147,7 +158,7 @@ extension ShakeRecognizer {
     }
 
     /// Whether the last three swings are a shake.
-    private mutating func qualifies(at timestamp: Timestamp) -> Bool {
+    private mutating func qualifies(at timestamp: Timestamp, explains: Bool) -> Bool {
         features.begin(swings)
         let weakest = features.weakest
         let before = features.preceding
@@ -174,6 +185,11 @@ extension ShakeRecognizer {
         if weakest >= needed { return true }
         if weakest / needed > pendingShare {
             refused.assign(features)
+            if explains {
+                refusedShape = ShakeShape(
+                    swings, onset: features.onset, weakest: weakest, preceding: before, at: time)
+            }
+            totalWhenRefused = swings.total
             refuse(nil, value: weakest, limit: needed, share: weakest / needed, at: timestamp)
         }
         return false
@@ -187,8 +203,7 @@ extension ShakeRecognizer {
         guard share > pendingShare || pending == nil else { return }
         pendingShare = share
         asksModel = reason == nil
-        pending = ShakeRefusal(
-            reason: reason ?? .tooWeak, value: value, limit: limit, swings: swings.count, timestamp: timestamp)
+        pending = ShakeRefusal(reason: reason ?? .tooWeak, value: value, limit: limit, timestamp: timestamp)
     }
 
     /// Two strong swings: a near miss if no more follow.
@@ -201,11 +216,48 @@ extension ShakeRecognizer {
     private mutating func noteMiss(_ misses: inout NearMisses) {
         guard var refusal = pending else { return }
         if misses.isEnabled {
-            if asksModel { refusal.reason = model.obstacle(refused) }
+            if asksModel { explain(&refusal) }
             misses.add(NearMiss(refusal))
         }
         pending = nil
         pendingShare = 0
+    }
+
+    /// Finds what a movement lacked that the model refused: strength, if a hand could have had that much more, else what
+    /// was unlike a shake and cost most.
+    private func explain(_ refusal: inout ShakeRefusal) {
+        let (weakest, needed) = (refusal.value, refusal.limit)
+        let isOver = !hasGoneOn(weakest: weakest)
+        if isOver, refusedShape.swings == 3, weakest >= Rule.vigorous { return name(.tooFewReversals, &refusal) }
+        if needed <= Rule.close * weakest, needed <= Rule.easy { return }
+        var obstacle = ShakeRefusal.Reason.unlikeShake
+        var most = 0.0
+        var next: UInt8 = 0
+        while let aspect = ShakeRefusal.Reason(rawValue: next) {
+            next += 1
+            guard refusedShape.isUnusual(aspect) || aspect == .tooFewReversals && isOver else { continue }
+            let relief = model.relief(refused, aspect)
+            if relief > most {
+                most = relief
+                obstacle = aspect
+            }
+        }
+        if obstacle == .unlikeShake, needed <= Rule.reachable { return }
+        name(obstacle, &refusal)
+    }
+
+    /// Whether the movement that was refused had further swings, so that their number was not what it lacked.
+    private func hasGoneOn(weakest: Double) -> Bool {
+        let later = min(swings.total - totalWhenRefused, SwingTracker.capacity)
+        for age in 0..<later where swings[age].amplitude >= Rule.swingOfMovement * weakest { return true }
+        return false
+    }
+
+    private func name(_ obstacle: ShakeRefusal.Reason, _ refusal: inout ShakeRefusal) {
+        let figures = refusedShape.figures(obstacle)
+        refusal.reason = obstacle
+        refusal.value = figures.value
+        refusal.limit = figures.limit
     }
 
     private mutating func begin(at timestamp: Timestamp) -> GestureEvent {

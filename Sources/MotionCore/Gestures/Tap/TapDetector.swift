@@ -26,6 +26,8 @@ struct TapDetector: Sendable, BitwiseCopyable {
         var reason: NearMiss.Reason
         var value = Double.nan
         var limit = Double.nan
+        /// The unit of these; `nil` for the usual one of the reason.
+        var unit: NearMiss.Unit?
         /// Whether it is the first blow of its movement, which may have many.
         var isFirst = true
         /// Whether it nevertheless resembles a tap: the echo of one, or one too soon after a movement.
@@ -273,7 +275,11 @@ extension TapDetector {
             return Flaw(reason: .noQuietBefore, value: sway, limit: swayLimit, isFirst: isCalm)
         }
         let rotationLimit = Rule.rotation * stillness
-        if before.rotation > rotationLimit * rotationLimit { return Flaw(reason: .noQuietBefore, isFirst: isCalm) }
+        if before.rotation > rotationLimit * rotationLimit {
+            return Flaw(
+                reason: .noQuietBefore, value: before.rotation.squareRoot(), limit: rotationLimit, unit: .rate,
+                isFirst: isCalm)
+        }
         let rest = sums.rest / max(1, sums.restSamples)
         if rest > Rule.rest * candidate.peak {
             return Flaw(reason: .noQuietAfter, value: rest, limit: Rule.rest * candidate.peak, isFirst: isCalm)
@@ -290,7 +296,7 @@ extension TapDetector {
         let drift = sums.velocity.length / Rule.decision
         let driftLimit = Rule.drift * stillness + Rule.driftShare * candidate.strength
         if drift > driftLimit {
-            return Flaw(reason: .notConvincing, value: drift, limit: driftLimit, isFirst: isCalm)
+            return Flaw(reason: .setInMotion, value: drift, limit: driftLimit, isFirst: isCalm)
         }
         if !isLonger(Rule.echoTime, from: latestTap, to: candidate.onset),
             candidate.peak < Rule.echoShare * latestTapPeak

@@ -64,18 +64,24 @@ extension TapRecognizer {
     /// Whether a blow is a tap and strong enough.
     private func isTap(_ blow: TapDetector.Blow, at now: Timestamp, _ misses: inout NearMisses) -> Bool {
         let gain = pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
-        let needed = max(settings.threshold / gain, max(Rule.leastNoise, Rule.noise / gain) * blow.noise)
+        let ratio = max(Rule.leastNoise, Rule.noise / gain)
+        let needed = max(settings.threshold / gain, ratio * blow.noise)
         if let flaw = blow.flaw {
             // An echo belongs to a tap already reported, and one movement may cause many blows.
             if blow.peak >= needed, flaw.isFirst {
-                misses.add(NearMiss(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit))
+                misses.add(
+                    NearMiss(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit, unit: flaw.unit))
             }
             return false
         }
         if blow.peak >= needed { return true }
-        if blow.peak >= Rule.nearly * needed {
-            misses.add(NearMiss(.tap, .tooWeak, at: now, value: blow.peak, limit: needed))
-        }
+        guard blow.peak >= Rule.nearly * needed else { return false }
+        // If it did not stand out, the movement before it is what can be changed.
+        let isDrowned = needed > settings.threshold / gain
+        misses.add(
+            isDrowned
+                ? NearMiss(.tap, .noQuietBefore, at: now, value: blow.noise, limit: blow.peak / ratio)
+                : NearMiss(.tap, .tooWeak, at: now, value: blow.peak, limit: needed))
         return false
     }
 

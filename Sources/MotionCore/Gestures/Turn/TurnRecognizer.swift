@@ -200,7 +200,9 @@ extension TurnRecognizer {
                     limit: settings.minimumAngle / gain))
         } else if rotation.peak * gain < settings.minimumRate {
             misses.add(
-                NearMiss(.turn, .tooWeak, at: timestamp, value: rotation.peak, limit: settings.minimumRate / gain))
+                NearMiss(
+                    .turn, .tooWeak, at: timestamp, value: rotation.peak, limit: settings.minimumRate / gain,
+                    unit: .rate))
         } else {
             misses.add(
                 NearMiss(
