@@ -267,7 +267,9 @@ package final class Agent {
             observer.gesture?(event)
             log.debug("\(event.gesture.word) \(event.phase.word)\(event.isSimulated ? ", simulated" : "")")
         }
-        if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
+        if log.level >= .debug {
+            manager.addNearMissHandler { log.debug($0.isSimulated ? "\($0.explanation), simulated" : $0.explanation) }
+        }
         parts.actions.install(settings.actions, in: manager)
         manager.addSensorHandler { event, _ in
             mailbox.post(.sensor(event))

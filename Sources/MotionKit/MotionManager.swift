@@ -246,7 +246,8 @@ public final class MotionManager: Sendable {
                 shared.simulation = nil
             }
             shared.simulation = Simulation(
-                movement, exchange: run.exchange, imu: shared.imu, settings: shared.settings, silenced: shared.silenced,
+                movement, exchange: run.exchange, nearMisses: handlers.nearMisses, imu: shared.imu,
+                settings: shared.settings, silenced: shared.silenced,
                 variants: shared.variants.variants(of: shared.settings.gestures))
             return shared.simulation == nil ? .resources : nil
         }

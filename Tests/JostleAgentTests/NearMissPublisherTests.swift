@@ -28,8 +28,8 @@ import Testing
 
     private let network = Network()
 
-    private func miss(at seconds: Double) -> NearMiss {
-        NearMiss(.shake, .tooWeak, at: Timestamp(seconds: seconds), value: 3, limit: 5)
+    private func miss(at seconds: Double, _ gesture: Gesture = .shake) -> NearMiss {
+        NearMiss(gesture, .tooWeak, at: Timestamp(seconds: seconds), value: 3, limit: 5)
     }
 
     @Test func publishesOnItsTopicWithoutRetaining() throws {
@@ -40,12 +40,38 @@ import Testing
         #expect(text.contains("\"gesture\":\"shake\"") && text.hasSuffix("\"simulated\":true}"), "\(text)")
     }
 
+    /// Two of a gesture, then one a second; five of all, then five a second.
     @Test func limitsRate() {
         let sender = NearMissSender(output: network.output, isSimulated: false)
         for index in 0..<100 { sender.send(miss(at: 10 + 0.001 * Double(index))) }
-        #expect(network.count == 5)
+        #expect(network.count == 2)
         for index in 1...1000 { sender.send(miss(at: 10.1 + 0.01 * Double(index))) }
-        #expect((54...56).contains(network.count), "\(network.count)")
+        #expect((11...13).contains(network.count), "\(network.count)")
+
+        let before = network.count
+        for index in 0..<100 { sender.send(miss(at: 30 + 0.001 * Double(index), Gesture.allCases[index % 10])) }
+        #expect(network.count == before + 5)
+        for index in 1...1000 { sender.send(miss(at: 30.1 + 0.01 * Double(index), Gesture.allCases[index % 10])) }
+        #expect((54...56).contains(network.count - before), "\(network.count - before)")
+    }
+
+    /// Each swing of a shake is almost an impact: that must not keep the shake itself away.
+    @Test func oneGestureDoesNotDisplaceAnother() {
+        let sender = NearMissSender(output: network.output, isSimulated: false)
+        for index in 0..<20 { sender.send(miss(at: 10 + 0.05 * Double(index), .impact)) }
+        sender.send(miss(at: 11, .shake))
+        let last = network.messages.withLock { $0.last.map { String(decoding: $0.payload, as: UTF8.self) } }
+        #expect(last?.contains("\"gesture\":\"shake\"") == true)
+    }
+
+    @Test func marksSimulatedMovements() {
+        let sender = NearMissSender(output: network.output, isSimulated: false)
+        var simulated = miss(at: 10)
+        simulated.isSimulated = true
+        sender.send(simulated)
+        sender.send(miss(at: 11))
+        let texts = network.messages.withLock { $0.map { String(decoding: $0.payload, as: UTF8.self) } }
+        #expect(texts.map { $0.contains("\"simulated\":true") } == [true, false])
     }
 
     /// What cannot be sent now is not sent later.

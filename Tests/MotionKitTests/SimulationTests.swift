@@ -87,6 +87,27 @@ import VirtualIMU
         #expect(simulated.map(\.phase) == [.began, .ended, .began, .ended])
     }
 
+    /// A movement that is almost a gesture says so, marked, while somebody wants to know.
+    @Test func nearMissesAreReportedAndMarked() async throws {
+        manager.settings.gestures.shake.common.sensitivity = 1
+        let misses = Journal<NearMiss>()
+        let token = manager.addNearMissHandler { misses.append($0) }
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.simulate(SimulatedMovement("gentle-shake"))
+        #expect(await hasEnded())
+        #expect(await eventually { misses.count >= 1 })
+        let miss = try #require(misses.entries.last { $0.gesture == .shake })
+        #expect(miss.isSimulated && miss.reason == .tooWeak && miss.value < miss.limit)
+        #expect(simulated.isEmpty)
+
+        token.remove()
+        let before = misses.count
+        try manager.simulate(SimulatedMovement("gentle-shake"))
+        #expect(await hasEnded())
+        #expect(misses.count == before)
+    }
+
     /// As when the agent ends during a simulation: the handlers have received the end when stop returns.
     @Test func stopCancelsSimulation() async throws {
         // A walk lasts long enough even on a busy machine.

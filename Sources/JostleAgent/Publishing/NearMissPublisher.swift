@@ -51,8 +51,20 @@ final class NearMissPublisher {
 final class NearMissSender: Sendable {
     private let output: StreamOutput
     private let isSimulated: Bool
-    /// Five at once, then five a second: a board that is carried about comes near a gesture many times a second.
-    private let budget = Mutex(TokenBucket(capacity: 5, rate: 5))
+    private let budget = Mutex(Budget())
+
+    /// How many are published: a board that is carried about comes near a gesture many times a second.
+    private struct Budget {
+        /// Five at once, then five a second.
+        var total = TokenBucket(capacity: 5, rate: 5)
+        /// Of each gesture two at once, then one a second, so that the swings of a shake that are almost impacts do not
+        /// keep the shake itself away.
+        var each = Gesture.allCases.map { _ in TokenBucket(capacity: 2, rate: 1) }
+
+        mutating func spend(on gesture: Gesture, at now: Timestamp) -> Bool {
+            each[Int(gesture.rawValue)].spend(at: now) && total.spend(at: now)
+        }
+    }
 
     init(output: StreamOutput, isSimulated: Bool) {
         self.output = output
@@ -61,7 +73,7 @@ final class NearMissSender: Sendable {
 
     /// Publishes a near miss, unless there were too many in the last second.
     func send(_ miss: NearMiss) {
-        guard budget.withLock({ $0.spend(at: miss.timestamp) }) else { return }
+        guard budget.withLock({ $0.spend(on: miss.gesture, at: miss.timestamp) }) else { return }
         let time = WallClock.milliseconds(at: miss.timestamp)
         _ = output.publish(Payloads.nearMiss(miss, at: time, isSimulated: isSimulated).bytes)
     }

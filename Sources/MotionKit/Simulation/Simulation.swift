@@ -9,18 +9,20 @@ struct Simulation: Sendable {
     let control: SimulationControl
     private let thread: WorkerThread
 
-    /// Starts to simulate a movement, whose gestures go to the delivery thread of `exchange`.
+    /// Starts to simulate a movement, whose gestures go to the delivery thread of `exchange`, and its near misses too while
+    /// `nearMisses` has a handler.
     ///
     /// - Returns: `nil` if the system has no descriptor or thread left.
     init?(
-        _ movement: SimulatedMovement, exchange: SensorExchange, imu: IMUSettings, settings: MotionSettings,
-        silenced: GestureSet, variants: [GestureVariant]
+        _ movement: SimulatedMovement, exchange: SensorExchange, nearMisses: HandlerList<NearMiss>, imu: IMUSettings,
+        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
     ) {
         guard let control = SimulationControl() else { return nil }
         let thread = WorkerThread(name: "jostle-simulate") {
             var loop = SimulationLoop(
-                movement.plan, control: control, exchange: exchange, imu: imu, settings: settings, silenced: silenced,
-                variants: variants)
+                movement.plan, control: control, exchange: exchange, nearMisses: nearMisses, imu: imu,
+                settings: settings,
+                silenced: silenced, variants: variants)
             loop.run()
             control.isOver.store(true, ordering: .releasing)
         }

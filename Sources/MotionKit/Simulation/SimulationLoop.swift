@@ -23,6 +23,7 @@ struct SimulationLoop: ~Copyable {
     private let plan: SimulationPlan
     private let control: SimulationControl
     private let exchange: SensorExchange
+    private let nearMisses: HandlerList<NearMiss>
     private let clock: SimulatedClock
     private let device: any SensorDevice
     private let systemClock = SystemClock()
@@ -31,8 +32,8 @@ struct SimulationLoop: ~Copyable {
     private var batch = SampleBatch(capacity: 128)
 
     init(
-        _ plan: SimulationPlan, control: SimulationControl, exchange: SensorExchange, imu: IMUSettings,
-        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
+        _ plan: SimulationPlan, control: SimulationControl, exchange: SensorExchange, nearMisses: HandlerList<NearMiss>,
+        imu: IMUSettings, settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
     ) {
         let start = SystemClock().now().advanced(bySeconds: SimulationLoop.preparation - plan.start)
         let clock = SimulatedClock(start)
@@ -46,6 +47,7 @@ struct SimulationLoop: ~Copyable {
         self.plan = plan
         self.control = control
         self.exchange = exchange
+        self.nearMisses = nearMisses
         self.clock = clock
     }
 
@@ -98,8 +100,10 @@ struct SimulationLoop: ~Copyable {
 
     private mutating func process() {
         let (control, exchange) = (control, exchange)
+        pipeline.explainsNearMisses = !nearMisses.isEmpty
         for index in 0..<batch.count {
             pipeline.process(batch[index]) { SimulationLoop.post($0, control, exchange) }
+            while let miss = pipeline.takeNearMiss() { SimulationLoop.post(miss, exchange) }
         }
         batch.removeAll()
     }
@@ -121,5 +125,12 @@ struct SimulationLoop: ~Copyable {
             control.wake.wait(seconds: 0.02)
         }
         exchange.deliveryWake.signal()
+    }
+
+    /// Sends a near miss to the delivery thread, marked as simulated; drops it while the queue is full.
+    private static func post(_ miss: NearMiss, _ exchange: SensorExchange) {
+        var miss = miss
+        miss.isSimulated = true
+        if exchange.simulatedNearMisses.push(miss) { exchange.deliveryWake.signal() }
     }
 }

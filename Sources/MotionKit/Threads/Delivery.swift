@@ -44,6 +44,7 @@ struct Delivery: Sendable {
         deliverSamples()
         while let message = exchange.messages.pop() { deliver(message) }
         while let event = exchange.simulatedGestures.pop() { handlers.chain.deliver(event) }
+        while let miss = exchange.simulatedNearMisses.pop() { handlers.nearMisses.notify(miss) }
     }
 
     private func deliver(_ message: SensorMessage) {

@@ -54,6 +54,9 @@ final class SensorExchange: Sendable {
     /// The gestures of a simulation. The producer is the simulation's thread; there is one at a time.
     let simulatedGestures = Ring<GestureEvent>(capacity: 32)
 
+    /// The near misses of a simulation, likewise.
+    let simulatedNearMisses = Ring<NearMiss>(capacity: 32)
+
     /// What was dropped because a ring was full: the delivery thread did not keep up.
     let droppedMessages = Atomic<Int>(0)
     let droppedSamples = Atomic<Int>(0)
