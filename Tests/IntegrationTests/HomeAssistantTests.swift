@@ -122,7 +122,10 @@ import Testing
         defer { agent.kill() }
         #expect(await sees(observer, last), "\(agent.errors)")
         let before = try await announced(broker)
-        for (key, value) in [("gestures.shake.enabled", "false"), ("publish.attitude.rate", "0")] {
+        for (key, value) in [
+            ("gestures.shake.enabled", "false"), ("publish.attitude.rate", "0"),
+            ("gestures.flick.directions", "[left, right, up, down]"),
+        ] {
             try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce))
         }
         // Published after the changes that are checked here, because it is set last.
@@ -130,7 +133,10 @@ import Testing
             MQTTMessage(topic: "jostle/dut/set/gestures.tap.counts", text: "double", qos: .atLeastOnce))
         #expect(await sees(observer, "homeassistant/device_automation/dut/tap_double/config"), "\(agent.errors)")
         let after = try await announced(broker)
-        #expect(Set(before.keys).subtracting(after.keys) == ["homeassistant/device_automation/dut/tap_single/config"])
+        let removed = ["tap_single", "flick_forward", "flick_backward"]
+        #expect(
+            Set(before.keys).subtracting(after.keys)
+                == Set(removed.map { "homeassistant/device_automation/dut/\($0)/config" }))
         #expect(await agent.terminate() == 0)
     }
 

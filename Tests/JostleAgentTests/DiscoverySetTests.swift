@@ -57,6 +57,13 @@ import Testing
                 """)
     }
 
+    @Test func flickHasTriggersForItsDirections() throws {
+        let set = set { $0.motion.gestures.flick.directions = [MotionDirections(.left), MotionDirections(.up)] }
+        #expect(subtypes(set, "flick") == ["left", "up", "any"])
+        let event = try #require(set["event/dut/flick/config"])
+        #expect(event["event_types"] as? [String] == ["left", "up"])
+    }
+
     @Test func gesturesHaveMatchingTriggersAndEvents() throws {
         let set = set { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
         let expected: [String: Set<String>] = [

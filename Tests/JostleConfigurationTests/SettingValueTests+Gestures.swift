@@ -21,6 +21,13 @@ extension AcceptedValue {
         .init("gestures.flick.cooldown", "2 s") { $0.motion.gestures.flick.common.cooldown == 2 },
         .init("gestures.flick.strength", "1 g") { $0.motion.gestures.flick.strength == standardGravity },
         .init("gestures.flick.maximum_duration", "0.5 s") { $0.motion.gestures.flick.maximumDuration == 0.5 },
+        .init("gestures.flick.directions", "[left, up]") {
+            $0.motion.gestures.flick.directions == MotionDirections(.left).union(MotionDirections(.up))
+        },
+        .init("gestures.flick.directions", "backward") {
+            $0.motion.gestures.flick.directions == MotionDirections(.backward)
+        },
+        .init("gestures.flick.directions", "any") { $0.motion.gestures.flick.directions == .all },
         .init("gestures.turn.enabled", "false") { !$0.motion.gestures.turn.common.isEnabled },
         .init("gestures.turn.sensitivity", "8") { $0.motion.gestures.turn.common.sensitivity == 8 },
         .init("gestures.turn.cooldown", "2 s") { $0.motion.gestures.turn.common.cooldown == 2 },
@@ -88,6 +95,9 @@ extension RefusedValue {
         .init("gestures.tap.threshold", "0.1", "out of bounds"),
         .init("gestures.tap.stillness", "11", "out of bounds"),
         .init("gestures.flick.enabled", "yes", "neither true nor false"),
+        .init("gestures.flick.directions", "sideways", "is unknown"),
+        .init("gestures.flick.directions", "[]", "empty"),
+        .init("gestures.flick.directions", "[left, any]", "is unknown"),
         .init("gestures.flick.sensitivity", "0", "out of bounds"),
         .init("gestures.flick.cooldown", "61 s", "out of bounds"),
         .init("gestures.flick.strength", "0.5", "out of bounds"),

@@ -12,6 +12,11 @@ import Testing
             #"jostle.yaml:1:29: actions[0].count: "2, 3" never acts: gestures.tap.counts does not include double, triple;"#
         ),
         (
+            "gestures: { flick: { directions: left } }\n"
+                + "actions: [{ on: flick, direction: [right, up], consume: true }]",
+            #"jostle.yaml:2:34: actions[0].direction: "right, up" never acts: gestures.flick.directions does not include right, up"#
+        ),
+        (
             "gestures: { shake: { enabled: false } }\nactions: [{ on: shake, consume: true }]",
             #"jostle.yaml:2:17: actions[0].on: "shake" never acts: gestures.shake.enabled is false"#
         ),
@@ -39,6 +44,7 @@ import Testing
     }
 
     @Test(arguments: [
+        "gestures: { flick: { directions: left } }\nactions: [{ on: flick, direction: [right, left], consume: true }]",
         "{}", "actions: [{ on: tap, count: 1, consume: true }]",
         "gestures: { tap: { counts: [single, double] } }\nactions: [{ on: tap, count: [2, 3], consume: true }]",
         "gestures: { flip: { when: { quiet_hours: \"22:00-21:59\" } } }\nactions: [{ on: flip, consume: true }]",

@@ -20,7 +20,8 @@ extension EventWords {
             words = all.filter { counts.contains($0.0) }.map(\.1)
             template = "{{ ['', 'single', 'double', 'triple'][value_json.count | default(0)] }}"
         case .flick:
-            words = ["left", "right", "up", "down", "forward", "backward"]
+            let directions = settings.motion.gestures.flick.directions
+            words = MotionDirection.allCases.filter { directions.contains($0) }.map(\.word)
             template = "{{ value_json.direction | default('') }}"
         case .turn:
             words = ["left", "right"] + phases.filter { $0 != "began" }

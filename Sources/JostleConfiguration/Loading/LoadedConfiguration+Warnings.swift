@@ -33,6 +33,16 @@ extension LoadedConfiguration {
                 "never acts: gestures.tap.counts does not include \(missing); without it, such taps are reported as "
                     + "single ones", found: wanted)
         }
+        let wanted = settings.motion.gestures.flick.directions
+        if action.gesture == .flick, let directions = action.filter.directions,
+            !directions.contains(where: { wanted.contains($0) })
+        {
+            let names = GestureNames.directions.filter { directions.contains($0.value) }.map(\.key).joined(
+                separator: ", ")
+            return problem(
+                at: "\(path).direction", "never acts: gestures.flick.directions does not include \(names)", found: names
+            )
+        }
         let earlier = settings.actions[..<index].firstIndex { $0.isConsuming && $0.hides(action) }
         if let earlier {
             return problem(

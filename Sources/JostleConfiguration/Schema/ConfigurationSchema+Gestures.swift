@@ -40,6 +40,9 @@ extension ConfigurationSchema {
                     .key(
                         "maximum_duration", \.motion.gestures.flick.maximumDuration, .quantity(.duration, 0.2...1.2),
                         "Longest time from the first stroke to rest (s). Larger accepts a wind-up and a slow return."),
+                    .key(
+                        "directions", \.motion.gestures.flick.directions, .directions,
+                        "The directions that are recognised: any, one, or a list."),
                 ]),
             gesture(
                 "turn", .turn, "Turning about an axis. It needs a gyroscope.",

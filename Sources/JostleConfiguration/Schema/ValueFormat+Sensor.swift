@@ -144,6 +144,23 @@ extension ValueFormat<BodySides> {
     }
 }
 
+extension ValueFormat<MotionDirections> {
+    /// `any`, a direction, or a list of directions.
+    static var directions: ValueFormat {
+        let some = ValueFormat<[MotionDirection]>.oneOrMore(.choice(GestureNames.directions))
+        return ValueFormat(
+            allowed: "any, \(some.allowed)", wantsExample: false,
+            constraints: [.init("anyOf", [["const": "any"], .object(some.constraints)])],
+            read: { node, directory throws(ValueRefusal) in
+                if node.text == "any" { return .all }
+                return try some.read(node, directory).reduce(into: []) { $0.insert(MotionDirections($1)) }
+            },
+            write: { directions in
+                directions == .all ? "any" : some.write(MotionDirection.allCases.filter { directions.contains($0) })
+            })
+    }
+}
+
 extension ValueFormat<Matrix3> {
     /// A rotation: nine numbers, three rows of three, or the text of the kernel's `mount_matrix`.
     static var rotationMatrix: ValueFormat {

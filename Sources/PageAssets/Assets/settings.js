@@ -38,6 +38,15 @@ const kinds = {
     read: amount, get: (input) => (input.value === "" ? undefined : Number(input.value)) },
   choice: { make: (field) => element("select", {}, field.options.map(([value, text]) => element("option", { value, text }))),
     read: (value) => (typeof value === "string" ? value : undefined), get: (input) => input.value },
+  // A list of words, "any" for all of them: here one text, `left,up`.
+  several: { make: (field) => element("fieldset", {}, field.options.map((value) => element("label", {}, element("input", { type: "checkbox", value }), ` ${value}`))),
+    read: (value) => (value === undefined ? undefined : list(Array.isArray(value) ? value : [value]).map(clean).join(",")),
+    get: (input) => {
+      const boxes = [...input.querySelectorAll("input")];
+      const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
+      return chosen.length === 0 ? undefined : chosen.length === boxes.length ? "any" : chosen.join(",");
+    },
+    wire: (value) => (value.includes(",") ? value.split(",") : value), needs: "At least one is needed." },
 };
 
 function truth(value) {
@@ -66,7 +75,7 @@ class Setting {
     this.origin = element("span", { class: "badge" });
     this.note = element("p", { class: "note", id: `${id}-note`, "aria-live": "polite" });
     this.root = element("div", { class: `setting ${field.kind}`, hidden: true },
-      element("label", { for: id, text: field.label }),
+      field.kind === "several" ? element("span", { text: field.label }) : element("label", { for: id, text: field.label }),
       element("span", { class: "input" }, this.input, this.value), this.origin, this.note);
     if (field.title) this.input.setAttribute("aria-label", field.title);
     this.input.addEventListener("input", () => this.touched());
@@ -109,7 +118,7 @@ class Setting {
     this.isTouched = false;
     const value = this.kind.get(this.input);
     if (value === undefined || !this.input.checkValidity()) {
-      this.problem = this.input.validationMessage || "A number is needed.";
+      this.problem = this.input.validationMessage || this.kind.needs || "A number is needed.";
       return this.show();
     }
     if (value === this.inForce && !this.sent) return this.show();
@@ -120,7 +129,7 @@ class Setting {
     this.timer = setTimeout(() => this.end(sent, "The board has not answered for 10 s. It may not have received the change."), patience);
     this.show();
     try {
-      await post("/api/set", { board: this.panel.context.boardID, key: this.field.key, value });
+      await post("/api/set", { board: this.panel.context.boardID, key: this.field.key, value: this.kind.wire?.(value) ?? value });
     } catch (error) {
       this.end(sent, `Not sent: ${error.message}`);
     }
@@ -170,6 +179,10 @@ class Setting {
   put(value) {
     if (value === undefined) return;
     if (this.field.kind === "switch") this.input.checked = value;
+    else if (this.field.kind === "several") {
+      const chosen = value.split(",");
+      for (const box of this.input.querySelectorAll("input")) box.checked = value === "any" || chosen.includes(box.value);
+    }
     else if (this.input.value !== String(value)) this.input.value = String(value);
   }
 
@@ -179,6 +192,7 @@ class Setting {
 
   words(value) {
     if (typeof value === "boolean") return value ? "on" : "off";
+    if (this.field.kind === "several") return value.replaceAll(",", ", ");
     return `${value}${this.field.unit ? `\u00a0${this.field.unit}` : ""}`;
   }
 
@@ -206,11 +220,13 @@ const general = [
 
 function gestureFields(name) {
   const key = `gestures.${name}`;
+  const directions = { key: `${key}.directions`, kind: "several", label: "Directions", title: `Directions of ${name}`,
+    options: ["left", "right", "up", "down", "forward", "backward"] };
   return [
     { key: `${key}.enabled`, kind: "switch", label: name },
     { key: `${key}.sensitivity`, kind: "slider", label: "Sensitivity", title: `Sensitivity of ${name}` },
     { key: `${key}.cooldown`, kind: "number", label: "Pause after it", title: `Pause after ${name}, seconds`, unit: "s", max: 60 },
-  ];
+  ].concat(name === "flick" ? directions : []);
 }
 
 /** The settings of a board, as it reports them, and controls to change them. */

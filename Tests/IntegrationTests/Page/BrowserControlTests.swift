@@ -38,6 +38,42 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: a list is shown as in force only when the board has reported it, and is never empty.
+        @Test func directionsOfFlickAreChosenOneByOne() async throws {
+            let rig = try await BrowserRig("rest", page: ["page.control=true"])
+            try await rig.openBoard()
+            let browser = rig.browser
+            let boxes = "[...document.querySelectorAll('#set-gestures-flick-directions input')]"
+            let chosen = "\(boxes).filter((box) => box.checked).map((box) => box.value).join()"
+            #expect(await browser.shows("\(chosen) === 'left,right,up,down,forward,backward'"))
+            func directions() throws -> [Any] {
+                let reported = try rig.observer.objects("config/reported").last
+                let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
+                let value = (gestures?["flick"] as? [String: Any])?["directions"]
+                return value as? [Any] ?? value.map { [$0] } ?? []
+            }
+            func click(_ name: String) throws {
+                try browser.click("#set-gestures-flick-directions input[value=\(name)]")
+            }
+            let note = "document.getElementById('set-gestures-flick-directions-note').textContent"
+            for (name, rest) in [
+                ("up", "left,right,down,forward,backward"), ("down", "left,right,forward,backward"),
+                ("forward", "left,right,backward"), ("backward", "left,right"), ("right", "left"),
+            ] {
+                try click(name)
+                #expect(await browser.shows("\(chosen) === '\(rest)' && \(note) === ''"))
+                #expect(
+                    await rig.observer.sees { _ in try directions() as? [String] == rest.components(separatedBy: ",") })
+            }
+            try click("left")
+            #expect(await browser.shows("\(note) === 'At least one is needed.' && \(chosen) === 'left'"))
+            // From elsewhere.
+            try rig.observer.publish(
+                MQTTMessage(topic: "jostle/dut/set/gestures.flick.directions", text: "any", qos: .atLeastOnce))
+            #expect(await browser.shows("\(chosen) === 'left,right,up,down,forward,backward'"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: a refused value is not shown as in force, and the reason is.
         @Test func aRefusedValueSaysWhy() async throws {
             let rig = try await BrowserRig("rest", page: ["page.control=true"])

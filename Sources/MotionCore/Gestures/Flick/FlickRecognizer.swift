@@ -16,6 +16,9 @@ struct FlickRecognizer: ~Copyable {
     private var strongest = 0.0
     /// The direction of up in the body when the movement began.
     private var up = Vector3(0, 0, 1)
+    /// The last flick in a direction that is not to be recognised, and the cell in which it was over.
+    private var unwanted: MotionDirection?
+    private var unwantedAt = 0
 
     private enum State {
         /// Waits for quiet.
@@ -78,6 +81,7 @@ struct FlickRecognizer: ~Copyable {
     mutating func reset() {
         movement.reset()
         state = .unsettled
+        unwanted = nil
     }
 }
 
@@ -126,7 +130,7 @@ extension FlickRecognizer {
     }
 
     /// Decides whether the movement that has come to rest was a flick.
-    private func judge(
+    private mutating func judge(
         endingAt latest: Int, at timestamp: Timestamp, _ misses: inout NearMisses
     ) -> GestureEvent? {
         let last = latest - Rule.restCells + 2
@@ -158,12 +162,29 @@ extension FlickRecognizer {
         guard strokes.opposition >= Rule.opposition * strength else {
             return miss(.notBraked, strokes.opposition / strength, Rule.opposition)
         }
+        let direction = MotionDirection(along: FlickRecognizer.levelling(up).rotate(strokes.direction))
+        guard isWanted(direction, endingAt: latest, at: timestamp, &misses) else { return nil }
         var event = GestureEvent(.flick, .recognized, at: timestamp)
         event.strength = strength
-        event.direction = MotionDirection(
-            along: FlickRecognizer.levelling(up).rotate(strokes.direction))
+        event.direction = direction
         event.duration = duration
         return event
+    }
+
+    /// Whether flicks in this direction are to be recognised, and this one is not the way back of one that is not.
+    private mutating func isWanted(
+        _ direction: MotionDirection, endingAt latest: Int, at timestamp: Timestamp, _ misses: inout NearMisses
+    ) -> Bool {
+        guard settings.directions.contains(direction) else {
+            unwanted = direction
+            unwantedAt = latest
+            misses.add(NearMiss(towards: direction, at: timestamp))
+            return false
+        }
+        let pause = Double(latest - unwantedAt) * CellGrid.cell
+        guard unwanted == direction.opposite, pause < settings.common.cooldown else { return true }
+        misses.add(NearMiss(.flick, .tooSoon, at: timestamp, value: pause, limit: settings.common.cooldown))
+        return false
     }
 }
 
@@ -181,7 +202,27 @@ extension FlickRecognizer {
     }
 }
 
+extension NearMiss {
+    /// A flick in a direction that is not to be recognised.
+    fileprivate init(towards direction: MotionDirection, at timestamp: Timestamp) {
+        self.init(.flick, .otherDirection, at: timestamp)
+        self.direction = direction
+    }
+}
+
 extension MotionDirection {
+    /// The direction in which the hand goes back.
+    fileprivate var opposite: MotionDirection {
+        switch self {
+        case .left: .right
+        case .right: .left
+        case .up: .down
+        case .down: .up
+        case .forward: .backward
+        case .backward: .forward
+        }
+    }
+
     /// The direction closest to a vector whose z axis points up.
     init(along vector: Vector3) {
         switch BodyAxis(dominantIn: vector) {

@@ -11,6 +11,32 @@ public struct FlickSettings: Equatable, Sendable, BitwiseCopyable {
     /// accepts a movement with a windup or with a slow return.
     public var maximumDuration = 0.9
 
+    /// The directions to recognise. Default: all. Fewer leave out the others: a flick in another direction is not
+    /// reported, and does not delay the next one.
+    public var directions = MotionDirections.all
+
     /// Creates the default settings.
     public init() {}
+}
+
+/// A set of directions.
+public struct MotionDirections: OptionSet, Sendable, BitwiseCopyable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// The set of one direction.
+    public init(_ direction: MotionDirection) {
+        rawValue = 1 << direction.rawValue
+    }
+
+    /// Every direction.
+    public static let all = MotionDirections(rawValue: 0b11_1111)
+
+    /// Whether the direction is a member.
+    public func contains(_ direction: MotionDirection) -> Bool {
+        rawValue & (1 << direction.rawValue) != 0
+    }
 }
