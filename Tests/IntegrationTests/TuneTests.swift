@@ -86,6 +86,12 @@ import Testing
             "shake", "--config", file, "--yes", "--shown", directory.path("ordinary.csv"), "--ordinary",
             directory.path("ordinary.csv"))
         #expect(still.status == 65 && still.errors.contains("contain no movement"), "\(still.errors)")
+        let nothing = try await tune()
+        #expect(nothing.status == 64 && nothing.errors.contains("GESTURE is missing"), "\(nothing.errors)")
+        let turned = directory.path("accelerometer.csv")
+        try Recording.shake(hasGyroscope: false).write(toFile: turned, atomically: true, encoding: .utf8)
+        let turn = try await tune("turn", "--shown", turned, "--ordinary", turned)
+        #expect(turn.status == 69 && turn.errors.contains("turn needs a gyroscope"), "\(turn.errors)")
         let unknown = try await tune("nod")
         #expect(unknown.status == 64 && unknown.errors.contains("these can: shake, tap"), "\(unknown.errors)")
         let one = try await tune("shake", "--shown", directory.path("shown.csv"))

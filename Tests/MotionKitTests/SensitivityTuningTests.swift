@@ -89,6 +89,37 @@ import Testing
         #expect(!tuning.isClean)
     }
 
+    /// Every demonstration says at which sensitivities it was recognised, and every false alarm when it came.
+    @Test func tellsMovementsApart() throws {
+        let tuning = tune(shown: 3, ordinary: 0.75)
+        #expect(tuning.demonstrations.map { $0.sensitivities == Array(1...10) } == [true, true, true])
+        #expect(tuning.demonstrations[0].event?.gesture == .shake)
+        #expect(tuning.falseAlarms.count >= 3 && tuning.falseAlarms.allSatisfy(\.isInHandling))
+        let first = try #require(tuning.falseAlarms.first)
+        #expect((3...4).contains(first.seconds) && first.sensitivities.last == 10 && !first.sensitivities.contains(1))
+        #expect(first.sensitivities == Array((first.sensitivities.first ?? 0)...10))
+        // Each alarm is listed once, at all sensitivities.
+        for sensitivity in 1...10 {
+            let listed = tuning.falseAlarms.count { $0.sensitivities.contains(sensitivity) }
+            #expect(listed == tuning.outcome(of: sensitivity)?.fired)
+        }
+        #expect(tuning.misses(at: 5).isEmpty)
+    }
+
+    @Test func saysWhyDemonstrationsAreMissed() throws {
+        var sequence = SampleSequence()
+        sequence.rest(3)
+        // One swing to and fro.
+        sequence.shake(0.25, peak: 2)
+        sequence.rest(2.5)
+        let tuning = SensitivityTuning(
+            .shake, settings: MotionSettings(), shown: sequence.samples,
+            bouts: BoutDetector.bouts(in: sequence.samples), ordinary: [])
+        #expect(tuning.shown == 1 && tuning.best.caught == 0)
+        let miss = try #require(tuning.misses(at: 5).first)
+        #expect(miss.index == 0 && miss.miss.nearMiss?.reason == .tooFewReversals, "\(miss)")
+    }
+
     @Test func tunesDisabledGesture() {
         var settings = MotionSettings()
         settings.gestures.shake.common.isEnabled = false

@@ -10,20 +10,44 @@ package struct BoutDetector: Sendable {
         package var end: Timestamp
         /// Peak acceleration without gravity, m/s².
         package var peak: Double
+        /// Peak rate of rotation, rad/s.
+        package var peakRate: Double
+
+        package init(start: Timestamp, end: Timestamp, peak: Double = 0, peakRate: Double = 0) {
+            self.start = start
+            self.end = end
+            self.peak = peak
+            self.peakRate = peakRate
+        }
     }
 
-    /// The acceleration, without its slow part, that starts a bout, m/s²: a soft tap has more, a hand that holds the board
-    /// has less.
-    package static let threshold = 2.5
-    /// Below this acceleration (m/s²) for this long (s), a bout is over.
-    package static let quiet = 1.2
-    package static let pause = 1.0
+    /// What begins and ends a bout.
+    package struct Limits: Equatable, Sendable {
+        /// The acceleration, without its slow part, that starts a bout, m/s²: a soft tap has more, a hand that holds the
+        /// board has less.
+        package var acceleration = 2.5
+        /// Below this acceleration, m/s², it may be over.
+        package var quietAcceleration = 1.2
+        /// The rate of rotation that starts a bout, and below which it may be over, rad/s. Default: rotation does not
+        /// count.
+        package var rate = Double.infinity
+        package var quietRate = Double.infinity
+        /// The specific force below which a bout starts, m/s², instead of the two above: free fall.
+        package var weightless = 0.0
+        /// Seconds of quiet after which a bout is over.
+        package var pause = 1.0
 
+        package init() {}
+    }
+
+    private let limits: Limits
     private var base = VectorLowPass(cutoff: 0.5)
     private var current: Bout?
     private var last: Timestamp?
 
-    package init() {}
+    package init(_ limits: Limits = Limits()) {
+        self.limits = limits
+    }
 
     /// Whether a bout is in progress.
     package var isMoving: Bool { current != nil }
@@ -35,22 +59,25 @@ package struct BoutDetector: Sendable {
         last = sample.timestamp
         let slow = base.update(sample.acceleration, interval: interval)
         let quick = (sample.acceleration - slow).length
+        let rate = sample.flags.contains(.rotationRate) ? sample.rotationRate.length : 0
         guard var bout = current else {
-            if quick > BoutDetector.threshold {
-                current = Bout(start: sample.timestamp, end: sample.timestamp, peak: quick)
+            let isMoved = quick > limits.acceleration || rate > limits.rate
+            if limits.weightless > 0 ? sample.acceleration.length < limits.weightless : isMoved {
+                current = Bout(start: sample.timestamp, end: sample.timestamp, peak: quick, peakRate: rate)
             }
             return nil
         }
         bout.peak = max(bout.peak, quick)
-        if quick > BoutDetector.quiet { bout.end = sample.timestamp }
-        let isOver = sample.timestamp.seconds(since: bout.end) >= BoutDetector.pause
+        bout.peakRate = max(bout.peakRate, rate)
+        if quick > limits.quietAcceleration || rate > limits.quietRate { bout.end = sample.timestamp }
+        let isOver = sample.timestamp.seconds(since: bout.end) >= limits.pause
         current = isOver ? nil : bout
         return isOver ? bout : nil
     }
 
     /// The bouts of a whole recording, including one that is still in progress at the end.
-    package static func bouts(in samples: [MotionSample]) -> [Bout] {
-        var detector = BoutDetector()
+    package static func bouts(in samples: [MotionSample], _ limits: Limits = Limits()) -> [Bout] {
+        var detector = BoutDetector(limits)
         var bouts = samples.compactMap { detector.take($0) }
         if let open = detector.current { bouts.append(open) }
         return bouts

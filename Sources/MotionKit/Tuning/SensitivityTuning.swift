@@ -11,14 +11,44 @@ package struct SensitivityTuning: Sendable {
         package var fired: Int
     }
 
+    /// A demonstrated gesture, and at which sensitivities it was recognised.
+    package struct Demonstration: Equatable, Sendable {
+        package var bout: BoutDetector.Bout
+        package var sensitivities: [Int] = []
+        /// What was recognised at the first of them.
+        package var event: GestureEvent?
+    }
+
+    /// A gesture that was recognised although nobody made it.
+    package struct FalseAlarm: Equatable, Sendable {
+        /// Whether it came during ordinary handling; else it is a second recognition of a demonstrated gesture.
+        package var isInHandling: Bool
+        /// Seconds from the beginning of that recording.
+        package var seconds: Double
+        package var sensitivities: [Int]
+        /// What was recognised at the first of them.
+        package var event: GestureEvent
+    }
+
+    /// Alarms of different sensitivities this close together, in seconds, are the same one.
+    private static let sameAlarm = 1.0
+
     /// The gesture to tune.
     package let gesture: Gesture
 
     /// The number of demonstrated gestures.
-    package let shown: Int
+    package var shown: Int { demonstrations.count }
 
     /// The outcome for every sensitivity, from 1 to 10.
-    package let outcomes: [Outcome]
+    package private(set) var outcomes: [Outcome] = []
+
+    /// The demonstrated gestures.
+    package private(set) var demonstrations: [Demonstration]
+
+    /// The false alarms of all sensitivities, in the order of their times.
+    package private(set) var falseAlarms: [FalseAlarm] = []
+
+    private let trial: TuningTrial
 
     /// Runs both recordings at every sensitivity.
     ///
@@ -35,29 +65,67 @@ package struct SensitivityTuning: Sendable {
         unknownRanges: UnknownRanges = [], shown: [MotionSample], bouts: [BoutDetector.Bout], ordinary: [MotionSample]
     ) {
         self.gesture = gesture
-        self.shown = bouts.count
-        outcomes = (1...10).map { sensitivity in
-            var settings = settings
-            settings.gestures[gesture].isEnabled = true
-            settings.gestures[gesture].sensitivity = sensitivity
-            func fired(in samples: [MotionSample]) -> [Timestamp] {
-                SensitivityTuning.beginnings(
-                    of: gesture, in: samples, settings: settings, calibration: calibration, unknownRanges: unknownRanges
-                )
+        demonstrations = bouts.map { Demonstration(bout: $0) }
+        trial = TuningTrial(
+            gesture, settings: settings, calibration: calibration, unknownRanges: unknownRanges, shown: shown,
+            ordinary: ordinary)
+        for sensitivity in 1...10 { outcomes.append(outcome(at: sensitivity)) }
+        falseAlarms.sort { ($0.isInHandling ? 1 : 0, $0.seconds) < ($1.isInHandling ? 1 : 0, $1.seconds) }
+    }
+
+    private mutating func outcome(at sensitivity: Int) -> Outcome {
+        let (shown, ordinary) = trial.beginnings(at: sensitivity)
+        var outcome = Outcome(sensitivity: sensitivity, caught: 0, fired: 0)
+        var used: Set<Int> = []
+        for index in demonstrations.indices {
+            let bout = demonstrations[index].bout
+            let within = shown.indices.filter { event in
+                let time = shown[event].timestamp
+                return !used.contains(event) && time >= bout.start && time <= trial.latestRecognition(of: bout)
             }
-            let times = fired(in: shown)
-            let caught = bouts.filter { bout in times.contains { $0 >= bout.start && $0 <= bout.latestRecognition } }
-            return Outcome(
-                sensitivity: sensitivity, caught: caught.count,
-                fired: times.count - caught.count + fired(in: ordinary).count)
+            guard let first = within.first else { continue }
+            used.formUnion(trial.allowsRepetition ? within : [first])
+            outcome.caught += 1
+            demonstrations[index].sensitivities.append(sensitivity)
+            if demonstrations[index].event == nil { demonstrations[index].event = shown[first] }
+        }
+        for (index, event) in shown.enumerated() where !used.contains(index) {
+            note(event, isInHandling: false, trial.shown.first, sensitivity)
+            outcome.fired += 1
+        }
+        for event in ordinary { note(event, isInHandling: true, trial.ordinary.first, sensitivity) }
+        outcome.fired += ordinary.count
+        return outcome
+    }
+
+    private mutating func note(
+        _ event: GestureEvent, isInHandling: Bool, _ first: MotionSample?, _ sensitivity: Int
+    ) {
+        let seconds = first.map { event.timestamp.seconds(since: $0.timestamp) } ?? 0
+        let known = falseAlarms.firstIndex {
+            $0.isInHandling == isInHandling && abs($0.seconds - seconds) < Self.sameAlarm
+        }
+        if let known {
+            if falseAlarms[known].sensitivities.last != sensitivity {
+                falseAlarms[known].sensitivities.append(sensitivity)
+            }
+        } else {
+            falseAlarms.append(
+                FalseAlarm(
+                    isInHandling: isInHandling, seconds: seconds, sensitivities: [sensitivity], event: event))
         }
     }
 
-    /// The best sensitivity, which has the fewest misses and false alarms; a miss counts as two false alarms. If several are
-    /// equally good, the one in the middle, because it has the widest margin on both sides.
+    /// Misses and false alarms; a miss counts as two false alarms.
+    private func loss(_ outcome: Outcome) -> Int { 2 * (shown - outcome.caught) + outcome.fired }
+
+    /// The loss of the best sensitivity.
+    package var leastLoss: Int { outcomes.map(loss).min() ?? 0 }
+
+    /// The best sensitivity, which has the least loss. If several are equally good, the one in the middle, because it has
+    /// the widest margin on both sides.
     package var best: Outcome {
-        func loss(_ outcome: Outcome) -> Int { 2 * (shown - outcome.caught) + outcome.fired }
-        let least = outcomes.map(loss).min() ?? 0
+        let least = leastLoss
         // The longest run of equal results; if there are several, the one nearest to the default.
         var runs: [[Outcome]] = []
         for outcome in outcomes where loss(outcome) == least {
@@ -75,24 +143,14 @@ package struct SensitivityTuning: Sendable {
     /// Whether the best sensitivity has no misses and no false alarms.
     package var isClean: Bool { best.caught == shown && best.fired == 0 }
 
-    /// The times at which the gesture began or was recognised.
-    private static func beginnings(
-        of gesture: Gesture, in samples: [MotionSample], settings: MotionSettings, calibration: ChipCalibration,
-        unknownRanges: UnknownRanges
-    ) -> [Timestamp] {
-        var pipeline = MotionPipeline(settings: settings, calibration: calibration, unknownRanges: unknownRanges)
-        var times: [Timestamp] = []
-        for sample in samples {
-            pipeline.process(sample) { event in
-                guard event.gesture == gesture, event.phase == .began || event.phase == .recognized else { return }
-                times.append(event.timestamp)
-            }
-        }
-        return times
-    }
-}
+    /// The outcome of a sensitivity.
+    package func outcome(of sensitivity: Int) -> Outcome? { outcomes.first { $0.sensitivity == sensitivity } }
 
-extension BoutDetector.Bout {
-    /// The latest time at which a gesture in this bout is recognised: a tap, for example, has to wait for a second one.
-    fileprivate var latestRecognition: Timestamp { end.advanced(bySeconds: BoutDetector.pause) }
+    /// Why each demonstrated gesture that a sensitivity does not recognise is missed there.
+    package func misses(at sensitivity: Int) -> [(index: Int, miss: TuningTrial.Miss)] {
+        let missed = demonstrations.indices.filter { !demonstrations[$0].sensitivities.contains(sensitivity) }
+        guard !missed.isEmpty else { return [] }
+        let found = trial.explain(missed.map { demonstrations[$0].bout }, at: sensitivity)
+        return zip(missed, found).map { ($0, $1) }
+    }
 }

@@ -150,7 +150,7 @@ enum SupportCommand {
             return
         }
         do throws(SystemFailure) {
-            try FileContents.create(path, with: Array(text.utf8), mode: 0o600, owner: owner)
+            try FileContents.create(path, with: Array(text.utf8), mode: 0o600, owner: SudoUser.owner)
         } catch {
             let advice =
                 error.code == EEXIST ? "; a report does not replace a file" : "; name another one with --output"
@@ -160,13 +160,5 @@ enum SupportCommand {
         Output.line("It has: \(titles.joined(separator: ", ").lowercased()).")
         Output.line(SupportReport.promise)
         Output.line("Read it before you send it.")
-    }
-
-    /// Who called sudo: the file is for that user to attach.
-    private static var owner: FileContents.Owner? {
-        guard geteuid() == 0, let user = Configuration.variable("SUDO_UID").flatMap({ UInt32($0) }),
-            let group = Configuration.variable("SUDO_GID").flatMap({ UInt32($0) })
-        else { return nil }
-        return FileContents.Owner(user: user, group: group)
     }
 }

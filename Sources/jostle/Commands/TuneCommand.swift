@@ -6,26 +6,28 @@ internal import MotionKit
 
 /// `jostle tune`: finds the sensitivity that fits the user's own movements, and writes it into the configuration.
 enum TuneCommand {
-    /// The gestures that can be tuned by performing them.
-    static let gestures: [Gesture] = [.shake, .tap, .flick, .impact]
-
     static let usage = CommandUsage(
         name: "tune", summary: "find the sensitivity that fits your own movements",
         details: """
             Make the gesture a few times, then handle the board as usual: carry it, put it down, knock against the
             table. Both go through the recognizer at every sensitivity from 1 to 10, and a table shows what would have
             been recognised, and what by mistake. The best sensitivity, or the one that you choose, is written into the
-            configuration file; the rest of the file does not change. A value that was set over MQTT takes precedence
-            over the file: the command says so, and offers to clear it.
+            configuration file; the rest of the file does not change. If another value of a setting, such as the number
+            of taps, fits better, the command proposes that too. A value that was set over MQTT takes precedence over
+            the file: the command says so, and offers to clear it.
 
             Instead, you can pass recordings of both, made with `jostle record`. Nothing is written without confirmation
             or --yes; without a terminal --yes is required. The service occupies the sensor while it runs: stop it
             before, and start it afterwards.
+
+            With your consent, the recordings are kept in the state directory, with labels, so that you can attach them
+            to a bug report with --export. Nothing is sent. Without a terminal, --keep says so. At most 64 MiB are
+            kept; the oldest are deleted. --list shows them, --forget deletes them.
             """,
         operands: [
             CommandUsage.Operand(
-                name: "GESTURE", help: gestures.map(\.word).joined(separator: ", "),
-                suggestions: .words(gestures.map(\.word)))
+                name: "GESTURE", help: Gesture.allCases.map(\.word).joined(separator: ", "), isRequired: false,
+                suggestions: .words(Gesture.allCases.map(\.word)))
         ],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(
@@ -39,130 +41,105 @@ enum TuneCommand {
             CommandUsage.Option(
                 name: "clear", help: "with --yes: also clear a value that was set over MQTT, which would win"),
             CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
+            CommandUsage.Option(name: "keep", help: "keep the recordings without asking"),
+            CommandUsage.Option(name: "no-keep", help: "do not keep the recordings, and do not ask"),
+            CommandUsage.Option(name: "list", help: "list the recordings that are kept"),
+            CommandUsage.Option(
+                name: "export", value: "FILE", help: "write all of them into a new tar file, for a bug report"),
+            CommandUsage.Option(name: "forget", value: "NAME", help: "delete one of them, or all"),
         ])
-
-    /// The samples of the gesture and of ordinary handling.
-    private struct Movements {
-        var shown: [MotionSample]
-        var ordinary: [MotionSample]
-        var calibration = ChipCalibration()
-        var unknownRanges: UnknownRanges = []
-    }
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        let word = arguments.operand(0) ?? ""
-        guard let gesture = gestures.first(where: { $0.word == word }) else {
-            let known = gestures.map(\.word)
-            let suggestion = EditDistance.suggestion(for: word, among: known)
-            throw CommandFailure(
-                .usage, "\"\(word)\" cannot be tuned; these can: \(known.joined(separator: ", "))\(suggestion)")
+        if try manageRecordings(arguments) { return }
+        let gesture = try gesture(arguments)
+        if arguments.has("keep"), arguments.has("no-keep") {
+            throw CommandFailure(.usage, "--keep and --no-keep exclude each other")
         }
         let taken = try arguments.count("take", within: 1...10)
         let loaded = try Configuration.load(arguments)
         let settings = loaded.settings
         let dialogue = Dialogue(signals: signals)
         defer { dialogue.end() }
-        let movements: Movements
-        if let recorded = try read(arguments) {
+        let recordings = TuningRecordings(for: Configuration.file(arguments))
+        let movements: TuningMovements
+        var keeps = arguments.has("keep")
+        if let recorded = try TuningMovements.read(gesture, arguments) {
             movements = recorded
         } else {
-            movements = try collect(gesture, arguments, settings, dialogue)
+            keeps = try isConsentGiven(recordings, arguments, dialogue)
+            movements = try TuningMovements.collect(gesture, arguments, settings, dialogue)
         }
-        let bouts = BoutDetector.bouts(in: movements.shown)
-        guard !bouts.isEmpty else {
+        guard !movements.bouts.isEmpty else {
             throw CommandFailure(.badData, "the gesture's samples contain no movement; nothing was changed")
         }
-        let tuning = SensitivityTuning(
-            gesture, settings: settings.motion, calibration: movements.calibration,
-            unknownRanges: movements.unknownRanges,
-            shown: movements.shown, bouts: bouts, ordinary: movements.ordinary)
-        let file = Configuration.file(arguments)
-        let result = TuningResult(
-            key: "gestures.\(gesture.word).sensitivity", configured: settings.motion.gestures[gesture].sensitivity,
-            layers: LayersInForce(upon: loaded, file: file), file: file, loaded: loaded)
-        let present = result.layers.stack.resolution.settings.motion.gestures[gesture].sensitivity
-        printTable(tuning, present: present, dialogue)
-        try result.store(taken ?? tuning.best.sensitivity, arguments, dialogue, signals)
-    }
-
-    // MARK: Collecting movements
-
-    /// The movements from the recordings; `nil` if none are given.
-    private static func read(_ arguments: Arguments) throws(CommandFailure) -> Movements? {
-        switch (arguments.value("shown"), arguments.value("ordinary")) {
-        case (nil, nil): return nil
-        case (let shown?, let ordinary?):
-            let (samples, unknownRanges) = try samples(in: shown)
-            return Movements(
-                shown: samples, ordinary: try self.samples(in: ordinary).samples, unknownRanges: unknownRanges)
-        default: throw CommandFailure(.usage, "--shown and --ordinary must be given together")
+        try tune(gesture, movements, taken, loaded, arguments, dialogue, signals) {
+            (proposal) throws(CommandFailure) in
+            guard keeps else { return }
+            try keep(movements, gesture, proposal, settings, in: recordings, arguments, dialogue)
         }
     }
 
-    /// The most samples of a recording: 80 minutes at 200 Hz, 72 bytes each.
-    private static let maximumSamples = 1_000_000
-
-    private static func samples(
-        in path: String
-    ) throws(CommandFailure) -> (samples: [MotionSample], unknownRanges: UnknownRanges) {
-        do throws(RecordingError) {
-            var reader = try RecordingReader(path: path, maximumSamples: maximumSamples)
-            return (try reader.remainingSamples(), reader.unknownRanges)
-        } catch {
-            throw CommandFailure(reading: error)
+    private static func gesture(_ arguments: Arguments) throws(CommandFailure) -> Gesture {
+        guard let word = arguments.operand(0) else {
+            throw CommandFailure(
+                .usage, lines: ["GESTURE is missing", usage.synopsis, "More: jostle \(usage.name) --help"])
         }
-    }
-
-    /// Guides the user through making the movements, and records them.
-    private static func collect(
-        _ gesture: Gesture, _ arguments: Arguments, _ settings: JostleSettings, _ dialogue: Dialogue
-    ) throws(CommandFailure) -> Movements {
-        let times = try arguments.count("times", within: 2...20) ?? 5
-        let seconds = try arguments.seconds("handling") ?? 60
-        let measurement = try TuningMeasurement(
-            settings, dialogue: dialogue, limit: try arguments.seconds("for") ?? 900)
-        defer { measurement.close() }
-        dialogue.say("Sensor: \(measurement.title)")
-        dialogue.say(
-            "\(title(gesture)) \(times) times, as you would to switch a lamp, and hold it still for two seconds after each."
-        )
-        let shown = try measurement.movements(times, title: title(gesture))
-        dialogue.say(
-            "Good. Now handle it for \(decimal(seconds, 0)) s as usual: carry it, turn it, put it down. No \(gesture.word)."
-        )
-        let ordinary = try measurement.handling(seconds: seconds)
-        return Movements(shown: shown, ordinary: ordinary, calibration: measurement.calibration)
-    }
-
-    private static func title(_ gesture: Gesture) -> String {
-        switch gesture {
-        case .shake: "Shake it"
-        case .tap: "Tap it"
-        case .flick: "Flick it"
-        default: "Knock it"
+        guard let gesture = Gesture.allCases.first(where: { $0.word == word }) else {
+            let known = Gesture.allCases.map(\.word)
+            let suggestion = EditDistance.suggestion(for: word, among: known)
+            throw CommandFailure(
+                .usage, "\"\(word)\" cannot be tuned; these can: \(known.joined(separator: ", "))\(suggestion)")
         }
+        return gesture
     }
 
     // MARK: Result
 
-    private static func printTable(_ tuning: SensitivityTuning, present: Int, _ dialogue: Dialogue) {
-        let best = tuning.best.sensitivity
-        let rows = tuning.outcomes.map { outcome in
-            var marks: [String] = []
-            if outcome.sensitivity == best { marks.append("<- best") }
-            if outcome.sensitivity == present { marks.append("<- now") }
-            return [
-                "\(outcome.sensitivity)", "\(outcome.caught) of \(tuning.shown)", "\(outcome.fired)",
-                marks.joined(separator: " "),
-            ]
+    /// Tries all sensitivities, shows the result, calls `keep`, and writes what is confirmed.
+    private static func tune(
+        _ gesture: Gesture, _ movements: TuningMovements, _ taken: Int?, _ loaded: LoadedConfiguration,
+        _ arguments: Arguments, _ dialogue: Dialogue, _ signals: SignalWaiter,
+        keep: (TuningProposal) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
+        let proposal = TuningProposal(gesture, movements, loaded.settings.motion)
+        let file = Configuration.file(arguments)
+        let layers = LayersInForce(upon: loaded, file: file)
+        func result(_ key: String, _ name: String) -> TuningResult {
+            TuningResult(
+                key: "gestures.\(gesture.word).\(key)", name: name,
+                configured: ConfigurationSchema.value(of: "gestures.\(gesture.word).\(key)", in: loaded.settings)
+                    .map(YAMLText.flow) ?? "",
+                layers: layers, file: file, loaded: loaded)
         }
-        let table = TextTable([["sensitivity", "caught", "by mistake", ""]] + rows, rightAligned: 0...2)
-        dialogue.say("\n" + table.description)
+        let present = layers.stack.resolution.settings.motion.gestures[gesture].sensitivity
+        let tuning = proposal.tuning
+        let chosen = taken ?? tuning.best.sensitivity
+        dialogue.say(TuningReport(tuning: tuning, present: present, chosen: chosen).text)
+        if let choice = proposal.choice {
+            dialogue.say(
+                "This is with gestures.\(gesture.word).\(choice.key): \(choice.value), which fits better than the present "
+                    + "value: \(words(proposal.present.best, of: tuning.shown)) with that, "
+                    + "\(words(tuning.best, of: tuning.shown)) with this.")
+        }
         if !tuning.isClean {
             dialogue.say(
                 "No sensitivity recognises all of them without mistakes: the best one misses "
                     + "\(tuning.shown - tuning.best.caught) and is triggered \(tuning.best.fired) times by mistake.")
         }
+        var keepFailure: CommandFailure?
+        do throws(CommandFailure) { try keep(proposal) } catch { keepFailure = error }
+        var final = taken ?? tuning.best.sensitivity
+        if let choice = proposal.choice {
+            let isSet = try result(choice.key, choice.key).store(choice.value, arguments, dialogue, signals)
+            // Without a terminal both are for the user to set.
+            if !isSet, taken == nil, dialogue.isInteractive { final = proposal.present.best.sensitivity }
+        }
+        try result("sensitivity", "sensitivity").store("\(final)", arguments, dialogue, signals)
+        if let keepFailure { throw keepFailure }
+    }
+
+    private static func words(_ outcome: SensitivityTuning.Outcome, of shown: Int) -> String {
+        "\(outcome.caught) of \(shown) caught and \(outcome.fired) by mistake"
     }
 }

@@ -1,3 +1,4 @@
+internal import IMUDrivers
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
@@ -17,13 +18,17 @@ final class TuningMeasurement {
     private let manager: MotionManager
     private let inbox = Inbox()
     private let deadline: Timestamp
+    private let gesture: Gesture
 
     private final class Inbox: Sendable {
         let samples = Mutex<[MotionSample]>([])
     }
 
     /// Opens the sensor and starts reading; fails `limit` seconds from now.
-    init(_ settings: JostleSettings, dialogue: Dialogue, limit: Double) throws(CommandFailure) {
+    init(
+        _ gesture: Gesture, _ settings: JostleSettings, dialogue: Dialogue, limit: Double
+    ) throws(CommandFailure) {
+        self.gesture = gesture
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
         manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
@@ -50,33 +55,38 @@ final class TuningMeasurement {
         }
     }
 
+    /// The chip and its ranges; `nil` before the first sample.
+    var sensor: IMUInfo? { manager.sensorInfo }
+
     /// Waits briefly and returns the samples since the last call.
     private func newSamples() throws(CommandFailure) -> [MotionSample] {
         try dialogue.wait(seconds: 0.05)
         guard WallClock.monotonic < deadline else {
             throw CommandFailure(.temporary, "the time is up; nothing was changed")
         }
-        return inbox.samples.withLock { samples in
+        let new = inbox.samples.withLock { samples in
             defer { samples = [] }
             return samples
         }
+        try TuningMovements.checkGyroscope(new, for: gesture)
+        return new
     }
 
     /// Waits until the user has made `count` movements with pauses between them.
     ///
     /// All samples are kept, because recognizers need to see the quiet before each movement.
-    func movements(_ count: Int, title: String) throws(CommandFailure) -> [MotionSample] {
+    func movements(
+        _ count: Int, title: String, _ limits: BoutDetector.Limits
+    ) throws(CommandFailure) -> [MotionSample] {
         var samples: [MotionSample] = []
-        var detector = BoutDetector()
+        var detector = BoutDetector(limits)
         var done = 0
         while done < count {
             for sample in try newSamples() {
                 samples.append(sample)
                 guard let bout = detector.take(sample) else { continue }
                 done += 1
-                let seconds = decimal(bout.end.seconds(since: bout.start), 1)
-                dialogue.say(
-                    "\(title) \(done) of \(count): detected, \(decimal(bout.peak, 0)) m/s² at its peak, \(seconds) s")
+                dialogue.say("\(title) \(done) of \(count): detected, \(words(bout, limits))")
             }
             dialogue.show(
                 detector.isMoving
@@ -85,8 +95,18 @@ final class TuningMeasurement {
         return samples
     }
 
-    /// Records for `seconds`.
-    func handling(seconds: Double) throws(CommandFailure) -> [MotionSample] {
+    /// How strong or fast a movement was, and how long it took.
+    private func words(_ bout: BoutDetector.Bout, _ limits: BoutDetector.Limits) -> String {
+        let turns = limits.rate.isFinite && bout.peakRate > limits.rate
+        let peak =
+            turns ? "\(decimal(bout.peakRate * degreesPerRadian, 0)) °/s" : "\(decimal(bout.peak, 0)) m/s²"
+        return "\(peak) at its peak, \(decimal(bout.end.seconds(since: bout.start), 1)) s"
+    }
+
+    /// Records for `seconds`; `title` says what.
+    func record(seconds: Double, title: String) throws(CommandFailure) -> [MotionSample] {
+        // What was measured while a question was answered belongs to nothing.
+        _ = try newSamples()
         var samples: [MotionSample] = []
         var elapsed = 0.0
         while elapsed < seconds {
@@ -94,7 +114,7 @@ final class TuningMeasurement {
             if let first = samples.first, let last = samples.last {
                 elapsed = last.timestamp.seconds(since: first.timestamp)
             }
-            dialogue.show("Handling: \(Dialogue.bar(elapsed / seconds)) \(decimal(seconds - elapsed, 0)) s left")
+            dialogue.show("\(title): \(Dialogue.bar(elapsed / seconds)) \(decimal(seconds - elapsed, 0)) s left")
         }
         return samples
     }

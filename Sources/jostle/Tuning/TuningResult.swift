@@ -2,13 +2,16 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 
-/// Puts a sensitivity into force: in the configuration file, unless something above the file sets it.
+/// Puts a value into force: in the configuration file, unless something above the file sets it.
 struct TuningResult {
-    /// The key of the sensitivity.
+    /// The key of the value.
     let key: String
 
-    /// The sensitivity in the file.
-    let configured: Int
+    /// What the value is called: `sensitivity`.
+    let name: String
+
+    /// The value in the file.
+    let configured: String
 
     let layers: LayersInForce
 
@@ -16,44 +19,48 @@ struct TuningResult {
     let file: String?
     let loaded: LoadedConfiguration
 
-    /// Writes the sensitivity into the file and offers to clear a value above it.
+    /// Writes the value into the file and offers to clear one above it.
+    ///
+    /// - Returns: whether it is in the file now.
+    @discardableResult
     func store(
-        _ sensitivity: Int, _ arguments: Arguments, _ dialogue: Dialogue, _ signals: SignalWaiter
-    ) throws(CommandFailure) {
+        _ value: String, _ arguments: Arguments, _ dialogue: Dialogue, _ signals: SignalWaiter
+    ) throws(CommandFailure) -> Bool {
         let override = layers.override(of: key)
         if let override {
             dialogue.say("\(override.text). That takes precedence over the file, which has \(configured).")
         }
-        if sensitivity != configured {
-            guard try write(sensitivity, arguments, dialogue, takesEffect: override == nil) else { return }
+        if value != configured {
+            guard try write(value, arguments, dialogue, takesEffect: override == nil) else { return false }
         } else if override == nil {
-            dialogue.say("The sensitivity is already \(sensitivity): nothing to change.")
+            dialogue.say("The \(name) is already \(value): nothing to change.")
         }
-        guard let override else { return }
+        guard let override else { return true }
         guard override.layer == nil else {
             dialogue.say("The file has no effect until the fleet's layer changes; \(override.advice)")
-            return
+            return true
         }
-        try clear(override, sensitivity, arguments, dialogue, signals)
+        try clear(override, value, arguments, dialogue, signals)
+        return true
     }
 
-    /// Writes the sensitivity into the file if the user agrees.
+    /// Writes the value into the file if the user agrees.
     ///
     /// - Returns: whether it is in the file now.
     private func write(
-        _ sensitivity: Int, _ arguments: Arguments, _ dialogue: Dialogue, takesEffect: Bool
+        _ value: String, _ arguments: Arguments, _ dialogue: Dialogue, takesEffect: Bool
     ) throws(CommandFailure) -> Bool {
         guard let file = fileToChange else {
-            dialogue.say("There is no configuration file. Set it in a new one, or with --set: \(key)=\(sensitivity)")
+            dialogue.say("There is no configuration file. Set it in a new one, or with --set: \(key)=\(value)")
             return false
         }
-        guard try isConfirmed("Write \(key): \(sensitivity) into \(file)?", arguments, dialogue) else {
-            dialogue.say("Nothing was written. Set \(key)=\(sensitivity) by hand, or repeat this with --yes.")
+        guard try isConfirmed("Write \(key): \(value) into \(file)?", arguments, dialogue) else {
+            dialogue.say("Nothing was written. Set \(key)=\(value) by hand, or repeat this with --yes.")
             return false
         }
-        try TuningTarget(path: file).write(sensitivity, key: key)
+        try TuningTarget(path: file).write(value, key: key)
         let effect =
-            takesEffect ? "\(key) is \(sensitivity), from the next start or reload." : "\(key): \(sensitivity)"
+            takesEffect ? "\(key) is \(value), from the next start or reload." : "\(key): \(value)"
         dialogue.say("Written into \(file): \(effect)")
         return true
     }
@@ -66,7 +73,7 @@ struct TuningResult {
 
     /// Clears the value above the file if the user agrees.
     private func clear(
-        _ override: LayersInForce.Override, _ sensitivity: Int, _ arguments: Arguments, _ dialogue: Dialogue,
+        _ override: LayersInForce.Override, _ value: String, _ arguments: Arguments, _ dialogue: Dialogue,
         _ signals: SignalWaiter
     ) throws(CommandFailure) {
         var isWanted = arguments.has("clear")
@@ -81,10 +88,10 @@ struct TuningResult {
         var moment = "from the next start"
         if case .byAgent(let values) = outcome {
             // The agent has not read the file since it was written.
-            let isInForce = values[key].map(YAMLText.flow) == "\(sensitivity)"
+            let isInForce = values[key].map(YAMLText.flow) == value
             moment = isInForce ? "now" : "from the next start or reload"
         }
-        dialogue.say("Cleared the value that was set over MQTT: \(key) is \(sensitivity), \(moment).")
+        dialogue.say("Cleared the value that was set over MQTT: \(key) is \(value), \(moment).")
     }
 
     private func isConfirmed(

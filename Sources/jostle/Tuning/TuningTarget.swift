@@ -4,15 +4,15 @@ internal import JostleConfiguration
 internal import LinuxSystem
 internal import MotionCore
 
-/// The configuration file into which a sensitivity is written.
+/// The configuration file into which a value is written.
 struct TuningTarget {
     let path: String
 
-    /// Writes a gesture's sensitivity; the rest of the file, with its comments, does not change.
+    /// Writes the value of a key; the rest of the file, with its comments, does not change.
     ///
     /// - Throws: status 77 or 73 if the file cannot be written, 78 if its layout does not allow it; the file is then
     ///   unchanged.
-    func write(_ sensitivity: Int, key: String) throws(CommandFailure) {
+    func write(_ value: String, key: String) throws(CommandFailure) {
         // Resolve a symbolic link, so that the file is replaced and not the link.
         let file = realpath(path, nil).map { pointer in
             defer { free(pointer) }
@@ -29,7 +29,7 @@ struct TuningTarget {
         }
         var edited = ""
         do throws(ConfigurationProblem) {
-            edited = try ConfigurationEdit.set(key, to: "\(sensitivity)", in: text, source: .file(path))
+            edited = try ConfigurationEdit.set(key, to: value, in: text, source: .file(path))
         } catch {
             throw CommandFailure(.configuration, "\(error)")
         }
@@ -38,7 +38,7 @@ struct TuningTarget {
         } catch {
             let status: ExitStatus = error.code == EACCES || error.code == EPERM ? .permission : .cannotCreate
             throw CommandFailure(
-                status, "\(path) cannot be written: \(error); set \(key) to \(sensitivity) there by hand")
+                status, "\(path) cannot be written: \(error); set \(key) to \(value) there by hand")
         }
     }
 }

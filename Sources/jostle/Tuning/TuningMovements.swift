@@ -1,0 +1,144 @@
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import MotionCore
+internal import MotionKit
+
+/// The samples of a gesture and of ordinary handling, and what measured them.
+struct TuningMovements {
+    var shown: [MotionSample]
+    /// The times of the gesture in `shown`.
+    var bouts: [BoutDetector.Bout]
+    var ordinary: [MotionSample]
+    var calibration = ChipCalibration()
+    var unknownRanges: UnknownRanges = []
+    /// The part's name; `nil` if a recording was read.
+    var chip: String?
+    /// Full scale, ±m/s² and ±rad/s; infinite if unknown.
+    var accelerometerRange = Double.infinity
+    var gyroscopeRange = Double.infinity
+
+    var hasGyroscope: Bool { shown.contains { $0.flags.contains(.rotationRate) } }
+
+    /// Refuses samples without rates of rotation for a gesture that needs them.
+    ///
+    /// - Throws: status 69.
+    static func checkGyroscope(_ samples: [MotionSample], for gesture: Gesture) throws(CommandFailure) {
+        guard Gesture.needingGyroscope.contains(gesture), !samples.isEmpty,
+            !samples.contains(where: { $0.flags.contains(.rotationRate) })
+        else { return }
+        throw CommandFailure(
+            .unavailable, "\(gesture.word) needs a gyroscope, and these samples have no rates of rotation")
+    }
+
+    /// Samples a second.
+    var rate: Double? {
+        guard let first = shown.first, let last = shown.last, shown.count > 1 else { return nil }
+        return Double(shown.count - 1) / last.timestamp.seconds(since: first.timestamp)
+    }
+}
+
+// MARK: From recordings
+
+extension TuningMovements {
+    /// The most samples of a recording: 80 minutes at 200 Hz, 72 bytes each.
+    private static let maximumSamples = 1_000_000
+
+    /// The movements from the recordings; `nil` if none are given.
+    static func read(_ gesture: Gesture, _ arguments: Arguments) throws(CommandFailure) -> TuningMovements? {
+        switch (arguments.value("shown"), arguments.value("ordinary")) {
+        case (nil, nil): return nil
+        case (let shown?, let ordinary?):
+            for option in ["times", "handling", "for"] where arguments.value(option) != nil {
+                throw CommandFailure(.usage, "--\(option) is for a sensor, not for recordings")
+            }
+            var movements = try read(shown)
+            movements.ordinary = try read(ordinary).shown
+            try checkGyroscope(movements.shown, for: gesture)
+            movements.bouts = bouts(of: gesture, in: movements.shown)
+            return movements
+        default: throw CommandFailure(.usage, "--shown and --ordinary must be given together")
+        }
+    }
+
+    private static func read(_ path: String) throws(CommandFailure) -> TuningMovements {
+        do throws(RecordingError) {
+            var reader = try RecordingReader(path: path, maximumSamples: maximumSamples)
+            let samples = try reader.remainingSamples()
+            return TuningMovements(
+                shown: samples, bouts: [], ordinary: [], unknownRanges: reader.unknownRanges,
+                accelerometerRange: reader.accelerometerRange ?? .infinity,
+                gyroscopeRange: reader.gyroscopeRange ?? .infinity)
+        } catch {
+            throw CommandFailure(reading: error)
+        }
+    }
+
+    /// When the gesture was made. A machine runs all the time.
+    private static func bouts(of gesture: Gesture, in samples: [MotionSample]) -> [BoutDetector.Bout] {
+        guard gesture == .vibration else {
+            return BoutDetector.bouts(in: samples, TuningTrial.limits(of: gesture))
+        }
+        guard let first = samples.first, let last = samples.last else { return [] }
+        return [BoutDetector.Bout(start: first.timestamp, end: last.timestamp)]
+    }
+}
+
+// MARK: From the sensor
+
+extension TuningMovements {
+    /// Seconds beyond the time after which a machine counts as running.
+    private static let runMargin = 20.0
+
+    /// Guides the user through making the movements, and records them.
+    static func collect(
+        _ gesture: Gesture, _ arguments: Arguments, _ settings: JostleSettings, _ dialogue: Dialogue
+    ) throws(CommandFailure) -> TuningMovements {
+        let guide = TuningGuide(gesture)
+        if guide.isMachine, arguments.value("times") != nil {
+            throw CommandFailure(.usage, "--times is not for vibration: the machine runs once")
+        }
+        let times = try arguments.count("times", within: 2...20) ?? 5
+        let seconds = try arguments.seconds("handling") ?? 60
+        let measurement = try TuningMeasurement(
+            gesture, settings, dialogue: dialogue, limit: try arguments.seconds("for") ?? 900)
+        defer { measurement.close() }
+        dialogue.say("Sensor: \(measurement.title)")
+        let shown: [MotionSample]
+        if guide.isMachine {
+            shown = try run(measurement, settings, dialogue)
+        } else {
+            dialogue.say("\(guide.title) \(times) times, \(guide.manner)")
+            shown = try measurement.movements(times, title: guide.title, TuningTrial.limits(of: gesture))
+        }
+        dialogue.say("Good. \(guide.handling(seconds: seconds))")
+        let ordinary = try measurement.record(seconds: seconds, title: "Handling")
+        let sensor = measurement.sensor
+        return TuningMovements(
+            shown: shown, bouts: bouts(of: gesture, in: shown), ordinary: ordinary,
+            calibration: measurement.calibration, chip: sensor.map { "\($0.name)" },
+            accelerometerRange: sensor?.accelerometerRange ?? .infinity,
+            gyroscopeRange: sensor?.gyroscopeRange ?? .infinity)
+    }
+
+    /// Records a machine while it runs.
+    private static func run(
+        _ measurement: TuningMeasurement, _ settings: JostleSettings, _ dialogue: Dialogue
+    ) throws(CommandFailure) -> [MotionSample] {
+        let seconds = settings.motion.gestures.vibration.runTime + runMargin
+        dialogue.say("Let the machine run for \(decimal(seconds, 0)) s as weakly as it usually does.")
+        try wait(for: "Does it run now?", dialogue)
+        let samples = try measurement.record(seconds: seconds, title: "The machine runs")
+        dialogue.say("Switch it off now.")
+        try wait(for: "Is it off?", dialogue)
+        return samples
+    }
+
+    /// Asks until the answer is yes. Without a terminal, it goes on at once.
+    private static func wait(for question: String, _ dialogue: Dialogue) throws(CommandFailure) {
+        guard dialogue.isInteractive else { return }
+        guard try dialogue.ask(question) else {
+            throw CommandFailure(.temporary, "the machine was not ready: nothing was changed")
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: `jostle tune` keeps what it records only with consent, as labelled recordings without anything that names the
+/// device or its owner, and lists, exports and deletes them.
+@Suite(.needsProgram) struct TuneRecordingsTests {
+    private let directory: TemporaryDirectory
+    private let file: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        file = try directory.write(
+            """
+            device: { id: secret-id, name: Secret name }
+            sensor: { mount_matrix: [[0, 1, 0], [-1, 0, 0], [0, 0, 1]] }
+            gestures: { shake: { sensitivity: 7, when: { quiet_hours: 22:00-06:00 } } }
+            actions: [{ on: shake, publish: { topic: secret/topic } }]
+            """, to: "jostle.yaml")
+        _ = try directory.write(Recording.shake(duration: 6), to: "shown.csv")
+        _ = try directory.write(Recording.tilted, to: "ordinary.csv")
+    }
+
+    private var recordings: [String] {
+        ["--shown", directory.path("shown.csv"), "--ordinary", directory.path("ordinary.csv")]
+    }
+
+    private func tune(_ words: String...) async throws -> (status: Int32?, output: String, errors: String) {
+        let program = try JostleProgram(
+            ["tune"] + words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")])
+        defer { program.kill() }
+        return (await program.exitStatus(within: .seconds(60)), program.output, program.errors)
+    }
+
+    private func keep() async throws -> (status: Int32?, output: String, errors: String) {
+        try await tune("shake", "--keep", recordings[0], recordings[1], recordings[2], recordings[3])
+    }
+
+    private var kept: [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: directory.path("state/tune")).sorted()) ?? []
+    }
+
+    private func content(_ name: String) throws -> String {
+        try String(contentsOfFile: directory.path("state/tune/\(name)"), encoding: .utf8)
+    }
+
+    @Test func keepsLabelledRecordings() async throws {
+        let outcome = try await keep()
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.contains("Delete it with: jostle tune --forget 1-shake"), "\(outcome.output)")
+        #expect(kept == ["1-shake"])
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory.path("state/tune"))
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+
+        let labels = try content("1-shake/gesture.labels.csv").split(separator: "\n").map(String.init)
+        #expect(labels.first == "start_s,end_s,label" && labels.count == 2)
+        let fields = try #require(labels.last).split(separator: ",")
+        let start = try #require(Double(fields[0]))
+        let end = try #require(Double(fields[1]))
+        #expect(abs(start - 1) < 0.2 && abs(end - 1.8) < 0.2 && fields[2] == "shake", "\(labels)")
+        #expect(try content("1-shake/handling.labels.csv") == "start_s,end_s,label\n0,1.98,everyday\n")
+
+        // The recording is the same to every other command.
+        let replay = try JostleProgram(["replay", directory.path("state/tune/1-shake/gesture.csv")])
+        defer { replay.kill() }
+        #expect(await replay.exitStatus(within: .seconds(30)) == 0)
+        #expect(replay.output.contains(",shake,began,"), "\(replay.output)")
+
+        let text = try content("1-shake/about.json")
+        let about = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        #expect(about["gesture"] as? String == "shake" && about["rate_hz"] as? Double == 100)
+        let settings = try #require(about["settings"] as? [String: [String: Any]])
+        #expect(Set(settings.keys) == ["sensor", "attitude", "gestures"])
+        #expect((settings["gestures"]?["shake"] as? [String: Any])?["sensitivity"] as? Int == 7)
+        #expect((settings["sensor"]?["mount_matrix"] as? [[Double]])?.first == [0, 1, 0])
+        #expect(!text.contains("ecret") && !text.contains("22:00") && !text.contains(directory.path("")), "\(text)")
+    }
+
+    @Test func keepsNothingWithoutConsent() async throws {
+        let outcome = try await tune("shake", recordings[0], recordings[1], recordings[2], recordings[3])
+        #expect(outcome.status == 0 && kept.isEmpty, "\(outcome.errors)")
+        let live = try await tune(
+            "shake", "--times", "2", "--handling", "1", "--set", "sensor.driver=virtual", "--set",
+            "sensor.trajectory=shake")
+        #expect(live.status == 0 && kept.isEmpty, "\(live.errors)")
+        let both = try await tune("shake", "--keep", "--no-keep")
+        #expect(both.status == 64 && both.errors.contains("exclude each other"), "\(both.errors)")
+    }
+
+    @Test(arguments: [true, false]) func asksOnceAtTerminal(agrees: Bool) async throws {
+        let terminal = try Terminal()
+        let child = try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path,
+                "STATE_DIRECTORY=\(directory.path("state"))", Products.program.path, "tune", "tap", "--times", "2",
+                "--handling", "1", "--config", file, "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=tap",
+            ], in: directory)
+        defer {
+            Foundation.kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        #expect(await eventually { terminal.text.contains("Keep them? [y/n]") }, "\(terminal.text)")
+        #expect(terminal.text.contains("They stay in \(directory.path("state/tune")) on this machine"))
+        #expect(terminal.text.contains("Nothing is sent."))
+        terminal.write(agrees ? "y\n" : "n\n")
+        #expect(
+            await eventually(within: .seconds(60)) { terminal.text.contains("Write gestures.tap.sensitivity") },
+            "\(terminal.text)")
+        terminal.write("n\n")
+        #expect(
+            await eventually(within: .seconds(20)) {
+                _ = terminal.text; return child.exitStatus() != nil
+            }, "\(terminal.text)")
+        #expect(child.exitStatus() == 0, "\(terminal.text)")
+        #expect(kept == (agrees ? ["1-tap"] : []))
+        guard agrees else { return }
+        #expect(try content("1-tap/gesture.labels.csv").split(separator: "\n").count == 3)
+        let about = try content("1-tap/about.json")
+        #expect(about.contains("\"chip\": \"MPU-6050\""), "\(about)")
+    }
+
+    @Test func listsExportsAndDeletes() async throws {
+        let none = try await tune("--list")
+        #expect(none.status == 0 && none.output.contains("No recordings are kept"), "\(none)")
+        let empty = try await tune("--export", directory.path("none.tar"))
+        #expect(empty.status == 66 && empty.errors.contains("--keep keeps some"), "\(empty.errors)")
+        _ = try await keep()
+        _ = try await keep()
+        #expect(kept == ["1-shake", "2-shake"])
+        let list = try await tune("--list")
+        #expect(list.output.contains("1-shake") && list.output.contains("2-shake"), "\(list.output)")
+
+        let archive = directory.path("shakes.tar")
+        let export = try await tune("--export", archive)
+        #expect(export.status == 0 && export.output.contains("Nothing was sent."), "\(export.errors)")
+        let attributes = try FileManager.default.attributesOfItem(atPath: archive)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let unpacked = directory.path("unpacked")
+        try FileManager.default.createDirectory(atPath: unpacked, withIntermediateDirectories: true)
+        let tar = try ChildProcess(["tar", "-xf", archive, "-C", unpacked], in: directory)
+        #expect(await eventually(within: .seconds(20)) { tar.exitStatus() != nil })
+        #expect(tar.exitStatus() == 0)
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.path("state/tune/2-shake")) {
+            let copy = try String(contentsOfFile: "\(unpacked)/jostle-tune/2-shake/\(name)", encoding: .utf8)
+            #expect(try copy == content("2-shake/\(name)"), "\(name)")
+        }
+        let again = try await tune("--export", archive)
+        #expect(again.status == 73 && again.errors.contains("does not replace a file"), "\(again.errors)")
+
+        let unknown = try await tune("--forget", "3-shake")
+        #expect(unknown.status == 66 && unknown.errors.contains("there are 1-shake, 2-shake"), "\(unknown.errors)")
+        let one = try await tune("--forget", "1-shake")
+        #expect(one.status == 0 && kept == ["2-shake"], "\(one)")
+        _ = try await keep()
+        #expect(kept == ["2-shake", "3-shake"])
+        let all = try await tune("--forget", "all")
+        #expect(all.status == 0 && kept.isEmpty, "\(all)")
+        let mixed = try await tune("--list", "--forget", "all")
+        #expect(mixed.status == 64, "\(mixed.errors)")
+        let gesture = try await tune("shake", "--list")
+        #expect(gesture.status == 64 && gesture.errors.contains("takes no GESTURE"), "\(gesture.errors)")
+    }
+
+    /// The oldest recordings make room. What is not Jostle's is left alone.
+    @Test func keepsNoMoreThanItMay() async throws {
+        _ = try await keep()
+        let filler = directory.path("state/tune/1-shake/filler")
+        #expect(FileManager.default.createFile(atPath: filler, contents: Data(count: (64 << 20) - 4096)))
+        try FileManager.default.createDirectory(
+            atPath: directory.path("state/tune/mine"), withIntermediateDirectories: true)
+        let second = try await keep()
+        #expect(second.output.contains("Deleted to make room: 1-shake"), "\(second)")
+        #expect(kept == ["2-shake", "mine"])
+    }
+
+    @Test func saysIfItCannotKeep() async throws {
+        _ = try directory.write("", to: "state")
+        let outcome = try await keep()
+        #expect(outcome.status == 73 && outcome.errors.contains("the recordings are not kept: "), "\(outcome)")
+    }
+}
