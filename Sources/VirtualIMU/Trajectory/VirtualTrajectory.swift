@@ -16,6 +16,9 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     case putDown = "put-down"
     case shake
     case gentleShake = "gentle-shake"
+    case shortShake = "short-shake"
+    case longShake = "long-shake"
+    case shakeAndDrop = "shake-and-drop"
     case flickLeft = "flick-left"
     case flickRight = "flick-right"
     case flickUp = "flick-up"
@@ -25,8 +28,12 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     case turnLeft = "turn-left"
     case turnRight = "turn-right"
     case twist
+    case longTurn = "long-turn"
+    case turnAndShake = "turn-and-shake"
     case drop
     case fall
+    case longFall = "long-fall"
+    case softCatch = "soft-catch"
     case machine
     case fan
     case toss = "throw"
@@ -59,6 +66,9 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .putDown: "is lifted, held, lowered and let go just above the table, every 6 s"
         case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
         case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
+        case .shortShake: "is shaken and stopped after three swings: the shake is cancelled, every 5 s"
+        case .longShake: "is shaken for 8 s: the shake is cancelled as too_long, every 12 s"
+        case .shakeAndDrop: "is shaken and falls 2 m out of the hand: the shake is interrupted, every 7 s"
         case .flickLeft: "is flicked to the left with 1.8 g, every 4 s"
         case .flickRight: "is flicked to the right with 1.8 g, every 4 s"
         case .flickUp: "is flicked upwards with 1.8 g, every 4 s"
@@ -68,8 +78,12 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .turnLeft: "turns to the left, about z, by 90° within 0.8 s, every 3 s"
         case .turnRight: "turns to the right, about z, by 90° within 0.8 s, every 3 s"
         case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s"
+        case .longTurn: "turns five times round about z within 36 s: the turn is cancelled as too_long, every 40 s"
+        case .turnAndShake: "is shaken while it turns by 180° about z: the turn is interrupted, every 8 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
         case .fall: "falls from 1 m, bounces and lies still, every 6 s"
+        case .longFall: "falls from 16 m: the fall is cancelled as too_long, every 8 s"
+        case .softCatch: "falls from 0.6 m into hands that give way: the fall is cancelled as too_weak, every 6 s"
         case .machine:
             "is stuck to a washing machine: 8.5 Hz to and fro with pauses, spinning at 13 and 20 Hz, every 600 s"
         case .fan: "is stuck to a fan that vibrates along z with 0.6 m/s² at 24 Hz, after 2 s"
@@ -117,6 +131,9 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
                     Rest(2), Shake(axis: Self.y, amplitude: 0.7 * standardGravity, frequency: 3.5, cycles: 4.9),
                     Rest(1.6),
                 ]))
+        case .shortShake: Self.stoppedShake
+        case .longShake: Self.endlessShake
+        case .shakeAndDrop: Self.shakeThatSlips
         case .flickLeft: Self.flick(along: Self.y)
         case .flickRight: Self.flick(along: -Self.y)
         case .flickUp: Self.flick(along: Self.z)
@@ -126,8 +143,12 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .turnLeft: Self.quarterTurn(about: Self.z)
         case .turnRight: Self.quarterTurn(about: -Self.z)
         case .twist: Self.wristTwist
+        case .longTurn: Self.endlessTurn
+        case .turnAndShake: Self.turnWhileShaken
         case .drop: Self.dropped(from: 0.5, within: 3.5)
         case .fall: Self.dropped(from: 1, within: 4.5)
+        case .longFall: Self.endlessFall
+        case .softCatch: Self.caughtFall
         case .machine: Repeating(MotionSequence([Rest(5), WashingMachine(), Rest(595 - WashingMachine().duration)]))
         case .fan: MotionSequence([Rest(2), Vibration(axis: Self.z, amplitude: 0.6, frequency: 24)])
         case .toss, .bump, .flip, .flip180, .tilt, .carry: Self.handled(self)
