@@ -109,7 +109,7 @@ final class AgentLoop {
         event.reason = .restarted
         event.isSimulated = open.isSimulated
         for action in settings.settings.actions
-        where !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
+        where action.isEnabled && !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
             carryOut(action, on: event, at: now)
         }
         perform(outbox.apply(events.updates(for: event, at: now), at: now))

@@ -119,6 +119,22 @@ import Testing
         #expect(self.set { $0.homeAssistant.discovery = false }.isEmpty)
     }
 
+    /// The report has the rules as a list, in which only a rule that is switched off has `enabled`.
+    @Test func rulesWithNamesHaveSwitches() throws {
+        let set = set { settings in
+            var rule = JostleSettings.Action()
+            rule.name = "lamp-2"
+            settings.actions = [rule, JostleSettings.Action()]
+        }
+        #expect(set.keys.filter { $0.hasPrefix("switch/dut/rule_") } == ["switch/dut/rule_lamp-2_enabled/config"])
+        let entity = try #require(set["switch/dut/rule_lamp-2_enabled/config"])
+        #expect(entity["name"] as? String == "Action lamp-2")
+        #expect(entity["command_topic"] as? String == "jostle/dut/set/actions.lamp-2.enabled")
+        #expect(entity["payload_on"] as? String == "true" && entity["payload_off"] as? String == "false")
+        #expect(entity["state_topic"] as? String == "jostle/dut/config/reported")
+        #expect((entity["value_template"] as? String)?.contains("selectattr('name', 'eq', 'lamp-2')") == true)
+    }
+
     @Test func omitsTurnsAndYawWithoutGyroscope() {
         var facts = facts
         facts.hasGyroscope = false

@@ -214,7 +214,7 @@ import Testing
             builder.apply(try YAMLReader.read(Array(yaml.utf8), source: .file("jostle.yaml")))
             return try builder.finish().settings
         }
-        #expect(try settings("{}").settings.allow == ["gestures", "attitude", "publish"])
+        #expect(try settings("{}").settings.allow == ["gestures", "attitude", "publish", "actions.*.enabled"])
         let narrow = try settings(yaml)
         #expect(narrow.settings.allow.isEmpty && narrow.commands.allow == [.ping, .getState])
         let wide = try settings(yaml + "\nsettings: { allow: [publish] }\ncommands: { allow: [stop] }")

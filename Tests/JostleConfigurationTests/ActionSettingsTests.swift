@@ -89,6 +89,9 @@ import Testing
             "on: tap, duration_above: 1, consume: true", "duration_above",
             "shake, flick, turn, flip, tilt, fall, motion and vibration"
         ),
+        ("on: tap, name: my lamp, consume: true", "name", "is not a rule's name"),
+        ("on: tap, name: a/b, consume: true", "name", "is not a rule's name"),
+        ("on: tap, enabled: maybe, consume: true", "enabled", "neither true nor false"),
         ("on: tap, count: 4, consume: true", "count", "out of bounds"),
         ("on: tap, count: [1, two], consume: true", "count", "\"two\" is not a whole number"),
         ("on: tap, axis: x, consume: true", "axis", "no axis; only shake and turn have it"),
@@ -170,7 +173,8 @@ import Testing
                 "jostle.yaml:5:14: actions[0].publish.topic: \"a/+\" has a wildcard; allowed: a topic without + and #, "
                     + "not beginning with $, with ${field} for the event's fields, for example cmnd/lamp/POWER",
                 "jostle.yaml:8:16: actions[1].count: \"9\" is out of bounds; allowed: 1 … 3, or a list of them",
-                "jostle.yaml:10:5: actions[2]: \"tap\" is not a mapping of keys to values; allowed: on: …, phase: …, "
+                "jostle.yaml:10:5: actions[2]: \"tap\" is not a mapping of keys to values; allowed: on: …, name: …, "
+                    + "enabled: …, phase: …, "
                     + "count: …, axis: …, direction: …, side: …, from: …, to: …, strength_above: …, angle_above: …, "
                     + "duration_above: …, publish: …, consume: …",
                 "jostle.yaml:12:35: actions[3].publish.payload: \"${count}\" has ${count}, but shake has no count; only tap has it",

@@ -138,7 +138,8 @@ import Testing
             refusal(stack, "gestures.shake.sensitivty", 5)?.contains("did you mean \"sensitivity\"?") == true)
         #expect(refusal(stack, "gestures.shake", ["enabled": false])?.contains("is a group of keys") == true)
         let secret = try #require(refusal(stack, "mqtt.password", "hunter2"))
-        #expect(!secret.contains("hunter2") && secret.contains("keys of gestures, attitude or publish"))
+        #expect(
+            !secret.contains("hunter2") && secret.contains("keys of gestures, attitude, publish or actions.*.enabled"))
     }
 
     @Test func refusesContradictionsInAnyOrder() throws {

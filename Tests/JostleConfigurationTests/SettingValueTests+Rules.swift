@@ -8,6 +8,9 @@ extension AcceptedValue {
     static let actions: [AcceptedValue] = [
         .init("actions", "[]") { $0.actions.isEmpty },
         .init("actions", "[{ on: shake, publish: { topic: a } }]") { $0.actions.count == 1 },
+        .init("actions", "[{ on: shake, name: Lamp-1, enabled: false, consume: true }]") {
+            $0.actions.first?.name == "Lamp-1" && $0.actions.first?.isEnabled == false
+        },
         .init("actions", "[{ on: tap, consume: true }, { on: turn, consume: true }]") {
             $0.actions.map(\.gesture) == [.tap, .turn]
         },

@@ -21,6 +21,9 @@ extension AcceptedValue {
         .init("device.groups", "[]") { $0.device.groups.isEmpty },
         .init("device.groups", "[laundry, floor-2, laundry]") { $0.device.groups == ["laundry", "floor-2"] },
         .init("settings.allow", "[]") { $0.settings.allow.isEmpty },
+        .init("settings.allow", "[actions.lamp.enabled, actions.*.enabled]") {
+            $0.settings.allow == ["actions.lamp.enabled", "actions.*.enabled"]
+        },
         .init("settings.allow", "[gestures.shake.sensitivity, gestures.*.enabled]") {
             $0.settings.allow == ["gestures.shake.sensitivity", "gestures.*.enabled"]
         },
@@ -202,6 +205,8 @@ extension RefusedValue {
         .init("device.groups", "[\((0...32).map { "g\($0)" }.joined(separator: ", "))]", "more than 32 elements"),
         .init("settings.allow", "gestures", "is not a list"),
         .init("settings.allow", "[gesture]", "is neither a section nor a key"),
+        .init("settings.allow", "[actions]", "only on the device itself"),
+        .init("settings.allow", "[actions.lamp.topic]", "is neither a section nor a key"),
         .init("settings.allow", "[device.name]", "only on the device itself"),
         .init("fleet.remote", "[mqtt]", "only on the device itself"),
         .init("fleet.remote", "['*']", "only on the device itself"),

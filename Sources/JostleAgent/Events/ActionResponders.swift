@@ -12,28 +12,63 @@ final class ActionResponders: Sendable {
     /// Carries out a rule for an event.
     typealias Perform = @Sendable (JostleSettings.Action, GestureEvent) -> Void
 
+    private struct Installed {
+        var tokens: [RecognizerToken] = []
+        var actions: [JostleSettings.Action] = []
+        var switches = RuleSwitches()
+    }
+
     private let perform: Perform
-    private let tokens = Mutex<[RecognizerToken]>([])
+    private let installed = Mutex(Installed())
 
     /// `perform` is called on the delivery thread.
     init(perform: @escaping Perform) {
         self.perform = perform
     }
 
-    /// Replaces the installed rules in a manager's chain. Gestures in progress are cancelled for the removed rules.
+    /// Replaces the installed rules in a manager's chain. Gestures in progress are cancelled for the removed rules. If
+    /// rules were only switched off or on, the others notice nothing.
     ///
     /// The rules precede all existing handlers, so a program adds its own handlers afterwards.
     func install(_ actions: [JostleSettings.Action], in manager: MotionManager) {
-        tokens.withLock { tokens in
-            for token in tokens { token.remove() }
+        let rules = actions.map { action in
+            var rule = action
+            rule.isEnabled = true
+            return rule
+        }
+        installed.withLock { installed in
+            guard installed.actions != rules else {
+                installed.switches.set(actions.map(\.isEnabled))
+                return
+            }
+            for token in installed.tokens { token.remove() }
+            let switches = RuleSwitches()
+            switches.set(actions.map(\.isEnabled))
+            installed.switches = switches
+            installed.actions = rules
             // The newest handler is called first, so the first rule is added last.
-            tokens = actions.reversed().map { action in
-                let recognizer = Recognizer(action.gesture).when { action.takesPart(in: $0.event) }
+            installed.tokens = rules.enumerated().reversed().map { index, action in
+                let recognizer = Recognizer(action.gesture).when {
+                    switches.isOn(index) && action.takesPart(in: $0.event)
+                }
                 return manager.addRecognizer(recognizer) { [perform] event in
-                    if action.acts(on: event) { perform(action, event) }
+                    if switches.isOn(index), action.acts(on: event) { perform(action, event) }
                     return action.isConsuming ? .consume : .passOn
                 }
             }
         }
+    }
+}
+
+/// Which rules are switched on, by their places in the list.
+private final class RuleSwitches: Sendable {
+    private let isOn = Mutex<[Bool]>([])
+
+    func set(_ isOn: [Bool]) {
+        self.isOn.withLock { $0 = isOn }
+    }
+
+    func isOn(_ index: Int) -> Bool {
+        isOn.withLock { $0.indices.contains(index) && $0[index] }
     }
 }

@@ -12,6 +12,7 @@ extension DiscoverySet {
                 "gestures.\(gesture.word).sensitivity", "\(gesture.word)_sensitivity", "\(gesture.title) sensitivity",
                 [.init("min", 1), .init("max", 10), .init("step", 1), .init("mode", "slider")], unit: nil)
         }
+        for name in settings.ruleNames { addSwitch(ofRule: name) }
         let rate: [JSONValue.Member] = [.init("min", 0), .init("max", 200), .init("step", .number("0.1"))]
         addNumber("publish.attitude.rate", "attitude_rate", "Attitude rate", rate + [.init("mode", "box")], unit: "Hz")
         addNumber("publish.motion.rate", "motion_rate", "Motion rate", rate + [.init("mode", "box")], unit: "Hz")
@@ -42,6 +43,19 @@ extension DiscoverySet {
             control(key) + [
                 .init("value_template", .string("{{ 'true' if \(reported(key)) else 'false' }}")),
                 .init("payload_on", "true"), .init("payload_off", "false"),
+            ])
+    }
+
+    /// Adds a switch for a rule with a name. The report has the rules as a list, in which only a rule that is switched off
+    /// says so.
+    private mutating func addSwitch(ofRule name: String) {
+        let rules = "\(reported("actions")) | selectattr('name', 'defined') | selectattr('name', 'eq', '\(name)')"
+        let state =
+            "{{ 'false' if \(rules) | selectattr('enabled', 'defined') | rejectattr('enabled') | list else 'true' }}"
+        addEntity(
+            "switch", "rule_\(name)_enabled", "Action \(name)",
+            control(RuleSwitch(name).key) + [
+                .init("value_template", .string(state)), .init("payload_on", "true"), .init("payload_off", "false"),
             ])
     }
 

@@ -43,7 +43,7 @@ enum SettingMessage {
             throw ConfigurationProblem(
                 at: position, path: key, "must not be retained: it would be set again at every connection")
         }
-        let isDocument = ConfigurationSchema.hasSection(key)
+        let isDocument = ConfigurationSchema.hasSection(key) || ConfigurationSchema.isAboveRuleSwitch(key)
         let limit = isDocument ? largestDocument : largestValue
         guard message.payload.count <= limit else {
             throw ConfigurationProblem(at: position, path: key, "is longer than \(limit) bytes")
@@ -56,6 +56,10 @@ enum SettingMessage {
         let value = message.payload.isEmpty ? nil : try JSONValue(message: message.payload, topic: topic)
         var entries: [Entry] = []
         if case .object(let members) = value { add(members, below: key, to: &entries) }
+        // The list of rules itself is refused as every key that cannot be set.
+        if let value, entries.isEmpty, ConfigurationSchema.isAboveRuleSwitch(key) {
+            entries = [Entry(key: key, value: value)]
+        }
         guard !entries.isEmpty else {
             throw ConfigurationProblem(
                 at: position, path: key, found: value?.compactText,
@@ -71,7 +75,9 @@ enum SettingMessage {
     private static func add(_ members: [JSONValue.Member], below key: String, to entries: inout [Entry]) {
         for member in members {
             let path = shortened(key.isEmpty ? member.name : "\(key).\(member.name)")
-            if case .object(let inner) = member.value, ConfigurationSchema.hasSection(path) {
+            if case .object(let inner) = member.value,
+                ConfigurationSchema.hasSection(path) || ConfigurationSchema.isAboveRuleSwitch(path)
+            {
                 add(inner, below: path, to: &entries)
             } else {
                 entries.append(Entry(key: path, value: member.value))

@@ -72,7 +72,7 @@ package struct ConfigurationStack: Equatable, Sendable {
         guard let index = layers.firstIndex(where: { $0.name == name }) else { return }
         var changed = layers
         if let value {
-            changed[index][key] = try ConfigurationStack.canonical(value, of: key, at: position)
+            changed[index][key] = try canonical(value, of: key, at: position)
         } else {
             changed[index][key] = nil
         }
@@ -109,11 +109,12 @@ package struct ConfigurationStack: Equatable, Sendable {
     /// notation.
     ///
     /// - Throws: if the value is not valid for the key.
-    private static func canonical(
+    private func canonical(
         _ value: JSONValue, of key: String, at position: ConfigurationPosition
     ) throws(ConfigurationProblem) -> JSONValue {
         guard let setting = ConfigurationSchema.setting(key) else { return value }
-        var builder = ConfigurationBuilder()
+        // Which rules there are depends on the configuration below.
+        var builder = RuleSwitch(key: key) == nil ? ConfigurationBuilder() : ConfigurationBuilder(base)
         builder.apply(ConfigurationLayer.Entry(key: key, value: value).tree(at: position))
         if let problem = builder.problems.last { throw problem.attributed(to: key) }
         return setting.write(builder.settings)
@@ -197,21 +198,49 @@ extension ConfigurationStack {
     /// The keys whose values differ between two settings.
     package static func changedKeys(_ one: JostleSettings, _ other: JostleSettings) -> [ConfigurationChange] {
         guard one != other else { return [] }
-        return ConfigurationSchema.allSettings.compactMap { path, setting in
-            let (old, new) = (setting.write(one), setting.write(other))
-            guard old != new else { return nil }
-            return ConfigurationChange(
-                key: path, old: old, new: new, effect: setting.effect, touchesNetwork: setting.touchesNetwork)
+        let changes = ConfigurationSchema.allSettings.compactMap { path, setting -> ConfigurationChange? in
+            if path == "actions", one.actionsSwitchedOn == other.actionsSwitchedOn { return nil }
+            return change(of: path, setting, one, other)
         }
+        let known = Set(one.ruleNames)
+        return changes
+            + other.ruleNames.filter(known.contains).compactMap { name in
+                change(of: RuleSwitch(name).key, RuleSwitch(name).setting, one, other)
+            }
+    }
+
+    private static func change(
+        of path: String, _ setting: Setting, _ one: JostleSettings, _ other: JostleSettings
+    ) -> ConfigurationChange? {
+        let (old, new) = (setting.write(one), setting.write(other))
+        guard old != new else { return nil }
+        return ConfigurationChange(
+            key: path, old: old, new: new, effect: setting.effect, touchesNetwork: setting.touchesNetwork)
+    }
+
+    /// The keys of the settings in force, with those of the rules that have names.
+    package var keys: [String] {
+        ConfigurationSchema.paths + resolution.settings.ruleNames.map { RuleSwitch($0).key }
     }
 
     /// The layer that each key comes from, except those with their built-in defaults: `{"sensor.rate": "file"}`.
     package var origins: JSONValue {
-        .object(
-            ConfigurationSchema.paths.compactMap { path in
-                guard !path.hasPrefix("mqtt."), let position = resolution.provenance[path] else { return nil }
-                return JSONValue.Member(path, .string(position.source.layerName))
+        let paths = ConfigurationSchema.paths.filter { !$0.hasPrefix("mqtt.") }
+        let origins = paths.map { ($0, resolution.provenance[$0]) } + originsOfRules
+        return .object(
+            origins.compactMap { path, position in
+                position.map { JSONValue.Member(path, .string($0.source.layerName)) }
             })
+    }
+
+    /// Where it comes from whether a rule acts: a switch, or the list of rules itself.
+    private var originsOfRules: [(String, ConfigurationPosition?)] {
+        resolution.settings.actions.enumerated().compactMap { index, action in
+            action.name.map { name in
+                let key = RuleSwitch(name).key
+                return (key, resolution.provenance[key] ?? resolution.provenance["actions[\(index)].enabled"])
+            }
+        }
     }
 }
 

@@ -20,7 +20,7 @@ package struct PatchCheck: Equatable, Sendable {
     package let problems: [ConfigurationProblem]
 
     package init(_ patch: ConfigurationPatch) {
-        var builder = ConfigurationBuilder()
+        var builder = ConfigurationBuilder(forRulesOf: patch.tree)
         let rules = PatchRules(keys: .anyLayer, ignoresUnknownKeys: patch.ignoresUnknownKeys)
         let (patched, ignored) = builder.apply(patch: patch.tree, rules)
         // Other contradictions may be resolved by the board's own configuration.

@@ -21,6 +21,15 @@ package struct ConfigurationBuilder: Sendable {
         provenance = loaded.provenance
     }
 
+    /// Adds rules of which only the names are known.
+    mutating func addRules(_ names: [String]) {
+        for name in names {
+            var rule = JostleSettings.Action()
+            rule.name = name
+            settings.actions.append(rule)
+        }
+    }
+
     /// Applies a layer. Relative paths in it refer to `directory`, or to the working directory if that is `nil`.
     package mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
         var reader = SectionReader(settings, provenance, problems, directory: directory)
@@ -87,7 +96,7 @@ package struct ConfigurationBuilder: Sendable {
             if case .family = settings.sensor.driver { isNamed = true }
             require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
         }
-        return problems + contradictoryGates + forbiddenTopics + repeatedKeys
+        return problems + contradictoryGates + forbiddenTopics + repeatedRuleNames + repeatedKeys
     }
 }
 

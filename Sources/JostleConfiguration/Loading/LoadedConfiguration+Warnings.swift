@@ -13,6 +13,8 @@ extension LoadedConfiguration {
     /// The first reason why a rule can never act; `nil` if it can.
     private func warning(ofAction index: Int) -> ConfigurationProblem? {
         let action = settings.actions[index]
+        // Somebody switched it off, and knows.
+        guard action.isEnabled else { return nil }
         let path = "actions[\(index)]"
         let name = GestureNames.name(of: action.gesture)
         if !settings.motion.gestures[action.gesture].isEnabled {
@@ -43,7 +45,7 @@ extension LoadedConfiguration {
                 at: "\(path).direction", "never acts: gestures.flick.directions does not include \(names)", found: names
             )
         }
-        let earlier = settings.actions[..<index].firstIndex { $0.isConsuming && $0.hides(action) }
+        let earlier = settings.actions[..<index].firstIndex { $0.isEnabled && $0.isConsuming && $0.hides(action) }
         if let earlier {
             return problem(
                 at: "\(path).on", "never acts: actions[\(earlier)] consumes every \(name) before it", found: name)

@@ -6,13 +6,18 @@ extension ConfigurationSchema {
     static let actions = Section.Member.key(
         "actions", optional: \.actionList, .list(of: action, faults: faults),
         example: "[{ on: shake, publish: { topic: cmnd/lamp/POWER, payload: TOGGLE } }]",
-        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub.")
+        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub."
+    ).withElements(RuleSwitch.section, RuleSwitch.unknown)
 
     /// One rule.
     static let action = SectionOf<JostleSettings.Action>(
         "action", "Publishes a message on a phase of a gesture.",
         [
             .key("on", \.gesture, .choice(GestureNames.gestures), "The gesture."),
+            .key(
+                "name", optional: \.name, .ruleName, example: "lamp",
+                "A name, with which set/actions.<name>.enabled switches the rule off and on at run time."),
+            .key("enabled", \.isEnabled, .boolean, "Whether the rule acts."),
             .key(
                 "phase", optional: \.phase, .choice(GestureNames.phases), example: "ended",
                 "The phase that triggers the rule. Without it, began, or recognized for gestures without duration."),

@@ -30,9 +30,25 @@ extension ConfigurationSchema {
         return .object(members + [.init("properties", .object(properties))])
     }
 
+    /// The mapping by names that may stand in place of a list. The names are those of another file, so any is accepted.
+    private static func alternative<Root>(to setting: SettingOf<Root>) -> JSONValue? {
+        guard setting.elements != nil else { return nil }
+        return [
+            "description": "Switches rules of another file by their names.", "type": "object", "minProperties": 1,
+            "propertyNames": .object(ValueFormat<String>.ruleName.constraints),
+            "additionalProperties": schema(of: Section("", "A rule with a name.", [.setting(RuleSwitch("").setting)])),
+        ]
+    }
+
     private static func schema<Root>(of setting: SettingOf<Root>) -> JSONValue {
         let defaultValue = setting.write(Root())
         let description = JSONValue.Member("description", .string(setting.summary))
+        if let alternative = alternative(to: setting) {
+            return .object([
+                description, .init("default", .null),
+                .init("anyOf", [.object(setting.constraints), alternative, ["type": "null"]]),
+            ])
+        }
         guard setting.isOptional else {
             return .object([description, .init("default", defaultValue)] + setting.constraints)
         }

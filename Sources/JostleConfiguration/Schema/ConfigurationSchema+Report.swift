@@ -33,7 +33,8 @@ extension ConfigurationSchema {
 
     /// The value of a key in the form in which it is written; `nil` if there is no such key.
     package static func value(of key: String, in settings: JostleSettings) -> JSONValue? {
-        setting(key)?.write(settings)
+        if let rule = RuleSwitch(key: key), !settings.ruleNames.contains(rule.name) { return nil }
+        return setting(key)?.write(settings)
     }
 
     /// The settings as a YAML file that loads as the same settings; `withOrigins`, a comment names the origin of each
@@ -44,6 +45,15 @@ extension ConfigurationSchema {
         var lines: [String] = []
         describe(root, path: "", indentation: "", settings, withOrigins ? provenance : nil, notes, into: &lines)
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The rules that something other than their list switched.
+    private static func switched(_ settings: JostleSettings, _ provenance: Provenance) -> String {
+        settings.ruleNames.compactMap { name in
+            provenance[RuleSwitch(name).key].map {
+                "; \(name) \(settings[isRuleEnabled: name] ? "on" : "off"): \($0)"
+            }
+        }.joined()
     }
 
     private static func values(of section: Section, _ settings: JostleSettings) -> JSONValue {
@@ -88,8 +98,9 @@ extension ConfigurationSchema {
             case .setting(let setting):
                 let comment = provenance.map { provenance in
                     let origin = provenance[inner].map { "\($0)" } ?? "built-in default"
+                    let switched = inner == "actions" ? Self.switched(settings, provenance) : ""
                     let note = notes[inner].map { "; \($0)" } ?? ""
-                    return "  # \(ConfigurationProblem.escaped(origin + note))"
+                    return "  # \(ConfigurationProblem.escaped(origin + switched + note))"
                 }
                 let value = YAMLText.flow(setting.write(settings))
                 lines.append("\(indentation)\(setting.name): \(value)\(comment ?? "")")

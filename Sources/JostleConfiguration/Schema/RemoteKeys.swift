@@ -36,7 +36,9 @@ package struct RemoteKeys: Equatable, Sendable {
     static let anyLayer = RemoteKeys(patterns: ["*"], setting: "fleet.remote")
 
     /// Whether a key may be set only on the device itself.
-    static func isLocalOnly(_ key: String) -> Bool { key != version && localOnly.contains { matches($0, key) } }
+    static func isLocalOnly(_ key: String) -> Bool {
+        key != version && RuleSwitch(key: key) == nil && localOnly.contains { matches($0, key) }
+    }
 
     /// Whether a pattern names a key or a section that contains it.
     static func matches(_ pattern: String, _ key: String) -> Bool {
@@ -93,11 +95,16 @@ extension ConfigurationSchema {
     /// The paths of all keys, in the same order.
     static let paths = allSettings.map(\.path)
 
-    /// The setting at a path.
-    static func setting(_ path: String) -> Setting? { settingsByPath[path] }
+    /// The setting at a path. The switch of a rule has one whether there is such a rule or not.
+    static func setting(_ path: String) -> Setting? { settingsByPath[path] ?? RuleSwitch(key: path)?.setting }
 
     /// Whether a key, such as `gestures.shake`, is that of a section. The empty one is that of the whole configuration.
     package static func hasSection(_ key: String) -> Bool { isSection(key.split(separator: ".").map(String.init)) }
+
+    /// Whether a key may stand above the switches of rules: `actions`, or `actions.lamp`.
+    package static func isAboveRuleSwitch(_ key: String) -> Bool {
+        key == "actions" || RuleSwitch(key: "\(key).enabled") != nil
+    }
 
     /// Whether a section is at a path.
     static func isSection(_ names: [String]) -> Bool {

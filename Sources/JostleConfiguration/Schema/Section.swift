@@ -86,6 +86,14 @@ extension SectionOf.Member {
     /// The same keys, whose changes need a new start of the agent.
     var restartingAgent: Self { changed { $0.effect = max($0.effect, .agentRestart) } }
 
+    /// The same key, a list, whose elements have keys of their own by their names.
+    func withElements(
+        _ section: @escaping @Sendable (_ name: String, Root) -> SectionOf<Root>?,
+        _ unknown: @escaping @Sendable (_ name: String, Root) -> (reason: String, allowed: String)
+    ) -> Self {
+        changed { $0.elements = NamedElements(section: section, unknown: unknown) }
+    }
+
     private func changed(_ change: (inout SettingOf<Root>) -> Void) -> Self {
         switch self {
         case .setting(var setting):

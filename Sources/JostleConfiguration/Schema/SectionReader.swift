@@ -53,7 +53,12 @@ struct SectionReader<Root: KeyedSettings> {
                 let inner = path.isEmpty ? entry.key : "\(path).\(entry.key)"
                 switch section.member(entry.key) {
                 case .section(let section): read(entry.node, as: section, path: inner)
-                case .setting(let setting): read(entry.node, as: setting, path: inner)
+                case .setting(let setting):
+                    if let elements = setting.elements, let named = elements.matches(entry.node) {
+                        read(named, of: elements, path: inner)
+                    } else {
+                        read(entry.node, as: setting, path: inner)
+                    }
                 // Finding a suggestion takes time, and beyond the limit no problem is reported.
                 case nil where problems.count >= ConfigurationProblem.maximumCount: continue
                 case nil where patch?.ignoresUnknownKeys == true && !RemoteKeys.isLocalOnly(inner):
@@ -67,6 +72,26 @@ struct SectionReader<Root: KeyedSettings> {
                 ConfigurationProblem(
                     at: node.position, path: path, found: node.text, "is not a mapping of keys to values",
                     allowed: section.members.map { "\($0.name): …" }.joined(separator: ", ")))
+        }
+    }
+
+    /// Reads the keys of elements of a list by their names.
+    private mutating func read(
+        _ entries: [ConfigurationNode.Entry], of elements: NamedElements<Root>, path: String
+    ) {
+        for entry in entries where problems.count < ConfigurationProblem.maximumCount {
+            let inner = "\(path).\(entry.key)"
+            if let section = elements.section(entry.key, value) {
+                read(entry.node, as: section, path: inner)
+            } else if patch?.ignoresUnknownKeys == true {
+                ignored.append(ConfigurationProblem.shortenedPath(inner))
+            } else {
+                let (reason, allowed) = elements.unknown(entry.key, value)
+                // The path of the value, if there is one: it is what a message set.
+                var whole = inner
+                if case .mapping(let values) = entry.node.value, values.count == 1 { whole += ".\(values[0].key)" }
+                report(ConfigurationProblem(at: entry.keyPosition, path: whole, reason, allowed: allowed))
+            }
         }
     }
 

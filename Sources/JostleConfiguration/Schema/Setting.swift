@@ -35,6 +35,9 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// Whether a change can affect the connection to the broker, because it changes how much is sent.
     var touchesNetwork = false
 
+    /// For a list whose elements may have names: the keys of one element.
+    var elements: NamedElements<Root>?
+
     /// A setting that always has a value.
     init<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
@@ -74,6 +77,27 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         write = { $0[keyPath: field].map(format.write) ?? .null }
         reset = { $0[keyPath: field] = Root()[keyPath: field] }
         copy = { $1[keyPath: field] = $0[keyPath: field] }
+    }
+}
+
+/// The elements of a list that can be addressed by their names: `actions: { lamp: { enabled: false } }`.
+struct NamedElements<Root: KeyedSettings>: Sendable {
+    /// The keys of the element with a name; `nil` if there is none.
+    let section: @Sendable (_ name: String, Root) -> SectionOf<Root>?
+
+    /// Why a name that no element has is refused.
+    let unknown: @Sendable (_ name: String, Root) -> (reason: String, allowed: String)
+
+    /// Whether a mapping is about elements by their names, and not a single element in place of a list.
+    func matches(_ node: ConfigurationNode) -> [ConfigurationNode.Entry]? {
+        guard case .mapping(let entries) = node.value, !entries.isEmpty else { return nil }
+        let isByName = entries.allSatisfy { entry in
+            switch entry.node.value {
+            case .mapping, .null: true
+            case .scalar, .sequence: false
+            }
+        }
+        return isByName ? entries : nil
     }
 }
 

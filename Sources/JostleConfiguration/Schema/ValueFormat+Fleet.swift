@@ -45,12 +45,25 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
+    /// A rule's name: the same characters as a device's id.
+    static var ruleName: ValueFormat {
+        ValueFormat(
+            allowed: deviceID.allowed, wantsExample: true, constraints: deviceID.constraints,
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a rule's name") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
     fileprivate static func keyPattern(allowsVersion: Bool) -> ValueFormat {
         ValueFormat(
             allowed: "sections and keys, such as gestures, sensor.rate or sensor.*_range", wantsExample: false,
             constraints: [.init("type", "string"), .init("minLength", 1)],
             read: { node, _ throws(ValueRefusal) in
                 let text = try lineOfText(node, maximum: RemoteKeys.longest)
+                if RuleSwitch.isPattern(text) { return text }
                 let keys = ConfigurationSchema.paths.filter { RemoteKeys.matches(text, $0) }
                 guard !keys.isEmpty else { throw ValueRefusal("is neither a section nor a key") }
                 let isVersion = text == RemoteKeys.version

@@ -7,6 +7,12 @@ extension JostleSettings {
         /// The gesture that triggers it.
         package var gesture = Gesture.shake
 
+        /// The name by which it can be switched off and on at run time. Default: none.
+        package var name: String?
+
+        /// Whether it acts. Default true.
+        package var isEnabled = true
+
         /// The phase that triggers it. Default: `began` or, for gestures without it, `recognized`.
         package var phase: GesturePhase?
 

@@ -1,8 +1,9 @@
 extension JostleSettings {
     /// Which keys a home may set on the topics `set/<key>`.
     package struct SettingsAccess: Equatable, Sendable {
-        /// Sections and keys; an empty list allows none. Default: `gestures`, `attitude` and `publish`.
-        package var allow = ["gestures", "attitude", "publish"]
+        /// Sections and keys; an empty list allows none. Default: `gestures`, `attitude`, `publish` and the switches
+        /// of rules.
+        package var allow = ["gestures", "attitude", "publish", RuleSwitch.pattern]
 
         package init() {}
     }
@@ -13,6 +14,7 @@ extension JostleSettings {
         /// broker, can change.
         package var remote = [
             "gestures", "attitude", "publish", "sensor.rate", "sensor.*_range", "home_assistant.discovery",
+            RuleSwitch.pattern,
         ]
 
         /// Seconds for which a new revision is watched before it counts as proven. Default 60. Smaller notices fewer

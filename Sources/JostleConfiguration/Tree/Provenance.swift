@@ -11,9 +11,9 @@ package struct Provenance: Equatable, Sendable {
         set { positions[path] = newValue }
     }
 
-    /// Removes the keys of a list's elements before another list replaces them.
+    /// Removes the keys of a list's elements, also those by their names, before another list replaces them.
     mutating func forget(below path: String) {
-        positions = positions.filter { !$0.key.hasPrefix("\(path)[") }
+        positions = positions.filter { !$0.key.hasPrefix("\(path)[") && !$0.key.hasPrefix("\(path).") }
     }
 
     /// Removes the keys of a section, and the section itself if it is a list.

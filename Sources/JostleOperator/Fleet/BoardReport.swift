@@ -181,10 +181,19 @@ package struct BoardReport: Equatable, Sendable {
     ) {
         guard case .mapping(let entries) = node.value, !entries.isEmpty else {
             values.append((MessageFields.bounded(path), JSONValue(node)))
+            if path == "actions" { addRules(node, to: &values) }
             return
         }
         for entry in entries {
             flatten(entry.node, path: path.isEmpty ? entry.key : "\(path).\(entry.key)", into: &values)
+        }
+    }
+
+    /// Adds the switches of the rules that have names.
+    private static func addRules(_ node: ConfigurationNode, to values: inout [(key: String, value: JSONValue)]) {
+        for rule in node.elements ?? [] {
+            guard let name = rule["name"]?.text, let key = RuleSwitch(key: RuleSwitch(name).key)?.key else { continue }
+            values.append((key, rule["enabled"].map { JSONValue($0) } ?? true))
         }
     }
 

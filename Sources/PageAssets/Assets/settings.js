@@ -148,7 +148,7 @@ class Setting {
   /** Takes the board's report. */
   take(report) {
     const { key } = this.field;
-    this.inForce = this.kind.read(valueAt(report.settings, key));
+    this.inForce = this.kind.read(this.field.read ? this.field.read(report) : valueAt(report.settings, key));
     this.from = object(report.origins)[key];
     this.root.hidden = this.inForce === undefined;
     const refusal = list(report.refused).map(object).findLast((one) => one.key === key);
@@ -229,6 +229,23 @@ function gestureFields(name) {
   ].concat(name === "flick" ? directions : []);
 }
 
+/** The rules of `actions` that have a name. A rule says that it is switched off, and nothing if it is on. */
+function namedRules(report) {
+  return list(valueAt(object(report), "settings.actions")).map(object).filter((rule) => /^[A-Za-z0-9][\w-]{0,63}$/.test(rule.name));
+}
+
+/** What a rule does, in a few words. */
+function ruleWords(rule) {
+  const topic = clean(object(rule.publish).topic);
+  return `${clean(rule.on)}${topic ? ` → ${topic}` : ""}`;
+}
+
+function ruleField(name) {
+  const find = (report) => namedRules(report).find((rule) => rule.name === name);
+  return { key: `actions.${name}.enabled`, kind: "switch", label: name, title: `Action ${name}`,
+    read: (report) => (find(report) ? find(report).enabled !== false : undefined) };
+}
+
 /** The settings of a board, as it reports them, and controls to change them. */
 export class SettingsPanel {
   constructor(root, context) {
@@ -244,9 +261,13 @@ export class SettingsPanel {
       this.settings.push(setting);
       return setting.root;
     });
+    this.makeSettings = make;
+    this.rules = element("div", { class: "general rules" });
+    this.rulesTitle = element("h3", { text: "Actions", hidden: true });
     const cards = gestures.map((name) => element("div", { class: "gesture", role: "group", "aria-label": name }, make(gestureFields(name))));
     this.content = element("div", { class: "settings-content", hidden: true },
       element("h3", { text: "Gestures" }), element("div", { class: "gesture-cards" }, cards),
+      this.rulesTitle, this.rules,
       element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)), this.others);
     root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Settings" }), this.notice, this.content));
     this.show();
@@ -274,12 +295,25 @@ export class SettingsPanel {
     // A report without settings says nothing about them: the last ones stay.
     if (report.settings === undefined) return;
     this.report = report;
+    this.takeRules(namedRules(report));
     this.settings.forEach((setting) => setting.take(report));
     const known = new Set(this.settings.map((setting) => setting.field.key));
     const others = list(report.refused).map(object).filter((one) => typeof one.key === "string" && !known.has(one.key)).slice(-20);
     this.others.replaceChildren(...others.map((one) => element("li", { text: `${clean(one.key) || "A message"}: ${refusalText(one)}` })));
     for (const card of this.content.querySelectorAll(".gesture")) card.hidden = !card.querySelector(".setting:not([hidden])");
     this.content.hidden = false;
+  }
+
+  /** Makes a switch for each rule that has a name; those of rules that are gone hide themselves. */
+  takeRules(rules) {
+    const known = new Set(this.settings.map((setting) => setting.field.key));
+    const added = rules.filter((rule) => !known.has(`actions.${rule.name}.enabled`)).slice(0, 100);
+    this.rules.append(...this.makeSettings(added.map((rule) => ruleField(rule.name))));
+    for (const rule of rules) {
+      const setting = this.settings.find((one) => one.field.key === `actions.${rule.name}.enabled`);
+      if (setting) setting.root.title = ruleWords(rule);
+    }
+    this.rulesTitle.hidden = rules.length === 0;
   }
 
   show() {

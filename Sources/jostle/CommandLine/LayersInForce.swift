@@ -103,5 +103,5 @@ struct LayersInForce {
     var localKeys: [String] { stack.layers.flatMap(\.entries).map(\.key) }
 
     /// All values that differ from the file because something above it sets them.
-    var overrides: [Override] { ConfigurationSchema.keys.compactMap { self.override(of: $0.path) } }
+    var overrides: [Override] { stack.keys.compactMap { self.override(of: $0) } }
 }

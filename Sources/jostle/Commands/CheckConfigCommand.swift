@@ -95,7 +95,7 @@ enum CheckConfigCommand {
 
     /// The values of the file and of the arguments that are not in force on this board, because others are above them.
     private static func overrides(of loaded: LoadedConfiguration, _ layers: LayersInForce) -> [String] {
-        layers.overrides.filter { loaded.provenance[$0.key] != nil }.map {
+        layers.overrides.filter { loaded.provenance[$0.key] != nil || RuleSwitch(key: $0.key) != nil }.map {
             "\($0.text), which takes precedence over the file; \($0.advice)"
         }
     }

@@ -68,7 +68,7 @@ extension ConfigCommand {
             return layers.localKeys
         }
         guard !keys.isEmpty else { throw CommandFailure(.usage, "KEY is missing; --all clears every value") }
-        let known = ConfigurationSchema.keys.map(\.path)
+        let known = layers.stack.keys
         for key in keys where !known.contains(key) && !layers.localKeys.contains(key) {
             throw CommandFailure(.usage, "\(key): unknown key\(EditDistance.suggestion(for: key, among: known))")
         }

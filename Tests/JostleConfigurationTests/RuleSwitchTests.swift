@@ -1,0 +1,166 @@
+import Testing
+
+@testable import JostleConfiguration
+
+/// Requirement: a rule with a name can be switched off and on above the file that has it, and nothing else of it can be
+/// changed there.
+@Suite struct RuleSwitchTests {
+    private static let file = """
+        actions:
+          - { on: shake, name: lamp, publish: { topic: a } }
+          - { on: tap, name: fan-2, enabled: false, publish: { topic: b } }
+          - { on: turn, publish: { topic: c } }
+        """
+
+    private func stack(_ file: String = file, local: String = "{}") throws -> ConfigurationStack {
+        let layer = try ConfigurationLayer("local", reading: Array(local.utf8), source: .file("local"))
+        return ConfigurationStack(try build(file).finish(), layers: [layer])
+    }
+
+    private func enabled(_ stack: ConfigurationStack) -> [Bool] { stack.resolution.settings.actions.map(\.isEnabled) }
+
+    private func refusal(_ stack: ConfigurationStack, _ key: String, _ value: JSONValue) -> String {
+        var stack = stack
+        do throws(ConfigurationProblem) {
+            try stack.set(key, to: value, in: "local")
+            return ""
+        } catch {
+            return error.description
+        }
+    }
+
+    private func origins(_ stack: ConfigurationStack) -> [String: String] {
+        guard case .object(let members) = stack.origins else { return [:] }
+        return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value.compactText) })
+    }
+
+    @Test func switchesByName() throws {
+        var stack = try stack()
+        #expect(enabled(stack) == [true, false, true])
+        #expect(origins(stack)["actions.lamp.enabled"] == nil && origins(stack)["actions.fan-2.enabled"] == "\"file\"")
+        try stack.set("actions.lamp.enabled", to: false, in: "local")
+        try stack.set("actions.fan-2.enabled", to: true, in: "local")
+        #expect(enabled(stack) == [false, true, true])
+        #expect(stack.value(of: "actions.lamp.enabled") == false)
+        #expect(origins(stack)["actions.lamp.enabled"] == "\"local\"")
+        #expect(stack.layers[0].text.contains("\"actions.fan-2.enabled\": true"))
+        #expect(stack.values.compactText.contains(#"{"on": "shake", "name": "lamp", "enabled": false"#))
+        // The rest of the rule is as in the file.
+        #expect(stack.resolution.settings.actions[0].publish.topic?.source == "a")
+        try stack.set("actions.lamp.enabled", to: nil, in: "local")
+        #expect(enabled(stack) == [true, true, true])
+    }
+
+    @Test func nothingElseCanBeSet() throws {
+        let stack = try stack()
+        #expect(
+            refusal(stack, "actions.lmap.enabled", true).hasSuffix(
+                "actions.lmap.enabled: there is no rule \"lmap\"; did you mean \"lamp\"?; allowed: lamp or fan-2"))
+        #expect(refusal(stack, "actions.lamp.enabled", "maybe").contains("neither true nor false"))
+        for key in ["actions", "actions.lamp", "actions.lamp.on", "actions.lamp.publish.topic", "actions..enabled"] {
+            #expect(refusal(stack, key, "x").contains("cannot be set over MQTT"), "\(key)")
+        }
+        let narrow = try self.stack(Self.file + "\nsettings: { allow: [gestures] }")
+        #expect(refusal(narrow, "actions.lamp.enabled", false).contains("allowed: keys of gestures (settings.allow)"))
+        let one = try self.stack(Self.file + "\nsettings: { allow: [actions.lamp.enabled] }")
+        #expect(refusal(one, "actions.lamp.enabled", false).isEmpty)
+        #expect(!refusal(one, "actions.fan-2.enabled", true).isEmpty)
+        let none = try self.stack("actions: [{ on: shake, publish: { topic: a } }]")
+        #expect(refusal(none, "actions.lamp.enabled", false).contains("none: no rule of actions has a name"))
+    }
+
+    /// A stored value for a rule that a new file does not have is reported, and applies to a rule of the name again.
+    @Test func survivesReload() throws {
+        var stack = try stack(local: #"{"actions.lamp.enabled": false}"#)
+        #expect(enabled(stack) == [false, false, true] && stack.resolution.refused.isEmpty)
+        stack = stack.reloading(try build("actions: [{ on: tap, name: other, consume: true }]").finish()).stack
+        #expect(enabled(stack) == [true])
+        #expect(stack.resolution.refused.map(\.path) == ["actions.lamp.enabled"])
+        stack = stack.reloading(try build("actions: [{ on: tap, name: lamp, consume: true }]").finish()).stack
+        #expect(enabled(stack) == [false] && stack.resolution.refused.isEmpty)
+    }
+
+    /// A layer above the file may be another file, an argument, or one of the fleet.
+    @Test func everyLayerCanSwitch() throws {
+        var builder = try build(Self.file)
+        builder.apply(try yaml("actions: { lamp: { enabled: false } }"))
+        builder.apply(override: "actions.fan-2.enabled=true")
+        let loaded = try builder.finish()
+        #expect(loaded.settings.actions.map(\.isEnabled) == [false, true, true])
+        let text = #"{"actions":{"lamp":null,"fan-2":{"enabled":false}}}"#
+        let patch = ConfigurationPatch(try JSONReader.read(Array(text.utf8), source: .layer("all")))
+        let stack = ConfigurationStack(
+            loaded, layers: [ConfigurationLayer("local")], patches: [PatchLayer("all", [patch])])
+        #expect(enabled(stack) == [true, false, true])
+        #expect(stack.resolution.outcomes.first?.keys == ["actions.lamp.enabled", "actions.fan-2.enabled"])
+        #expect(origins(stack)["actions.fan-2.enabled"] == "\"all\"")
+        #expect(refusal(stack, "actions.fan-2.enabled", true).contains("is set by the fleet's layer all"))
+    }
+
+    @Test func unknownNameIsAMistakeInAFileToo() throws {
+        var builder = try build(Self.file)
+        builder.apply(try yaml("actions:\n  door: { enabled: false }\n"))
+        #expect(
+            builder.problems.map(\.description) == [
+                "jostle.yaml:2:3: actions.door.enabled: there is no rule \"door\"; allowed: lamp or fan-2"
+            ])
+    }
+
+    @Test func anotherListStartsAnew() throws {
+        var builder = try build(Self.file)
+        builder.apply(try yaml("actions: { lamp: { enabled: false } }"))
+        builder.apply(try yaml("actions: [{ on: flip, name: lamp, consume: true }]"))
+        #expect(builder.settings.actions.map(\.isEnabled) == [true])
+        #expect(builder.provenance["actions.lamp.enabled"] == nil)
+    }
+
+    @Test func fleetLayerNeedsTheRule() throws {
+        let loaded = try build(Self.file).finish()
+        func outcome(_ text: String, ignores: Bool = false) throws -> PatchOutcome? {
+            let patch = ConfigurationPatch(try json(text), ignoresUnknownKeys: ignores)
+            return ConfigurationStack(loaded, layers: [], patches: [PatchLayer("all", [patch])]).resolution.outcomes
+                .first
+        }
+        let unknown = #"{"actions":{"door":{"enabled":false}}}"#
+        #expect(try outcome(unknown)?.chosen == nil)
+        #expect(try outcome(unknown)?.problems.first?.first?.reason.contains("there is no rule \"door\"") == true)
+        #expect(try outcome(unknown, ignores: true)?.ignoredKeys == ["actions.door"])
+        let topic = try outcome(#"{"actions":{"lamp":{"publish":{"topic":"x"}}}}"#, ignores: true)
+        #expect(topic?.chosen == nil)
+        let list = try outcome(#"{"actions":[{"on":"shake","consume":true}]}"#)
+        #expect(list?.problems.first?.first?.reason == "cannot be set over MQTT")
+        // Whoever publishes it does not know the rules of each device.
+        let check = PatchCheck(ConfigurationPatch(try json(unknown)))
+        #expect(check.problems.isEmpty, "\(check.problems)")
+        #expect(check.values == [PatchCheck.Value(key: "actions.door.enabled", value: false)])
+        #expect(!PatchCheck(ConfigurationPatch(try json(#"{"actions":{"door":{"on":"tap"}}}"#))).problems.isEmpty)
+    }
+
+    @Test func changesNameTheRule() throws {
+        let before = try stack().resolution.settings
+        let after = try stack(local: #"{"actions.lamp.enabled": false}"#).resolution.settings
+        let changes = ConfigurationStack.changedKeys(before, after)
+        #expect(changes.map(\.key) == ["actions.lamp.enabled"] && changes[0].effect == .live)
+        let other = try build("actions: [{ on: tap, name: lamp, consume: true }]").finish().settings
+        #expect(ConfigurationStack.changedKeys(before, other).map(\.key) == ["actions"])
+    }
+
+    @Test func namesAreDistinct() throws {
+        let builder = try build(
+            "actions: [{ on: tap, name: a, consume: true }, { on: shake, name: a, consume: true }]")
+        #expect(builder.contradictions.map(\.path) == ["actions[1].name"])
+        #expect(builder.contradictions.first?.description.contains("is the name of another rule as well") == true)
+    }
+
+    /// A rule that is switched off can never act, and whoever switched it off knows.
+    @Test func warningsLeaveOutRulesThatAreOff() throws {
+        let text = """
+            gestures: { turn: { enabled: false } }
+            actions:
+              - { on: turn, enabled: false, publish: { topic: a } }
+              - { on: tap, enabled: false, consume: true }
+              - { on: tap, publish: { topic: b } }
+            """
+        #expect(try build(text).finish().warnings.isEmpty)
+    }
+}
