@@ -7,7 +7,7 @@ import Testing
 /// it.
 @Suite(.needsBroker) struct SimulatedCancellationTests {
     static let movements = [
-        ("short-shake", "shake", "too_weak"), ("long-shake", "shake", "too_long"),
+        ("short-shake", "shake", "too_short"), ("long-shake", "shake", "too_long"),
         ("shake-and-drop", "shake", "interrupted"), ("long-turn", "turn", "too_long"),
         ("turn-and-shake", "turn", "interrupted"), ("long-fall", "fall", "too_long"),
         ("soft-catch", "fall", "too_weak"),

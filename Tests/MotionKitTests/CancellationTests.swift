@@ -6,7 +6,7 @@ import VirtualIMU
 @Suite struct CancellationTests {
     /// The movement, the gesture that it begins, and why that is cancelled.
     static let movements: [(VirtualTrajectory, Gesture, CancellationReason)] = [
-        (.shortShake, .shake, .tooWeak), (.longShake, .shake, .tooLong), (.shakeAndDrop, .shake, .interrupted),
+        (.shortShake, .shake, .tooShort), (.longShake, .shake, .tooLong), (.shakeAndDrop, .shake, .interrupted),
         (.longTurn, .turn, .tooLong), (.turnAndShake, .turn, .interrupted), (.longFall, .fall, .tooLong),
         (.softCatch, .fall, .tooWeak),
     ]

@@ -69,6 +69,24 @@ import VirtualIMU
         #expect(tuning.isClean && tuning.shown == 2, "\(tuning.outcomes)")
     }
 
+    /// Flicks in another direction than the demonstrated one are mistakes.
+    @Test func proposesTheDirectionOfFlicks() throws {
+        let settings = MotionSettings()
+        let shown = Self.samples(of: VirtualTrajectory.flickLeft.trajectory, seconds: 12)
+        let ordinary = Self.samples(of: VirtualTrajectory.flickUp.trajectory, seconds: 12)
+        func tune(_ settings: MotionSettings) -> SensitivityTuning {
+            SensitivityTuning(
+                .flick, settings: settings, shown: shown, bouts: Self.bouts(of: .flick, in: shown), ordinary: ordinary)
+        }
+        let present = tune(settings)
+        #expect(present.shown == 3 && !present.isClean)
+        let alternatives = TuningChoice.alternatives(for: .flick, to: settings, after: present)
+        #expect(alternatives.map(\.value) == ["left"])
+        let choice = try #require(alternatives.first)
+        #expect(tune(choice.settings).isClean)
+        #expect(TuningChoice.alternatives(for: .flick, to: choice.settings, after: present).isEmpty)
+    }
+
     /// Somebody who always taps twice means a double tap.
     @Test func proposesTheNumberOfTaps() {
         let settings = MotionSettings()

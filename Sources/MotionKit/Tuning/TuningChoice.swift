@@ -24,6 +24,15 @@ package struct TuningChoice: Equatable, Sendable {
                 changed.gestures.tap.counts = count
                 return TuningChoice(key: "counts", value: word, settings: changed)
             }
+        case .flick:
+            // Somebody who always flicks to one side: what was recognised in another direction was a mistake.
+            let shown = present.demonstrations.compactMap { $0.event?.direction }
+            guard let direction = shown.first, shown.allSatisfy({ $0 == direction }) else { return [] }
+            let directions = MotionDirections(direction)
+            guard settings.gestures.flick.directions != directions else { return [] }
+            var changed = settings
+            changed.gestures.flick.directions = directions
+            return [TuningChoice(key: "directions", value: "\(direction)", settings: changed)]
         default: return []
         }
     }

@@ -66,7 +66,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .putDown: "is lifted, held, lowered and let go just above the table, every 6 s"
         case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
         case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
-        case .shortShake: "is shaken and stopped after three swings: the shake is cancelled, every 5 s"
+        case .shortShake: "is shaken and stopped after three swings: the shake is cancelled as too_short, every 5 s"
         case .longShake: "is shaken for 8 s: the shake is cancelled as too_long, every 12 s"
         case .shakeAndDrop: "is shaken and falls 2 m out of the hand: the shake is interrupted, every 7 s"
         case .flickLeft: "is flicked to the left with 1.8 g, every 4 s"
