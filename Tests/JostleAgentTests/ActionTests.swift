@@ -108,6 +108,29 @@ import Testing
             ])
     }
 
+    /// A rule that is switched off neither acts nor consumes, and the gestures of the other rules go on.
+    @Test func switchingARuleDoesNotDisturbTheOthers() throws {
+        func rules(_ isOn: Bool) -> String {
+            "{on: shake, name: a, enabled: \(isOn), publish: {topic: a, payload: 1}}, "
+                + "{on: tap, name: b, enabled: \(isOn), consume: true}, "
+                + "{on: shake, phase: ended, publish: {topic: c, payload: '${reason:-none}'}}"
+        }
+        let rig = try Rig(rules(true))
+        rig.deliver(.shake, .began)
+        rig.deliver(.tap, .recognized)
+        #expect(rig.takePublished() == ["a 1", "event/shake began"])
+        try rig.install(rules(false))
+        rig.deliver(.shake, .ended)
+        #expect(rig.takePublished() == ["c none", "event/shake ended"])
+        rig.deliver(.shake, .began)
+        rig.deliver(.tap, .recognized)
+        #expect(rig.takePublished() == ["event/shake began", "event/tap recognized"])
+        try rig.install(rules(true))
+        rig.deliver(.shake, .ended)
+        rig.deliver(.shake, .began)
+        #expect(rig.takePublished() == ["c none", "event/shake ended", "a 1", "event/shake began"])
+    }
+
     @Test func rulesRunInOrderAfterProgramHandlers() throws {
         let rig = try Rig(
             "{on: tap, publish: {topic: a, payload: 1}}, {on: tap, publish: {topic: b, payload: 2}}")
