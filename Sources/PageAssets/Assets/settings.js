@@ -3,6 +3,8 @@ import { element, list, object, clean, post, quantity } from "./text.js";
 
 const gestures = ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"];
 const patience = 10000;
+/** The most controls, however many rules a report has. */
+const mostSwitches = 200;
 /** The units of the values below, in seconds and hertz. */
 const units = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400, Hz: 1, kHz: 1000 };
 
@@ -241,7 +243,7 @@ function ruleWords(rule) {
 }
 
 function ruleField(name) {
-  const find = (report) => namedRules(report).find((rule) => rule.name === name);
+  const find = (report) => namedRules(report).find((rule) => String(rule.name) === name);
   return { key: `actions.${name}.enabled`, kind: "switch", label: name, title: `Action ${name}`,
     read: (report) => (find(report) ? find(report).enabled !== false : undefined) };
 }
@@ -307,8 +309,9 @@ export class SettingsPanel {
   /** Makes a switch for each rule that has a name; those of rules that are gone hide themselves. */
   takeRules(rules) {
     const known = new Set(this.settings.map((setting) => setting.field.key));
-    const added = rules.filter((rule) => !known.has(`actions.${rule.name}.enabled`)).slice(0, 100);
-    this.rules.append(...this.makeSettings(added.map((rule) => ruleField(rule.name))));
+    const names = new Set(rules.map((rule) => String(rule.name)));
+    const added = [...names].filter((name) => !known.has(`actions.${name}.enabled`)).slice(0, Math.max(0, mostSwitches - known.size));
+    this.rules.append(...this.makeSettings(added.map(ruleField)));
     for (const rule of rules) {
       const setting = this.settings.find((one) => one.field.key === `actions.${rule.name}.enabled`);
       if (setting) setting.root.title = ruleWords(rule);
