@@ -93,7 +93,7 @@ import Testing
         ),
         (
             "docs/gestures.md",
-            ["sensitivity", "caught", "by mistake", "<- now", "<- best", "too few reversals", " is needed"]
+            ["sensitivity", "caught", "by mistake", "<- now", "<- best", "swings to and fro", " are needed"]
         ),
         ("docs/home-assistant.md", [", takes "]),
         ("docs/calibration.md", ["Gravity error: ", " mg before, ", "A turn of 360° reads ", "° before, "]),

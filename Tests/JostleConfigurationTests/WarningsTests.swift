@@ -14,7 +14,7 @@ import Testing
         (
             "gestures: { flick: { directions: left } }\n"
                 + "actions: [{ on: flick, direction: [right, up], consume: true }]",
-            #"jostle.yaml:2:34: actions[0].direction: "right, up" never acts: gestures.flick.directions does not include right, up"#
+            #"jostle.yaml:2:35: actions[0].direction: "right, up" never acts: gestures.flick.directions does not include right, up"#
         ),
         (
             "gestures: { shake: { enabled: false } }\nactions: [{ on: shake, consume: true }]",
