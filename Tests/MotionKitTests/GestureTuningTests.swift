@@ -25,7 +25,7 @@ import VirtualIMU
         _ gesture: Gesture, _ trajectory: any Trajectory, seconds: Double,
         _ settings: MotionSettings = MotionSettings()
     ) -> SensitivityTuning {
-        let shown = samples(of: trajectory, seconds: seconds)
+        let shown = samples(of: MotionSequence([Rest(2), trajectory]), seconds: 2 + seconds)
         return SensitivityTuning(
             gesture, settings: settings, shown: shown, bouts: bouts(of: gesture, in: shown),
             ordinary: samples(of: Rest(), seconds: 10))

@@ -133,7 +133,10 @@ package struct TuningTrial: Sendable {
             unknownRanges: unknownRanges)
         pipeline.explainsNearMisses = onMiss != nil
         for sample in samples {
+            // Before, a tilt is measured from lying flat.
+            let isReady = gesture != .tilt || pipeline.state.hasReference
             pipeline.process(sample) { event in
+                guard isReady else { return }
                 if event.phase == .began || event.phase == .recognized { onBeginning(event) }
             }
             while let miss = pipeline.takeNearMiss() { onMiss?(miss) }

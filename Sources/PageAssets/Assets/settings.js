@@ -233,7 +233,8 @@ function gestureFields(name) {
 
 /** The rules of `actions` that have a name. A rule says that it is switched off, and nothing if it is on. */
 function namedRules(report) {
-  return list(valueAt(object(report), "settings.actions")).map(object).filter((rule) => /^[A-Za-z0-9][\w-]{0,63}$/.test(rule.name));
+  return list(valueAt(object(report), "settings.actions")).map(object)
+    .filter((rule) => typeof rule.name === "string" && /^[A-Za-z0-9][\w-]{0,63}$/.test(rule.name));
 }
 
 /** What a rule does, in a few words. */
@@ -243,7 +244,7 @@ function ruleWords(rule) {
 }
 
 function ruleField(name) {
-  const find = (report) => namedRules(report).find((rule) => String(rule.name) === name);
+  const find = (report) => namedRules(report).find((rule) => rule.name === name);
   return { key: `actions.${name}.enabled`, kind: "switch", label: name, title: `Action ${name}`,
     read: (report) => (find(report) ? find(report).enabled !== false : undefined) };
 }
@@ -309,7 +310,7 @@ export class SettingsPanel {
   /** Makes a switch for each rule that has a name; those of rules that are gone hide themselves. */
   takeRules(rules) {
     const known = new Set(this.settings.map((setting) => setting.field.key));
-    const names = new Set(rules.map((rule) => String(rule.name)));
+    const names = new Set(rules.map((rule) => rule.name));
     const added = [...names].filter((name) => !known.has(`actions.${name}.enabled`)).slice(0, Math.max(0, mostSwitches - known.size));
     this.rules.append(...this.makeSettings(added.map(ruleField)));
     for (const rule of rules) {

@@ -26,9 +26,9 @@ extension VirtualTrajectory {
         return Repeating(MotionSequence([Rest(2), shake, drop, Rest(5 - shake.duration - drop.duration)]))
     }
 
-    /// Five turns about the vertical within 36 s, every 40 s.
+    /// Four turns about the vertical within 28 s, every 32 s.
     static var endlessTurn: Repeating {
-        Repeating(MotionSequence([Rest(2), turn(z, degrees: 1800, duration: 36), Rest(2)]))
+        Repeating(MotionSequence([Rest(2), turn(z, degrees: 1440, duration: 28), Rest(2)]))
     }
 
     /// A turn during which the board is shaken, every 8 s.

@@ -78,7 +78,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .turnLeft: "turns to the left, about z, by 90° within 0.8 s, every 3 s"
         case .turnRight: "turns to the right, about z, by 90° within 0.8 s, every 3 s"
         case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s"
-        case .longTurn: "turns five times round about z within 36 s: the turn is cancelled as too_long, every 40 s"
+        case .longTurn: "turns four times round about z within 28 s: the turn is cancelled as too_long, every 32 s"
         case .turnAndShake: "is shaken while it turns by 180° about z: the turn is interrupted, every 8 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
         case .fall: "falls from 1 m, bounces and lies still, every 6 s"

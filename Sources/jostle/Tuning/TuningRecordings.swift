@@ -54,11 +54,11 @@ struct TuningRecordings {
         return runs.sorted { $0.number < $1.number }
     }
 
-    /// Adds a run whose files `write` puts into a directory, and deletes the oldest ones beyond the capacity.
+    /// Adds a run whose files `fill` puts into a directory, and deletes the oldest ones beyond the capacity.
     ///
     /// - Returns: the run, and those that were deleted for it.
     func add(
-        _ gesture: Gesture, write: (_ directory: String) throws(RecordingError) -> Void
+        _ gesture: Gesture, fill: (_ directory: String) throws(RecordingError) -> Void
     ) throws(RecordingError) -> (added: Run, deleted: [Run]) {
         FileContents.makeDirectories(path)
         let old: [Run]
@@ -79,7 +79,7 @@ struct TuningRecordings {
         FileContents.removeDirectory(temporary)
         guard mkdir(temporary, 0o700) == 0 else { throw .system(path: temporary, SystemFailure(code: errno)) }
         do throws(RecordingError) {
-            try write(temporary)
+            try fill(temporary)
             let bytes = TuningRecordings.bytes(in: temporary)
             guard bytes <= TuningRecordings.capacity else { throw .system(path: path, SystemFailure(code: EFBIG)) }
             guard rename(temporary, "\(path)/\(name)") == 0 else {
