@@ -111,6 +111,8 @@ let package = Package(
             name: "JostleBench",
             dependencies: ["CCounters", "IMUDrivers", "LinuxSensors", "MotionCore", "MotionKit", "VirtualIMU"],
             path: "Benchmarks/JostleBench"),
+        // What Scripts/fit-shake fits to; not a product.
+        .executableTarget(name: "shake-rows", dependencies: ["MotionCore"], path: "Benchmarks/ShakeRows"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
         .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport"),

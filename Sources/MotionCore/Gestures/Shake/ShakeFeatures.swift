@@ -2,8 +2,8 @@ internal import CMotionMath
 
 /// Describes the last swings of a movement and the time before them in numbers that do not depend on its size.
 ///
-/// All except the amplitude are ratios, cosines, seconds or counts, so a gentle shake looks like a vigorous one. All
-/// are computed from cells of 20 ms, so they do not depend on the sample rate. "Weakest", "middle" and "strongest" are
+/// All except the last three are ratios, cosines, seconds or counts, so a gentle shake looks like a vigorous one. All
+/// are computed from cells of 20 ms, so they hardly depend on the sample rate. "Weakest", "middle" and "strongest" are
 /// the peaks of the last three swings. A comparison with earlier movement is the logarithm of the ratio of its RMS to
 /// the weakest peak. 0.02 g is added to both, so that sensor noise does not count as movement.
 enum ShakeFeature: Int, CaseIterable {
@@ -64,11 +64,16 @@ enum ShakeFeature: Int, CaseIterable {
     case loudestBefore
     // The logarithm of the ratio of the previous two swings' changes of velocity.
     case velocityRatio
+    // Sizes: the logarithm of the weakest peak in g; the largest upward and downward components of the peaks, at most
+    // 3 g. Feet cannot push a body down, so steps are no stronger downward than a fall; a hand shakes both ways.
+    case weakestPeak
+    case upwardForce
+    case downwardForce
 }
 
 /// The features of one movement.
 struct ShakeFeatures: ~Copyable {
-    static var count: Int { ShakeFeature.velocityRatio.rawValue + 1 }
+    static var count: Int { ShakeFeature.downwardForce.rawValue + 1 }
 
     private let values: UnsafeMutablePointer<Double>
 
@@ -82,6 +87,8 @@ struct ShakeFeatures: ~Copyable {
 
     /// The share of the weakest of the last three peaks that an earlier swing needs to belong to the movement.
     private static let onsetShare = 0.5
+    /// The limit of the upward and downward force, g: sensors of ±4 g measure no more.
+    private static let largestForce = 3.0
 
     init() {
         values = .allocate(capacity: ShakeFeatures.count)
@@ -148,6 +155,9 @@ struct ShakeFeatures: ~Copyable {
         self[.age] = log((time - swings[0].start + 0.02) / (halfPeriod + 0.02))
     }
 
+    /// The mean half period, s, at most 0.6.
+    var halfPeriod: Double { 0.2 * self[.halfPeriod] }
+
     private func computeRhythm(_ swings: borrowing SwingTracker) -> Double {
         let a = swings[0].start - swings[1].start
         let b = swings[1].start - swings[2].start
@@ -189,6 +199,9 @@ struct ShakeFeatures: ~Copyable {
         }
         self[.upwardPeak] = upward / strongest
         self[.downwardPeak] = downward / strongest
+        self[.weakestPeak] = log(weakest / standardGravity)
+        self[.upwardForce] = min(ShakeFeatures.largestForce, upward / standardGravity)
+        self[.downwardForce] = min(ShakeFeatures.largestForce, downward / standardGravity)
         let first = swings[onset]
         self[.wander] = min(1, (swings.gravity - first.gravity).length / (weakest + 0.2 * standardGravity))
         let before = swings.gravity(cellsAgo: swings.age(of: first) + 25)

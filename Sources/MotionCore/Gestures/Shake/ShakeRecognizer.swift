@@ -69,24 +69,22 @@ struct ShakeRecognizer: ~Copyable {
 }
 
 extension ShakeRecognizer {
+    /// The largest number of swings from the onset to the decision: a movement that was not a shake for so long does not
+    /// become one.
+    static let mostSwings = 13
+    /// Seconds of free fall in the last 1.2 s that exclude a shake: the swings are bounces after a drop.
+    static let longestFall = 0.2
+    /// The longest mean half period, s: one slow movement to and fro a second is not a shake.
+    static let slowestSwing = 0.42
+
+    /// Whether the current swing is strong enough to decide on, after at least two others.
+    static func isCandidate(_ swings: borrowing SwingTracker, at time: Double) -> Bool {
+        swings.count >= 3 && time - swings[0].start < Rule.swingLength
+            && swings.magnitude > Rule.swingShare * swings[0].amplitude
+    }
+
     /// Constants of the rule.
     private enum Rule {
-        /// Limits for the RMS of the quietest 0.4 s of the 12 s before: absolute, m/s², or as the logarithm of its
-        /// ratio to the weakest peak (see `ShakeFeatures.ratio`). Sport, brushing teeth and dribbling are never that
-        /// quiet.
-        static let quietFloor = 0.06 * standardGravity
-        static let quietRatio = -2.1
-        /// Alternatively, for a shake while walking: logarithms of the ratios to the weakest peak of the largest
-        /// acceleration in the 3 s before, and of the RMS just before.
-        static let standOutRatio = -0.35
-        static let standOutMoment = -0.6
-        /// The limit for the RMS just before in any case, as such a logarithm.
-        static let momentRatio = -0.2
-        /// The largest number of swings from the onset to the decision: a movement that was not a shake for so long
-        /// does not become one.
-        static let mostSwings = 13
-        /// Seconds of free fall in the last 1.2 s that exclude a shake: the swings are bounces after a drop.
-        static let longestFall = 0.2
         /// Seconds from its start for which a swing counts as movement, and the share of its peak that the acceleration
         /// needs.
         static let swingLength = 0.36
@@ -115,9 +113,7 @@ extension ShakeRecognizer {
 
     /// Decides after each cell whether a shake begins, continues or ends.
     private mutating func judge(at timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
-        let isCandidate =
-            swings.count >= 3 && time - swings[0].start < Rule.swingLength
-            && swings.magnitude > Rule.swingShare * swings[0].amplitude
+        let isCandidate = ShakeRecognizer.isCandidate(swings, at: time)
         let isMovement = isCandidate && (state == .armed || swings[0].amplitude >= Rule.followShare * reference)
         if state == .waitingForQuiet, time - lastMovement > max(Rule.rearmDelay, settings.common.cooldown) {
             state = .armed
@@ -162,25 +158,28 @@ extension ShakeRecognizer {
         features.begin(swings)
         let weakest = features.weakest
         let before = features.preceding
-        let isQuiet = before.quietest <= Rule.quietFloor || features.ratio(before.quietest) <= Rule.quietRatio
-        let moment = features.ratio(before.justBefore)
-        let standsOut = features.ratio(before.largest) <= Rule.standOutRatio && moment <= Rule.standOutMoment
-        guard isQuiet || standsOut, moment <= Rule.momentRatio else {
-            let isMoment = isQuiet || standsOut
+        let start = ShakeStart(features)
+        guard start.isAcceptable else {
+            let isMoment = start.isQuiet || start.standsOut
             let found = isMoment ? before.justBefore : before.quietest
             let floor = 0.02 * standardGravity
-            let share = exp(isMoment ? Rule.momentRatio : Rule.quietRatio)
-            let limit = max(isMoment ? 0 : Rule.quietFloor, (weakest + floor) * share - floor)
+            let share = exp(isMoment ? ShakeStart.momentRatio : ShakeStart.quietRatio)
+            let limit = max(isMoment ? 0 : ShakeStart.quietFloor, (weakest + floor) * share - floor)
             refuse(.noQuietBefore, value: found, limit: limit, share: 0.1 * limit / max(found, 1e-3), at: timestamp)
             return false
         }
         let fall = swings.recentFall(at: time)
-        guard fall <= Rule.longestFall else {
-            refuse(.afterFall, value: fall, limit: Rule.longestFall, share: 0.1, at: timestamp)
+        guard fall <= ShakeRecognizer.longestFall else {
+            refuse(.afterFall, value: fall, limit: ShakeRecognizer.longestFall, share: 0.1, at: timestamp)
             return false
         }
-        guard features.onset < Rule.mostSwings else { return false }
+        guard features.onset < ShakeRecognizer.mostSwings else { return false }
         features.complete(swings, at: time)
+        guard features.halfPeriod <= ShakeRecognizer.slowestSwing else {
+            refuse(
+                .wrongPace, value: features.halfPeriod, limit: ShakeRecognizer.slowestSwing, share: 0.1, at: timestamp)
+            return false
+        }
         let needed = model.neededAmplitude(features, sensitivity: settings.common.sensitivity)
         if weakest >= needed { return true }
         if weakest / needed > pendingShare {

@@ -1,28 +1,59 @@
-/// The weights of one of `ShakeModel`'s networks, in the order of `ShakeFeature`.
+// Written by Scripts/fit-shake; do not edit.
+
+/// The weights of `ShakeNetwork`, in the order of `ShakeFeature`.
 ///
-/// They were fitted to recordings whose licence allows it and to synthetic movements; docs/gestures.md lists them.
-struct ShakeWeights {
+/// docs/figures.md lists the recordings to which they were fitted, with their licences.
+enum ShakeWeights {
     /// The number of hidden units.
-    static let hiddenUnits = 10
+    static let hiddenUnits = 48
 
-    /// The likeness that a movement needs at the default sensitivity if its weakest swing has an amplitude of 1 g, and
-    /// the likeness that a factor e of amplitude is worth.
-    let threshold: Double
-    let slope: Double
+    /// The likeness that a factor e of amplitude is worth, on average.
+    static let slope = 2.37
 
-    /// Each feature enters as (value - mean) * scale, within ±4.
-    let mean: [Double]
-    let scale: [Double]
+    /// The constant.
+    static let bias: Float = -0.0831
 
-    /// The median of shakes, with which `ShakeModel.obstacle` compares; no fall and many swings.
-    let typical: [Double]
+    /// Each feature enters as (value - mean) * scale.
+    static let mean: [Float] = [
+        0.531, 0.6828, 0.7731, 0.3743, 0.2711, 1.0263, 0.4521, 0.3446, 0.1591, 0.1725, 0.1847, 0.2481, 0.2643,
+        0.4608, 0.3733, -0.7533, -2.4316, -2.1064, -3.1927, -2.9869, -1.5557, 0.5686, 0.5243, 0.4903, 0.0413, 0.5195,
+        0.0954, 0.6146, -1.1577, 0.0172, 0.5562, -0.5846, 0.2865, -1.92, -0.9896, 0.2317, 0.0103, 1.1014, 1.0531,
+    ]
 
-    /// The constant, and the direct weight of each feature.
-    let bias: Double
-    let direct: [Double]
+    static let scale: [Float] = [
+        1.9999, 2.1441, 2.3821, 2.8504, 3.9104, 2.3106, 1.182, 3.9188, 1.376, 4.4286, 3.772, 2.6288, 3.7042, 5.6039,
+        8.2428, 2.8082, 0.9241, 0.7944, 1.2734, 1.1178, 0.7769, 3.1011, 3.1912, 3.7664, 6.0093, 3.0895, 11.9302,
+        3.7964, 1.2728, 15.4367, 4.8037, 0.6345, 3.895, 0.7998, 0.6583, 1.2662, 1.419, 1.1172, 1.2703,
+    ]
 
-    /// The weights of each feature in each hidden unit, the units' constants, and the weights of the units.
-    let hidden: [[Double]]
-    let hiddenBias: [Double]
-    let output: [Double]
+    /// The median of shakes, with which `ShakeModel.relief` compares.
+    static let typical: [Float] = [
+        0, 0, 0, 0.1761, 0.1238, 0.9, 0.3646, 0.1429, 0, 0.0339, 0.0329, 0.0166, 0.0627, 0.3855, 0.3415, -0.8671,
+        -3.1324, -3.149, -3.8009, -3.6768, -2.7434, 0.4593, 0.4272, 0.4265, 0, 0.2628, 0.0488, 0.7652, -1.0116,
+        0.0028, 0.4458, -1.8151, 0, -3.0117, -2.1364, 0.0561, 0.6046, 1.144, 1.1083,
+    ]
+
+    /// The direct weight of each feature.
+    static let direct: [Float] = [
+        0.065, 0.113, 0.1359, 0.1595, 0.0526, -0.2305, -0.342, -0.0936, 0.0437, -0.1043, -0.0167, 0.0964, -0.2986,
+        -0.0397, 0.1414, 0.1053, -0.2235, 0.0147, -0.0175, -0.0223, -0.0762, -0.0031, -0.0087, 0.0918, -0.3703,
+        -0.3023, -0.2213, 0.0687, -0.1158, -0.0114, -0.2287, 0.1011, -0.1346, 0.2292, 0.3055, 0.3738, 0.6641, 0.4159,
+        0.2718,
+    ]
+
+    /// The constants of the hidden units.
+    static let hiddenBias: [Float] = [
+        -0.9105, -0.9306, 1.7034, -0.4899, 1.2087, -0.9926, 0.9184, -1.0945, -0.4519, 1.2516, -1.0137, 0.4651,
+        -0.0014, -1.2055, 0.3582, -1.3505, 0.3267, -0.5488, -1.1851, 0.9525, -0.9514, -0.4564, -1.0509, -1.0125,
+        0.4035, -0.3706, -0.8641, 0.936, 0.2082, 1.0961, 1.0177, 0.7468, 0.6854, -1.0088, 1.1825, 0.7984, 1.1452,
+        1.0586, 0.6385, -0.945, -0.5353, 0.9957, 0.9794, -0.2315, -0.3196, -0.9102, 0.4169, -0.9839,
+    ]
+
+    /// The weights of the hidden units.
+    static let output: [Float] = [
+        0.2138, 0.2531, 0.4021, 0.3404, 0.0064, 0.2398, -0.3002, -0.3787, -0.3164, -0.2782, 0.3313, -0.2304, 0.0002,
+        0.2603, -0.3541, -0.3517, 0.3387, 0.2559, -0.3692, -0.2515, 0.261, -0.3174, 0.3177, 0.3271, -0.3519, -0.2933,
+        -0.373, 0.3486, 0.3359, -0.3017, -0.2732, 0.2577, -0.2578, 0.3345, -0.2134, -0.2105, 0.401, -0.2708, -0.2619,
+        0.299, -0.3489, -0.2512, -0.2467, 0.2276, 0.3093, -0.3674, -0.2757, 0.3061,
+    ]
 }
