@@ -124,7 +124,7 @@ import Testing
         let before = try await announced(broker)
         for (key, value) in [
             ("gestures.shake.enabled", "false"), ("publish.attitude.rate", "0"),
-            ("gestures.flick.directions", "[left, right, up, down]"),
+            ("gestures.flick.directions", #"["left", "right", "up", "down"]"#),
         ] {
             try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce))
         }

@@ -127,7 +127,7 @@ extension Browser {
     private static let findStops = """
         const visible = (one) => one.getClientRects().length > 0 && getComputedStyle(one).visibility !== "hidden";
         const stops = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
-          .filter((one) => visible(one) && !one.disabled && one.tabIndex >= 0);
+          .filter((one) => visible(one) && !one.matches(":disabled") && one.tabIndex >= 0);
         """
     private static let countOfStops = "(() => { \(findStops) return stops.length; })()"
 

@@ -39,7 +39,7 @@ extension Browser {
         let isClicked = try run(
             """
             const found = [...document.querySelectorAll("button")]
-              .find((one) => one.textContent.trim() === arguments[0] && one.getClientRects().length > 0 && !one.disabled);
+              .find((one) => one.textContent.trim() === arguments[0] && one.getClientRects().length > 0 && !one.matches(":disabled"));
             found?.click();
             return Boolean(found);
             """, text)

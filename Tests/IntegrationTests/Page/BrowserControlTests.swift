@@ -153,7 +153,7 @@ extension BrowserTests {
             let usable: [String] = try rig.browser.value(
                 """
                 [...document.querySelectorAll(".at-control :is(button, select, input), .at-settings :is(button, select, input)")]
-                  .filter((one) => one.getClientRects().length > 0 && !one.disabled).map((one) => one.outerHTML)
+                  .filter((one) => one.getClientRects().length > 0 && !one.matches(":disabled")).map((one) => one.outerHTML)
                 """)
             #expect(usable.isEmpty, "\(usable)")
             let texts: [String] = try rig.browser.value(
