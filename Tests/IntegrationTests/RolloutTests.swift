@@ -405,12 +405,16 @@ import Testing
         #expect(before.status == 0, "\(before.errors)")
         let set = try await run(rig.broker.port, Self.change + ["--canary", "30%", "--wait", "60s"])
         #expect(set.status == 65, "\(set.output)")
-        #expect(set.errors.contains("all 2 rolled_back: the sensor delivers no samples"), "\(set.errors)")
+        // A healthy canary, which is possible by chance, only delays it by a step.
+        let failure = try #require(
+            set.errors.firstMatch(of: /all (\d+) rolled_back: the sensor delivers no samples/), "\(set.errors)")
+        let withdrawn = try #require(Int(failure.1)) + 1
         #expect(set.output.contains("20 of 20 devices are back on what they had"), "\(set.output)")
         for id in SwarmRig.ids(20) {
             let report = try #require(try rig.observer.objects("config/reported", of: id).last)
             let layer = try #require((report["layers"] as? [String: [String: Any]])?["all"])
-            #expect(layer["status"] as? String == "applied" && layer["revision"] as? Int == 3, "\(id): \(layer)")
+            #expect(
+                layer["status"] as? String == "applied" && layer["revision"] as? Int == withdrawn, "\(id): \(layer)")
             let gestures = (report["settings"] as? [String: Any])?["gestures"] as? [String: Any]
             #expect((gestures?["shake"] as? [String: Any])?["sensitivity"] as? Int == 4)
         }

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [4.0, 4.5, 5.5])
+    @Test(arguments: [4.5, 5.0, 5.5])
     func doesNotTakeBrushingForShake(frequency: Double) {
         for peak in [0.35, 0.5, 0.65] {
             var board = Feed()
