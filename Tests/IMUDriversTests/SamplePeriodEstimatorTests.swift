@@ -10,6 +10,9 @@ private struct SyntheticStream {
     /// The true period's deviation from the nominal one, parts per million, and its drift per second.
     var deviation = 0.0
     var drift = 0.0
+    /// From this sample on, the deviation is another one.
+    var stepIndex = Int64.max
+    var deviationAfterStep = 0.0
     /// The uniformly distributed lateness of the host's reads, and the duration of the count's transaction, seconds.
     var lateness = 0.003
     /// One in this many reads is `stall` seconds late; zero for none.
@@ -30,6 +33,9 @@ private struct SyntheticStream {
         var settledAfter = Double.infinity
         var periodErrorAfter2Seconds = 0.0
         var periodErrorAfter1Minute = 0.0
+        /// When the last timestamp was wrong by more than a quarter of a period, or the period by more than 0.3 %,
+        /// s after the start.
+        var lastWrong = 0.0
         /// By how much a timestamp was ahead of the host's clock at most, in periods.
         var future = -Double.infinity
         /// Steps between timestamps that were not positive.
@@ -39,7 +45,9 @@ private struct SyntheticStream {
     }
 
     private func instant(_ index: Int64) -> Double {
-        let elapsed = Double(index) * (1 + deviation * 1e-6) / rate
+        let before = Double(min(index, stepIndex)) * (1 + deviation * 1e-6)
+        let after = Double(max(0, index - min(index, stepIndex))) * (1 + deviationAfterStep * 1e-6)
+        let elapsed = (before + after) / rate
         return -0.3 / rate + elapsed + drift * 1e-6 * 0.5 * elapsed * elapsed
     }
 
@@ -90,6 +98,7 @@ private struct SyntheticStream {
                 lastStamped += 1
                 let timestamp = estimator.timestamp(ofSample: lastStamped - emptied)
                 let error = timestamp.seconds - instant(lastStamped)
+                if abs(error) > 0.25 / rate { outcome.lastWrong = now - start }
                 if let last {
                     if timestamp <= last { outcome.reversals += 1 }
                     if now > measuredFrom + 3 {
@@ -106,6 +115,7 @@ private struct SyntheticStream {
             }
             if estimator.isSettled { outcome.settledAfter = min(outcome.settledAfter, now - start) }
             let error = (estimator.period / period(at: newest) - 1) * 1e6
+            if abs(error) > 3000 { outcome.lastWrong = now - start }
             if now - start < 2 { outcome.periodErrorAfter2Seconds = error }
             if now - start < 60 { outcome.periodErrorAfter1Minute = error }
             looks += 1
@@ -213,6 +223,25 @@ private struct SyntheticStream {
         #expect(abs(estimator.deviation - 30_000) < 50)
         let isSettled = estimator.isSettled
         #expect(!isSettled)
+    }
+
+    @Test(
+        "A step of the period is learnt within 3.3 s or 45 samples, while sampling or across a restart",
+        arguments: 1...60 as ClosedRange<UInt64>)
+    func steps(seed: UInt64) {
+        let rate = [4, 12.5, 25, 50, 100, 200, 500, 1000][Int(seed % 8)] as Double
+        let at = 20.0
+        let across = seed % 2 == 0
+        var stream = SyntheticStream(rate: rate, seed: seed)
+        stream.deviation = Double(Int(seed * 7919 % 2001) - 1000) * 100
+        stream.deviationAfterStep = Double(Int((seed * 104_729 + 31) % 2001) - 1000) * 100
+        stream.stepIndex = Int64(at * rate / (1 + stream.deviation * 1e-6))
+        stream.interval = max(0.02, 1 / rate)
+        var estimator = SamplePeriodEstimator(nominalPeriod: 1 / rate)
+        let outcome = stream.run(across ? 60 : 61, restartAt: across ? at : .infinity, outage: 0.5, into: &estimator)
+        let wanted = at + max(3.3, 45 / rate) + (across ? 0.5 : 0)
+        #expect(outcome.lastWrong < wanted, "\(rate) Hz, \(stream.deviation) to \(stream.deviationAfterStep) ppm")
+        #expect(outcome.reversals == 0)
     }
 
     @Test("Ignores a single impossible count; lasting ones restart the search for the phase")

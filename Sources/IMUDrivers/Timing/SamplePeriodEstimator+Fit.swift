@@ -41,7 +41,14 @@ extension SamplePeriodEstimator {
         var best = widestGapPeriod(priorWeight: Self.priorWeight)
         while gap(at: best, from: 0).margin < 0 {
             best = widestGapPeriod(priorWeight: 0)
-            guard gap(at: best, from: 0).margin < 0 && window.count > Self.fewestBlocks else { break }
+            guard gap(at: best, from: 0).margin < 0 else { break }
+            if tolerance < Self.widestTolerance {
+                // After an interruption, the period has moved farther than a chip's does: this may be another chip.
+                priorPeriod = nominalPeriod
+                tolerance = Self.widestTolerance
+                continue
+            }
+            guard window.count > Self.fewestBlocks else { break }
             window.dropFirst(window.count / 4)
         }
         // Over a long window, drift of the period bends the line, so the newest quarter gives the best current phase.

@@ -58,6 +58,9 @@ package struct SamplePeriodEstimator: ~Copyable {
     /// Consecutive observations that must contradict the line by more than half a sample before it is discarded.
     static var contradictionLimit: Int { 3 }
 
+    /// By how many periods the line must be wrong to be fitted anew at once.
+    static var wrongness: Double { 0.05 }
+
     /// Seconds of observations after which the period can be used.
     static var settlingSpan: Double { 1.5 }
 
@@ -98,7 +101,8 @@ package struct SamplePeriodEstimator: ~Copyable {
             return begin(observation)
         }
         contradictions = 0
-        if window.add(observation, period: period) { fit() }
+        let isWrong = max(late, early) > Self.wrongness * period
+        if window.add(observation, period: period) || isWrong { fit() }
         satisfy(observation)
     }
 
