@@ -59,6 +59,36 @@ import VirtualIMU
         }
     }
 
+    /// A soft tap is enough on a board that lies still, but not on one that sways as in a hand, or turns slowly.
+    @Test func recognisesSoftTapsOnlyAtRest() {
+        let sway = Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.02, frequency: 0.8, duration: 3)
+        let turn = Turn(axis: Vector3(0, 0, 1), angle: 3 * 0.3 / 1.875, duration: 3)
+        let movements: [(name: String, movement: any Trajectory, soft: Int)] = [
+            ("rest", Rest(3), 1), ("sway", sway, 0), ("turn", turn, 0),
+        ]
+        for (name, movement, soft) in movements {
+            for (amplitude, count) in [(1.2, soft), (4.0, 1)] {
+                let tap = Tap(axis: Vector3(0, 0, -1), amplitude: amplitude, width: 0.012)
+                let tapped = Superposed(movement, MotionSequence([Rest(1.5), tap]))
+                #expect(Self.taps(tapped) == count, "\(name), \(amplitude) m/s²")
+            }
+        }
+    }
+
+    /// The near miss names the strength that is needed in this state.
+    @Test func nearMissOfSoftTapNamesWhatIsNeeded() throws {
+        for (sways, limit) in [(false, 0.625), (true, 1.25)] {
+            var feed = Self.feed()
+            feed.rest(2)
+            let tap = Tap(axis: Vector3(0, 0, -1), amplitude: 0.8 * limit, width: 0.012)
+            let sway = Oscillation(
+                axis: Vector3(0, 1, 0), amplitude: sways ? 0.02 : 0, frequency: 0.8, duration: 3)
+            feed.follow(Superposed(sway, MotionSequence([Rest(1.5), tap])))
+            let miss = try #require(feed.misses.first { $0.gesture == .tap })
+            #expect(miss.reason == .tooWeak && abs(miss.limit - limit) < 1e-9 && miss.value < limit, "\(miss)")
+        }
+    }
+
     /// A weak blow soon after a strong tap is its echo; a strong one, or a later one, is another tap.
     @Test func ignoresEcho() {
         for (seconds, amplitude, count) in [(0.2, 5.0, 1), (0.35, 5, 2), (0.2, 15, 2)] {

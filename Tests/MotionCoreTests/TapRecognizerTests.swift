@@ -145,12 +145,14 @@ import VirtualIMU
 
     @Test func doesNotTakeMachineForTap() {
         for frequency in [25.0, 40, 70] {
-            let feed = Feed()
-            feed.follow(Rest(), seconds: 2)
-            let amplitude = 3 / (4 * .pi * .pi * frequency * frequency)
-            feed.follow(Buzz(amplitude: amplitude, frequency: frequency), seconds: 5)
-            feed.follow(Rest(), seconds: 2)
-            #expect(feed.events.isEmpty, "\(frequency) Hz")
+            for strength in [3, 0.9] {
+                let feed = Feed()
+                feed.follow(Rest(), seconds: 2)
+                let amplitude = strength / (4 * .pi * .pi * frequency * frequency)
+                feed.follow(Buzz(amplitude: amplitude, frequency: frequency), seconds: 5)
+                feed.follow(Rest(), seconds: 2)
+                #expect(feed.events.isEmpty, "\(strength) m/s² at \(frequency) Hz")
+            }
         }
     }
 
@@ -192,6 +194,9 @@ import VirtualIMU
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2, 2 + pause, 4, 4 + pause], until: 6)
         #expect(feed.counts == [2, 2])
+        let soft = Feed(Self.everyCount)
+        soft.taps(at: [2, 2 + pause, 4, 4 + pause], until: 6, amplitude: 1.2, width: 0.012)
+        #expect(soft.counts == [2, 2])
     }
 
     @Test func tapsFartherApartThanWindowAreSingles() {
@@ -268,17 +273,18 @@ extension TapRecognizerTests {
         // Each sensitivity has its own threshold within the range tried.
         #expect(caughtAtAll.count == 10)
         let gentle = Feed { $0.gestures.tap.common.sensitivity = 10 }
-        gentle.taps(at: [2, 3.2, 4.4], until: 6, amplitude: 1.1)
+        gentle.taps(at: [2, 3.2, 4.4], until: 6, amplitude: 0.7)
         let usual = Feed()
-        usual.taps(at: [2, 3.2, 4.4], until: 6, amplitude: 1.1)
+        usual.taps(at: [2, 3.2, 4.4], until: 6, amplitude: 0.7)
         #expect(gentle.events.count == 3)
         #expect(usual.events.isEmpty)
     }
 
     @Test func thresholdIsInMetresPerSecondSquared() {
         let feed = Feed { $0.gestures.tap.threshold = 12 }
+        // Half of it is needed at rest.
+        feed.taps(at: [2], until: 4, amplitude: 7)
         feed.taps(at: [2], until: 4, amplitude: 10)
-        feed.taps(at: [2], until: 4, amplitude: 30)
         #expect(feed.events.count == 1)
         #expect((feed.events.first?.timestamp.seconds ?? 0) > 15)
     }
@@ -331,7 +337,7 @@ extension TapRecognizerTests {
 
     @Test func reportsNearMissForSoftTap() throws {
         let feed = Feed { $0.gestures.tap.common.sensitivity = 1 }
-        feed.taps(at: [2], until: 4, amplitude: 3)
+        feed.taps(at: [2], until: 4, amplitude: 1.8)
         #expect(feed.events.isEmpty)
         #expect(feed.reasons == [.tooWeak])
         let miss = try #require(feed.misses.first)

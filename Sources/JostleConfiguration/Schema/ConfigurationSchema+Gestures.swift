@@ -24,7 +24,7 @@ extension ConfigurationSchema {
                     ),
                     .key(
                         "threshold", \.motion.gestures.tap.threshold, .quantity(.acceleration, 0.2...50),
-                        "Peak of the weakest tap at sensitivity 5 (m/s²). Smaller detects softer taps, but also knocks on the table."
+                        "Peak of the weakest tap at sensitivity 5 on a board that is held or worn (m/s²). At rest, half of it is enough. Smaller detects softer taps, but also knocks on the table."
                     ),
                     .key(
                         "stillness", \.motion.gestures.tap.stillness, .quantity(.acceleration, 0.1...10),

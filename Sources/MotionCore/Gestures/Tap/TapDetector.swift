@@ -17,6 +17,8 @@ struct TapDetector: Sendable, BitwiseCopyable {
         var push = Vector3.zero
         /// RMS, before it, of the quantity of `peak`, m/s².
         var noise = 0.0
+        /// Whether the body was at rest before it, as on a table.
+        var isFromRest = false
         /// Why it is not a tap; `nil` if only its strength is left to check.
         var flaw: Flaw?
     }
@@ -111,7 +113,7 @@ struct TapDetector: Sendable, BitwiseCopyable {
         /// Seconds until the averages are valid.
         static let settling = 0.3
         /// A candidate begins at this share of the threshold and at this multiple of the noise.
-        static let onsetShare = 0.33
+        static let onsetShare = 0.26
         static let onsetNoise = 4.0
         /// Seconds from the onset: in which the peak lies, in which the strike lies, and at which the candidate is
         /// judged.
@@ -136,6 +138,10 @@ struct TapDetector: Sendable, BitwiseCopyable {
         static let swayShare = 0.015
         /// Limit for the RMS of the angular rate before it, rad/s per m/s² of required stillness.
         static let rotation = 1.4
+        /// Limits for a body at rest: RMS of the slow part, m/s², and of the angular rate, rad/s. Hands and bodies sway
+        /// by 0.05 m/s² and more; on a table, only the sensor's noise is left.
+        static let restSway = 0.04
+        static let restRotation = 0.1
         /// Seconds after a movement, such as steps or handling, in which nothing counts as a tap.
         static let calming = 0.5
         /// Seconds after a tap in which a blow of less than this share of its peak is its echo.
@@ -253,6 +259,9 @@ extension TapDetector {
     /// Judges the candidate and updates the state for the next one.
     private mutating func judge(at now: Timestamp, stillness: Double) {
         candidate.noise = before.noise.squareRoot()
+        candidate.isFromRest =
+            max(before.sway, before.slowSway) <= Rule.restSway * Rule.restSway
+            && before.rotation <= Rule.restRotation * Rule.restRotation
         candidate.flaw = flaw(at: now, stillness: stillness)
         let isTapLike = candidate.flaw?.isTapLike ?? true
         if isTapLike {

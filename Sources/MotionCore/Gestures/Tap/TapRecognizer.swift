@@ -26,6 +26,9 @@ struct TapRecognizer: Sendable, BitwiseCopyable {
         static let sensitivityStep = 1.25
         /// The share of the needed peak that makes a near miss.
         static let nearly = 0.5
+        /// The share of the needed peak that is enough if the body was at rest. Nothing but a blow moves a resting body,
+        /// while steps and clothes give weak blows to one that is worn.
+        static let rest = 0.5
     }
 
     init(settings: TapSettings) {
@@ -65,19 +68,21 @@ extension TapRecognizer {
     private func isTap(_ blow: TapDetector.Blow, at now: Timestamp, _ misses: inout NearMisses) -> Bool {
         let gain = pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
         let ratio = max(Rule.leastNoise, Rule.noise / gain)
-        let needed = max(settings.threshold / gain, ratio * blow.noise)
+        let usual = settings.threshold / gain
         if let flaw = blow.flaw {
             // An echo belongs to a tap already reported, and one movement may cause many blows.
-            if blow.peak >= needed, flaw.isFirst {
+            if blow.peak >= max(usual, ratio * blow.noise), flaw.isFirst {
                 misses.add(
                     NearMiss(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit, unit: flaw.unit))
             }
             return false
         }
+        let least = blow.isFromRest ? Rule.rest * usual : usual
+        let needed = max(least, ratio * blow.noise)
         if blow.peak >= needed { return true }
         guard blow.peak >= Rule.nearly * needed else { return false }
         // If it did not stand out, the movement before it is what can be changed.
-        let isDrowned = needed > settings.threshold / gain
+        let isDrowned = needed > least
         misses.add(
             isDrowned
                 ? NearMiss(.tap, .noQuietBefore, at: now, value: blow.noise, limit: blow.peak / ratio)

@@ -16,10 +16,13 @@ public struct TapSettings: Equatable, Sendable, BitwiseCopyable {
     /// time. It has no effect if only single taps are recognised.
     public var window = 0.4
 
-    /// Peak acceleration of the weakest tap at sensitivity 5, m/s², after everything slower than a tap is removed.
-    /// Default 1.0: a fingertip on a board that lies on a desk. The sensor's own noise may require more. Smaller
-    /// recognises softer taps, but also knocks on the table; larger requires a knuckle.
-    public var threshold = 1.0
+    /// Peak acceleration of the weakest tap at sensitivity 5 on a board that is held or worn, m/s², after everything
+    /// slower than a tap is removed. Default 1.25. Half of it is enough on a board at rest: a fingertip on a board that
+    /// lies on a desk. The sensor's own noise may require more. Smaller recognises softer taps, but also knocks on the
+    /// table and steps; larger requires a knuckle.
+    ///
+    /// A blow of less than 0.26 of it is never a tap, at any sensitivity.
+    public var threshold = 1.25
 
     /// Largest RMS of the body's movement before a tap, m/s². Default 0.5: allows a person who stands and holds the
     /// board, but not one who walks. Smaller requires the board to lie; larger recognises taps in motion, but also
