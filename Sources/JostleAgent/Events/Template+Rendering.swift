@@ -27,6 +27,7 @@ struct EventFacts {
         case .to: event.to?.word
         case .count: event.count.map { String($0) }
         case .angle: number(event.angle.map { $0 * degreesPerRadian }, decimals: 1)
+        case .rate: number(event.rate.map { $0 * degreesPerRadian }, decimals: 1)
         case .level: number(event.level, decimals: 3)
         case .frequency: number(event.frequency, decimals: 2)
         case .height: number(event.height, decimals: 2)

@@ -45,28 +45,44 @@ extension ConfigurationSchema {
                         "The directions that are recognised: any, one, or a list."),
                 ]),
             gesture(
-                "turn", .turn, "Turning about an axis. It needs a gyroscope.",
+                "turn", .turn, "Turning, by default like a knob. It needs a gyroscope.",
                 [
+                    .key(
+                        "mode", \.motion.gestures.turn.mode, .choice(["knob": .knob, "free": .free]),
+                        "knob: only from rest to rest, about the vertical, without tilting. free: every rotation about an axis, also of a wrist."
+                    ),
+                    .key(
+                        "knob_angle", \.motion.gestures.turn.knobAngle,
+                        .quantity(.angle, (3 * radiansPerDegree)...(90 * radiansPerDegree)),
+                        "knob: smallest rotation that counts as a turn, at sensitivity 5 (°). Larger ignores small corrections."
+                    ),
+                    .key(
+                        "knob_rest", \.motion.gestures.turn.knobRest, .quantity(.duration, 0.1...5),
+                        "knob: stillness before a turn (s). Larger ignores more of the movements of a hand."),
+                    .key(
+                        "knob_duration", \.motion.gestures.turn.knobDuration, .quantity(.duration, 0.5...30),
+                        "knob: time after which a turn is cancelled as too long (s). Larger lets people turn more slowly."
+                    ),
                     .key(
                         "minimum_angle", \.motion.gestures.turn.minimumAngle,
                         .quantity(.angle, (5 * radiansPerDegree)...(2 * Double.pi)),
-                        "Smallest rotation that counts as a turn, at sensitivity 5 (°). Larger ignores all but wide turns."
+                        "free: smallest rotation that counts as a turn, at sensitivity 5 (°). Larger ignores all but wide turns."
                     ),
                     .key(
                         "minimum_rate", \.motion.gestures.turn.minimumRate,
                         .quantity(.rotationRange, (5 * radiansPerDegree)...(1000 * radiansPerDegree)),
-                        "Rate that a turn must reach, at sensitivity 5 (°/s). Larger accepts only brisk turns."
+                        "free: rate that a turn must reach, at sensitivity 5 (°/s). Larger accepts only brisk turns."
                     ),
                     .key(
                         "minimum_duration", \.motion.gestures.turn.minimumDuration, .quantity(.duration, 0...2),
-                        "Shortest rotation that counts as a turn (s). Larger ignores quick turns."),
+                        "free: shortest rotation that counts as a turn (s). Larger ignores quick turns."),
                     .key(
                         "swings", \.motion.gestures.turn.swings, .integer(1...100),
-                        "Turns back and forth that are reported before the movement counts as swinging, like an arm while walking."
+                        "free: turns back and forth that are reported before the movement counts as swinging, like an arm while walking."
                     ),
                     .key(
                         "maximum_duration", \.motion.gestures.turn.maximumDuration, .quantity(.duration, 1...600),
-                        "Time after which a turn is cancelled as too long (s)."),
+                        "free: time after which a turn is cancelled as too long (s)."),
                     .key(
                         "change_angle", \.motion.gestures.turn.changeAngle,
                         .quantity(.angle, radiansPerDegree...(90 * radiansPerDegree)),

@@ -30,7 +30,7 @@ extension Gesture {
             case .shake: [.strength, .axis, .reversals]
             case .tap: [.count, .side, .strength]
             case .flick: [.direction, .strength, .duration]
-            case .turn: [.axis, .angle, .direction]
+            case .turn: [.axis, .angle, .direction, .rate]
             case .flip: [.from, .to, .angle, .duration]
             case .tilt: [.angle]
             case .fall: [.height, .strength]

@@ -27,6 +27,7 @@ package struct Template: Equatable, Sendable {
         case to
         case count
         case angle
+        case rate
         case level
         case frequency
         case height

@@ -66,6 +66,8 @@ extension NearMiss.Reason {
         case .setInMotion: "set_in_motion"
         case .notBraked: "not_braked"
         case .otherDirection: "other_direction"
+        case .tilted: "tilted"
+        case .notVertical: "not_vertical"
         }
     }
 }

@@ -80,6 +80,7 @@ package enum Payloads {
         object.add("to", event.to?.word)
         object.add("count", event.count.map { Int64($0) })
         object.add("angle", event.angle.map { $0 * degreesPerRadian }, decimals: 1)
+        object.add("rate", event.rate.map { $0 * degreesPerRadian }, decimals: 1)
         object.add("level", event.level, decimals: 3)
         object.add("frequency", event.frequency, decimals: 2)
         object.add("height", event.height, decimals: 2)

@@ -7,7 +7,11 @@ extension CancellationReason {
         case .tooWeak:
             gesture == .fall ? "it did not land hard, as if it was caught" : "it faded before it was certain"
         case .tooShort: gesture == .shake ? "it stopped before the fourth swing" : "it stopped before it was certain"
-        case .tooLong: "it lasted longer than its maximum_duration"
+        case .tooLong:
+            gesture == .turn
+                ? "it lasted longer than its knob_duration, or maximum_duration if its mode is free"
+                : "it lasted longer than its maximum_duration"
+        case .tilted: "the board was tilted while it was turned"
         case .interrupted: "another gesture took precedence, or samples are missing"
         case .sensorLost: "the sensor failed"
         case .disabled: "the gesture was disabled"

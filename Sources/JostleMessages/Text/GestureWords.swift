@@ -71,6 +71,7 @@ extension CancellationReason {
         case .stopped: "stopped"
         case .restarted: "restarted"
         case .tooShort: "too_short"
+        case .tilted: "tilted"
         }
     }
 }

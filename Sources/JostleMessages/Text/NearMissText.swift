@@ -10,7 +10,7 @@ extension NearMiss {
         case .tooWeak: needed(weakness)
         case .tooFewReversals: tooFew("swings to and fro")
         case .tooFewTaps: tooFew(value == 1 ? "tap" : "taps in a row")
-        case .noQuietBefore: allowed(unit == .rate ? "it was turning before" : "it was moving before")
+        case .noQuietBefore: noQuietBefore
         case .noQuietAfter: allowed("it did not come to rest")
         case .notAlongOneLine: usual("its swings were not along one line", by: "astray")
         case .tooIrregular: usual("its swings were uneven", by: "times one another")
@@ -29,8 +29,18 @@ extension NearMiss {
         case .gateClosed: closed
         case .setInMotion: allowed("it pushed the board along")
         case .notBraked: needed("the stroke was not braked")
+        case .tilted: angleAllowed("it tilted")
+        case .notVertical: angleAllowed("it strayed from the vertical")
         case .otherDirection:
             "\(direction.map { "\($0.word) is" } ?? "its direction is") not in gestures.\(gesture.word).directions"
+        }
+    }
+
+    private var noQuietBefore: String {
+        switch unit {
+        case .rate: allowed("it was turning before")
+        case .seconds: needed("it was not held still before")
+        default: allowed("it was moving before")
         }
     }
 
@@ -69,6 +79,11 @@ extension NearMiss {
 
     private func allowed(_ fault: String) -> String {
         figures.map { "\(fault), \($0.value) but at most \($0.limit) is allowed" } ?? fault
+    }
+
+    /// The same for a movement by an angle.
+    private func angleAllowed(_ fault: String) -> String {
+        figures.map { "\(fault) by \($0.value) but at most \($0.limit) is allowed" } ?? fault
     }
 
     /// The limits of a shape are not strict.

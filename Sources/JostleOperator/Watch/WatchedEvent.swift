@@ -64,6 +64,7 @@ package struct WatchedEvent: Equatable, Sendable {
         if let side = fields.text("side") { parts.append("on \(side)") }
         if let axis = fields.text("axis") { parts.append("axis \(axis)") }
         add("angle", 1, "", "°")
+        add("rate", 0, "", " °/s")
         add("strength", 1, "", " m/s²")
         add("level", 2, "", " m/s² RMS")
         add("frequency", 1, "", " Hz")

@@ -94,6 +94,8 @@ public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case restarted
     /// It stopped before it was confirmed.
     case tooShort
+    /// The body tilted during the turn of a knob.
+    case tilted
 }
 
 /// The direction of a movement. On a board that lies flat, x is forward, y left and z up. On one that is tilted or

@@ -34,6 +34,10 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// attitude.
     public var angle: Double?
 
+    /// Angular rate of a turn, rad/s, signed like `angle`: the present one when it began or changed; afterwards that with
+    /// the largest magnitude.
+    public var rate: Double?
+
     /// Seconds since the movement began.
     public var duration: Double?
 

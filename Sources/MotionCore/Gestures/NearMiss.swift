@@ -78,7 +78,7 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooFewReversals
         /// Taps in a row: too few, so that the number is not one of the configured counts.
         case tooFewTaps
-        /// RMS, or the angular rate, before it was too large.
+        /// RMS, or the angular rate, before it was too large; or the time of stillness before it was too short.
         case noQuietBefore
         /// Movement after it was too large.
         case noQuietAfter
@@ -116,12 +116,16 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case notBraked
         /// Its direction is not one of those to be recognised.
         case otherDirection
+        /// The body tilted by this angle.
+        case tilted
+        /// Its axis was not vertical: the angle between the two.
+        case notVertical
 
         fileprivate var usualUnit: Unit {
             switch self {
             case .tooWeak, .noQuietBefore, .noQuietAfter, .notStill, .setInMotion: .acceleration
             case .tooSlow, .wrongPace, .tooShort, .tooSoon, .partOfFall: .seconds
-            case .notAlongOneLine, .tooSmallAngle, .gateClosed: .angle
+            case .notAlongOneLine, .tooSmallAngle, .gateClosed, .tilted, .notVertical: .angle
             case .tooFewReversals, .tooFewTaps, .tooIrregular, .tooPeaky, .likeSteps, .notConvincing, .excluded,
                 .notBraked, .otherDirection:
                 .one

@@ -28,6 +28,9 @@ public struct GestureBeginning: Sendable {
     /// Where a flick or turn goes.
     public var direction: MotionDirection? { event.direction }
 
+    /// How fast a turn is when it begins, rad/s, positive to the left.
+    public var rate: Double? { event.rate }
+
     /// The side that a tap or an impact hit.
     public var side: BodySide? { event.side }
 

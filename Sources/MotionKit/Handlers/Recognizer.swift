@@ -39,7 +39,7 @@ public struct Recognizer: Sendable {
     public static var tap: Recognizer { Recognizer(.tap) }
     /// One quick stroke, in any direction.
     public static var flick: Recognizer { Recognizer(.flick) }
-    /// Rotation about an axis of the body; needs a gyroscope.
+    /// Rotation about an axis of the body; needs a gyroscope. By default only that of a knob: see `TurnMode`.
     public static var turn: Recognizer { Recognizer(.turn) }
     /// Another side comes up, by 90° or 180°.
     public static var flip: Recognizer { Recognizer(.flip) }
@@ -168,7 +168,10 @@ struct RecognizerRequirements: Equatable, Sendable {
         if let sensitivity { settings[gesture].sensitivity = sensitivity }
         if let cooldown { settings[gesture].cooldown = cooldown }
         if let tapCounts { settings.tap.counts = tapCounts }
-        if let turnAngle { settings.turn.minimumAngle = turnAngle }
+        if let turnAngle {
+            settings.turn.minimumAngle = turnAngle
+            settings.turn.knobAngle = turnAngle
+        }
         if let tiltAngle { settings.tilt.angle = tiltAngle }
         settings.relations.require(gesture, toFail: toFail)
         settings.relations.allow(gesture, simultaneouslyWith: simultaneous)

@@ -33,6 +33,11 @@ package struct TuningChoice: Equatable, Sendable {
             var changed = settings
             changed.gestures.flick.directions = directions
             return [TuningChoice(key: "directions", value: "\(direction)", settings: changed)]
+        case .turn:
+            let isKnob = settings.gestures.turn.mode == .knob
+            var changed = settings
+            changed.gestures.turn.mode = isKnob ? .free : .knob
+            return [TuningChoice(key: "mode", value: isKnob ? "free" : "knob", settings: changed)]
         default: return []
         }
     }

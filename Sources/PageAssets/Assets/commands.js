@@ -11,7 +11,7 @@ const movements = {
   Flicks: ["flick-left", "flick-right", "flick-up", "flick-down", "flick-forward", "flick-backward"],
   Turns: ["turn-left", "turn-right", "twist", "slow-turn", "fast-turn", "turn-360", "flip", "flip-180", "tilt"],
   Falls: ["drop", "fall", "throw"],
-  "Cancelled gestures": ["short-shake", "long-shake", "shake-and-drop", "long-turn", "turn-and-shake", "long-fall", "soft-catch"],
+  "Cancelled gestures": ["short-shake", "long-shake", "shake-and-drop", "long-turn", "turn-and-shake", "tilted-turn", "long-fall", "soft-catch"],
   "Everyday life": ["walk", "carry", "put-down", "machine", "fan", "rest", "demo"],
 };
 const errors = {

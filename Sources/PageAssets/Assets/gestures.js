@@ -7,10 +7,11 @@ const announced = 10000;
 const reasons = {
   too_weak: "it faded before it was certain", too_short: "it stopped before it was certain", too_long: "it lasted longer than its maximum_duration",
   interrupted: "another gesture took precedence, or samples are missing", sensor_lost: "the sensor failed",
-  disabled: "the gesture was disabled", stopped: "sensing or the agent stopped", restarted: "the agent was restarted",
+  disabled: "the gesture was disabled", tilted: "the board was tilted while it was turned", stopped: "sensing or the agent stopped", restarted: "the agent was restarted",
 };
 const reasonsOf = {
   shake: { too_short: "it stopped before the fourth swing" },
+  turn: { too_long: "it lasted longer than its knob_duration, or maximum_duration if its mode is free" },
   fall: { too_weak: "it did not land hard, as if it was caught" },
 };
 /** A shape for each phase, because colour alone does not reach everybody. */
@@ -23,7 +24,7 @@ function remarks(event) {
     finite(event[name]) !== undefined && before + number(event[name], decimals, unit);
   return [
     value("count", 0, event.count === 1 ? "time" : "times"), text("direction"), text("from", "from "), text("to", "to "),
-    text("side", "on "), text("axis", "axis "), value("angle", 1, "°"), value("strength", 1, "m/s²"),
+    text("side", "on "), text("axis", "axis "), value("angle", 1, "°"), value("rate", 0, "°/s"), value("strength", 1, "m/s²"),
     value("level", 2, "m/s² RMS"), value("frequency", 1, "Hz"), value("reversals", 0, "reversals"),
     value("height", 2, "m", "height "), value("duration", 2, "s", "after "),
   ].filter(Boolean).join(", ");

@@ -224,11 +224,14 @@ function gestureFields(name) {
   const key = `gestures.${name}`;
   const directions = { key: `${key}.directions`, kind: "several", label: "Directions", title: `Directions of ${name}`,
     options: ["left", "right", "up", "down", "forward", "backward"] };
+  const mode = { key: `${key}.mode`, kind: "choice", label: "Mode", title: `Mode of ${name}`,
+    options: [["knob", "like a knob"], ["free", "every rotation"]] };
+  const own = { flick: directions, turn: mode };
   return [
     { key: `${key}.enabled`, kind: "switch", label: name },
     { key: `${key}.sensitivity`, kind: "slider", label: "Sensitivity", title: `Sensitivity of ${name}` },
     { key: `${key}.cooldown`, kind: "number", label: "Pause after it", title: `Pause after ${name}, seconds`, unit: "s", max: 60 },
-  ].concat(name === "flick" ? directions : []);
+  ].concat(own[name] ?? []);
 }
 
 /** The rules of `actions` that have a name. A rule says that it is switched off, and nothing if it is on. */

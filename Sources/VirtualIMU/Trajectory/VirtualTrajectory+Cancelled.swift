@@ -38,6 +38,13 @@ extension VirtualTrajectory {
         return Repeating(MotionSequence([Rest(2), turned, Rest(3)]))
     }
 
+    /// A turn during which the board is tilted, and put back, every 6 s.
+    static var turnWhileTilted: Repeating {
+        let tilted = Superposed(
+            turn(z, degrees: 90, duration: 1.2), MotionSequence([Rest(0.5), turn(x, degrees: 30, duration: 0.8)]))
+        return Repeating(MotionSequence([Rest(2), tilted, Rest(1), turn(x, degrees: -30, duration: 0.7), Rest(1)]))
+    }
+
     /// A fall from 16 m without a bounce, every 8 s.
     static var endlessFall: Repeating {
         let drop = Drop(height: 16, bounces: 0)

@@ -30,6 +30,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     case twist
     case longTurn = "long-turn"
     case turnAndShake = "turn-and-shake"
+    case tiltedTurn = "tilted-turn"
     case drop
     case fall
     case longFall = "long-fall"
@@ -53,9 +54,9 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     package var summary: String {
         switch self {
         case .rest: "lies flat and still"
-        case .slowTurn: "turns by 90° about z within 3 s and back, every 8 s"
-        case .fastTurn: "turns by 90° about x within 0.4 s and back, every 4 s"
-        case .turn360: "turns once round about z within 4 s, every 6 s"
+        case .slowTurn: "turns by 90° about z within 1.8 s and back, every 8 s"
+        case .fastTurn: "turns by 90° about x within 0.4 s and back, every 4 s: a turn if gestures.turn.mode is free"
+        case .turn360: "turns once round about z within 1.8 s, every 6 s"
         case .walk: "is carried in a swinging hand, 1.9 steps a second"
         case .tap: "is tapped on its top, every 3 s"
         case .doubleTap: "is tapped twice on its top, every 3 s"
@@ -77,9 +78,10 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .flickBackward: "is flicked backwards with 1.8 g, every 4 s"
         case .turnLeft: "turns to the left, about z, by 90° within 0.8 s, every 3 s"
         case .turnRight: "turns to the right, about z, by 90° within 0.8 s, every 3 s"
-        case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s"
+        case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s: turns if gestures.turn.mode is free"
         case .longTurn: "turns four times round about z within 28 s: the turn is cancelled as too_long, every 32 s"
         case .turnAndShake: "is shaken while it turns by 180° about z: the turn is interrupted, every 8 s"
+        case .tiltedTurn: "is tilted by 30° while it turns by 90° about z: the turn is cancelled as tilted, every 6 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
         case .fall: "falls from 1 m, bounces and lies still, every 6 s"
         case .longFall: "falls from 16 m: the fall is cancelled as too_long, every 8 s"
@@ -112,10 +114,10 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     package var trajectory: any Trajectory {
         switch self {
         case .rest: Rest()
-        case .slowTurn: Self.toAndFro(Self.z, degrees: 90, duration: 3, rest: 1)
+        case .slowTurn: Self.toAndFro(Self.z, degrees: 90, duration: 1.8, rest: 2.2)
         case .fastTurn: Self.toAndFro(Self.x, degrees: 90, duration: 0.4, rest: 1.6)
         case .turn360:
-            Repeating(MotionSequence([Rest(1), Turn(axis: Self.z, angle: 2 * .pi, duration: 4), Rest(1)]))
+            Repeating(MotionSequence([Rest(2.1), Turn(axis: Self.z, angle: 2 * .pi, duration: 1.8), Rest(2.1)]))
         case .walk: MotionSequence([Rest(2), Walk()])
         case .tap: Self.taps(1, period: 3)
         case .doubleTap: Self.taps(2, period: 3)
@@ -145,6 +147,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .twist: Self.wristTwist
         case .longTurn: Self.endlessTurn
         case .turnAndShake: Self.turnWhileShaken
+        case .tiltedTurn: Self.turnWhileTilted
         case .drop: Self.dropped(from: 0.5, within: 3.5)
         case .fall: Self.dropped(from: 1, within: 4.5)
         case .longFall: Self.endlessFall
@@ -175,8 +178,8 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
                 Rest(1),
                 turn(x, degrees: 30, duration: 0.7), Rest(0.3), turn(x, degrees: -30, duration: 0.7),
                 turn(y, degrees: 40, duration: 0.7), Rest(0.3), turn(y, degrees: -40, duration: 0.7),
-                turn(z, degrees: 60, duration: 0.8), Rest(0.3), turn(z, degrees: -60, duration: 0.8),
-                Rest(1), strongShake, Rest(1),
+                Rest(0.5), turn(z, degrees: 60, duration: 0.8), Rest(0.5), turn(z, degrees: -60, duration: 0.8),
+                Rest(0.6), strongShake, Rest(0.7),
             ]))
     }
 

@@ -7,7 +7,7 @@ enum EventRow {
     /// The original columns, then those added later; the order is a contract.
     static let header =
         "t_s,gesture,phase,direction,side,count,axis,angle,strength,duration,reason,from,to,reversals,level,frequency,"
-        + "height\n"
+        + "height,rate\n"
 
     /// The row of an event; fields that do not apply are empty.
     static func text(_ event: GestureEvent, time: String) -> String {
@@ -18,6 +18,7 @@ enum EventRow {
             event.duration.map { decimal($0, 3) } ?? "", event.reason?.word ?? "", event.from?.word ?? "",
             event.to?.word ?? "", event.reversals.map { "\($0)" } ?? "", event.level.map { decimal($0, 4) } ?? "",
             event.frequency.map { decimal($0, 3) } ?? "", event.height.map { decimal($0, 3) } ?? "",
+            event.rate.map { decimal($0 * degreesPerRadian, 2) } ?? "",
         ]
         return fields.joined(separator: ",") + "\n"
     }
@@ -31,6 +32,7 @@ enum EventRow {
         if let side = event.side { parts.append("on \(side.word)") }
         if let axis = event.axis { parts.append("axis \(axis.word)") }
         if let angle = event.angle { parts.append("\(decimal(angle * degreesPerRadian, 1))°") }
+        if let rate = event.rate { parts.append("\(decimal(rate * degreesPerRadian, 0)) °/s") }
         if let strength = event.strength { parts.append("\(decimal(strength, 1)) m/s²") }
         if let level = event.level { parts.append("\(decimal(level, 2)) m/s² RMS") }
         if let frequency = event.frequency { parts.append("\(decimal(frequency, 1)) Hz") }

@@ -120,3 +120,17 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         return twist + 2 * .pi * ((estimate - twist) / (2 * .pi)).rounded()
     }
 }
+
+extension Quaternion {
+    /// The attitude after a rotation about the body's axes by less than a radian; its norm is 1 if the present norm is
+    /// close to 1.
+    func turned(by rotation: Vector3) -> Quaternion {
+        // A cell turns by 0.7 rad at most: a series is exact enough, and one Newton step keeps the norm.
+        let square = 0.25 * rotation.lengthSquared
+        let sine = 0.5 * (1 - square * (1.0 / 6 - square * (1.0 / 120)))
+        let cosine = 1 - square * (0.5 - square * (1.0 / 24 - square * (1.0 / 720)))
+        let next = self * Quaternion(cosine, sine * rotation.x, sine * rotation.y, sine * rotation.z)
+        let k = 1.5 - 0.5 * next.normSquared
+        return Quaternion(next.w * k, next.x * k, next.y * k, next.z * k)
+    }
+}
