@@ -24,7 +24,7 @@ import Testing
     private func agent(_ port: UInt16, _ trajectory: String? = nil) throws -> JostleProgram {
         let settings = [
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.driver=virtual", "sensor.rate=50Hz",
-            "sensor.trajectory=\(trajectory ?? spin)", "gestures.turn.change_angle=1",
+            "sensor.trajectory=\(trajectory ?? spin)", "gestures.turn.mode=free", "gestures.turn.change_angle=1",
             "gestures.turn.change_interval=20ms",
             "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
         ]

@@ -41,7 +41,8 @@ private enum SmallDisk {
         let settings = [
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(network.port)", "sensor.driver=virtual",
             "sensor.rate=50Hz",
-            "sensor.trajectory=\(spin)", "gestures.turn.change_angle=1", "gestures.turn.change_interval=20ms",
+            "sensor.trajectory=\(spin)", "gestures.turn.mode=free", "gestures.turn.change_angle=1",
+            "gestures.turn.change_interval=20ms",
             "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
         ]
         let agent = try JostleProgram(

@@ -8,7 +8,7 @@ import Testing
     private let directory: TemporaryDirectory
     private static let eventHeader =
         "t_s,gesture,phase,direction,side,count,axis,angle,strength,duration,reason,from,to,reversals,level,frequency,"
-        + "height"
+        + "height,rate"
 
     init() throws {
         directory = try TemporaryDirectory()

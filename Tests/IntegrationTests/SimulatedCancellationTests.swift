@@ -10,7 +10,7 @@ import Testing
         ("short-shake", "shake", "too_short"), ("long-shake", "shake", "too_long"),
         ("shake-and-drop", "shake", "interrupted"), ("long-turn", "turn", "too_long"),
         ("turn-and-shake", "turn", "interrupted"), ("long-fall", "fall", "too_long"),
-        ("soft-catch", "fall", "too_weak"),
+        ("soft-catch", "fall", "too_weak"), ("tilted-turn", "turn", "tilted"),
     ]
 
     @Test func subscribersReceiveEachCancellation() async throws {

@@ -111,6 +111,15 @@ import Testing
             text(.tap, .noQuietBefore, 1, 0.7, unit: .rate)
                 == "no tap: it was turning before, 57 °/s but at most 40 °/s is allowed")
         #expect(
+            text(.turn, .tilted, 20 * radiansPerDegree, 12 * radiansPerDegree)
+                == "no turn: it tilted by 20° but at most 12° is allowed")
+        #expect(
+            text(.turn, .notVertical, 30 * radiansPerDegree, 15 * radiansPerDegree)
+                == "no turn: it strayed from the vertical by 30° but at most 15° is allowed")
+        #expect(
+            text(.turn, .noQuietBefore, 0.15, 0.3, unit: .seconds)
+                == "no turn: it was not held still before, 0.15 s but at least 0.3 s is needed")
+        #expect(
             NearMiss(.shake, .partOfFall, at: time, value: 0.25).explanation == "no shake: it followed a fall of 0.25 s"
         )
         let sentences = NearMiss.Reason.allCases.map { NearMiss(.shake, $0, at: time).explanation }
@@ -137,7 +146,7 @@ import Testing
                 "too_weak", "too_few_reversals", "too_few_taps", "no_quiet_before", "no_quiet_after",
                 "not_along_one_line", "too_irregular", "too_slow", "wrong_pace", "too_peaky", "like_steps", "not_still",
                 "too_short", "too_small_angle", "not_convincing", "part_of_fall", "excluded", "too_soon", "gate_closed",
-                "set_in_motion", "not_braked", "other_direction",
+                "set_in_motion", "not_braked", "other_direction", "tilted", "not_vertical",
             ])
         for reason in NearMiss.Reason.allCases {
             let snake = "\(reason)".map { $0.isUppercase ? "_\($0.lowercased())" : "\($0)" }.joined()

@@ -96,6 +96,7 @@ import Testing
         event.count = 2
         event.reversals = 4
         event.angle = -90.04 * radiansPerDegree
+        event.rate = 112.34 * radiansPerDegree
         event.level = 0.1234
         event.frequency = 24.666
         event.height = 0.513
@@ -103,7 +104,7 @@ import Testing
         #expect(
             Payloads.event(event, id: "r-3", at: 9, isSimulated: false).description
                 == #"{"id":"r-3","t":9,"gesture":"turn","phase":"ended","strength":3,"axis":"z","reversals":4,"#
-                + #""direction":"left","side":"-z","from":"+x","to":"-y","count":2,"angle":-90,"level":0.123,"#
+                + #""direction":"left","side":"-z","from":"+x","to":"-y","count":2,"angle":-90,"rate":112.3,"level":0.123,"#
                 + #""frequency":24.67,"height":0.51,"duration":1.5}"#)
     }
 
@@ -118,7 +119,7 @@ import Testing
         #expect(
             CancellationReason.allCases.map(\.word) == [
                 "too_weak", "too_long", "interrupted", "sensor_lost", "disabled", "stopped", "restarted",
-                "too_short",
+                "too_short", "tilted",
             ])
         #expect(BodyAxis.allCases.map(\.word) == ["x", "y", "z"])
         #expect(BodySide.allCases.map(\.word) == ["+x", "-x", "+y", "-y", "+z", "-z"])

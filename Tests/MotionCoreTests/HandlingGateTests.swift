@@ -65,7 +65,9 @@ import VirtualIMU
     /// A turn that goes back by 2° for a moment continues; one that goes back by 10° is over.
     @Test func turnMayGoBackALittle() {
         for (back, count) in [(2.0, 1), (10, 2)] {
-            var feed = MovementFeed()
+            var settings = MotionSettings()
+            settings.gestures.turn.mode = .free
+            var feed = MovementFeed(settings)
             feed.rest(2)
             for degrees in [50, -back, 50] {
                 feed.move(

@@ -186,7 +186,9 @@ import VirtualIMU
     }
 
     @Test func slowTurnHasRate() throws {
-        var feed = MovementFeed()
+        var settings = MotionSettings()
+        settings.gestures.turn.mode = .free
+        var feed = MovementFeed(settings)
         feed.rest(3)
         feed.move(Turn(axis: Vector3(0, 0, 1), angle: 0.9, duration: 3))
         feed.rest(1)

@@ -2,9 +2,14 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Turns: begun, followed and ended with an angle right within 3°, whatever the axis, the pose and the speed.
+/// Turns in the mode `free`: begun, followed and ended with an angle right within 3°, whatever the axis, the pose and the speed.
 @Suite struct TurnRecognizerTests {
     private static let degree = radiansPerDegree
+    private static var free: MotionSettings {
+        var settings = MotionSettings()
+        settings.gestures.turn.mode = .free
+        return settings
+    }
     private static let axes: [(Vector3, BodyAxis)] = [
         (Vector3(1, 0, 0), .x), (Vector3(0, 1, 0), .y), (Vector3(0, 0, 1), .z),
     ]
@@ -15,7 +20,7 @@ import VirtualIMU
     }
 
     @Test func reportsEveryPhaseAndField() throws {
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.rest(2)
         feed.move(Self.turn(90, within: 1))
         feed.rest(1)
@@ -34,6 +39,9 @@ import VirtualIMU
         #expect(abs((ended.duration ?? 0) - 1) < 0.2)
         #expect(ended.timestamp.seconds < 8 + 0.3)
         #expect(ended.reason == nil && ended.strength == nil)
+        // The peak of a smooth turn is 1.875 times its mean.
+        #expect(abs((ended.rate ?? 0) - 1.875 * 90 * Self.degree) < 2 * Self.degree)
+        #expect((began.rate ?? 0) > 90 * Self.degree && (began.rate ?? 0) < (ended.rate ?? 0) + 1e-9)
         for (one, next) in zip(events, events.dropFirst()) where next.phase == .changed {
             #expect((next.angle ?? 0) - (one.angle ?? 0) >= 10 * Self.degree - 1e-9)
             #expect(next.timestamp.seconds - one.timestamp.seconds >= 0.1 - 1e-6)
@@ -45,7 +53,7 @@ import VirtualIMU
         for (axis, name) in Self.axes {
             for pose in poses {
                 for (degrees, seconds) in [(90.0, 0.4), (-90, 0.4), (90, 3), (-90, 3), (360, 4), (-720, 8), (45, 1)] {
-                    var feed = MovementFeed(pose: pose)
+                    var feed = MovementFeed(Self.free, pose: pose)
                     feed.rest(3)
                     feed.move(Self.turn(degrees, about: axis, within: seconds))
                     feed.rest(1)
@@ -71,7 +79,7 @@ import VirtualIMU
             Self.turn(360, about: Vector3(0, 1, 0), within: 4), Rest(2),
         ])
         let rig = CalibrationRig(Posed(Quaternion(roll: 0.3, pitch: 0.2, yaw: 0), movement), chip)
-        var pipeline = MotionPipeline()
+        var pipeline = MotionPipeline(settings: Self.free)
         var ended: [GestureEvent] = []
         rig.run(movement.duration) { sample in
             pipeline.process(sample) { event in
@@ -86,7 +94,7 @@ import VirtualIMU
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
     func decidesAlikeAtEverySampleRate(rate: Double) throws {
-        var feed = MovementFeed(rate: rate)
+        var feed = MovementFeed(Self.free, rate: rate)
         feed.rest(2)
         feed.move(Self.turn(-90, within: 0.5))
         feed.rest(1)
@@ -98,7 +106,7 @@ import VirtualIMU
     }
 
     @Test func mountRotatesSensorAxesIntoBodyAxes() {
-        var settings = MotionSettings()
+        var settings = Self.free
         settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
         for (axis, name) in Self.axes {
             var feed = MovementFeed(settings)
@@ -112,7 +120,7 @@ import VirtualIMU
     }
 
     @Test func reversalEndsTurnAndBeginsNext() {
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.move(VirtualTrajectory.twist.trajectory, seconds: 4)
         let ends = feed.events(of: .turn).filter { $0.phase != .changed }
         #expect(ends.map(\.phase) == [.began, .ended, .began, .ended])
@@ -124,13 +132,13 @@ import VirtualIMU
 
     @Test func doesNotTakeSwingingOrShakingForTurn() {
         // The arm of a person who walks: ±35° at 0.95 Hz, for half a minute.
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.rest(2)
         feed.move(Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.6, frequency: 0.95, duration: 30))
         feed.rest(1)
         #expect(feed.events(of: .turn).filter { $0.phase == .began }.count <= 3)
 
-        feed = MovementFeed()
+        feed = MovementFeed(Self.free)
         feed.rest(2)
         let wrist = Oscillation(axis: Vector3(1, 0, 0), amplitude: 0.5, frequency: 4, duration: 1.5)
         feed.move(Superposed(Shake(axis: Vector3(0, 1, 0), amplitude: 20, frequency: 4, cycles: 6), wrist))
@@ -140,7 +148,7 @@ import VirtualIMU
     }
 
     @Test func shakeCancelsTurn() {
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.rest(2)
         let shake = MotionSequence([Rest(1.3), Shake(axis: Vector3(0, 0, 1), amplitude: 30, frequency: 5, cycles: 6)])
         feed.move(Superposed(shake, Self.turn(200, within: 4)), seconds: 4)
@@ -151,7 +159,7 @@ import VirtualIMU
     }
 
     @Test func rejectsSmallSlowAndLongRotations() {
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.rest(2)
         feed.move(Self.turn(25, within: 0.5))
         feed.rest(1)
@@ -168,7 +176,7 @@ import VirtualIMU
         #expect(feed.reasons(.turn).first == .tooShort)
         #expect(feed.events(of: .turn).isEmpty)
 
-        var settings = MotionSettings()
+        var settings = Self.free
         settings.gestures.turn.maximumDuration = 2
         feed = MovementFeed(settings)
         feed.rest(2)
@@ -182,7 +190,7 @@ import VirtualIMU
         for degrees in stride(from: 12.0, through: 60, by: 4) {
             var caught = false
             for sensitivity in 1...10 {
-                var settings = MotionSettings()
+                var settings = Self.free
                 settings.gestures.turn.common.sensitivity = sensitivity
                 var feed = MovementFeed(settings, rate: 50)
                 feed.rest(2)
@@ -197,12 +205,12 @@ import VirtualIMU
     }
 
     @Test func appliesSettingsDuringTurn() throws {
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.rest(2)
         let turn = Self.turn(120, within: 2)
         feed.move(turn, seconds: 1)
         #expect(feed.events(of: .turn).first?.phase == .began)
-        var settings = MotionSettings()
+        var settings = Self.free
         settings.gestures.turn.minimumAngle = 60 * Self.degree
         settings.gestures.turn.changeAngle = 45 * Self.degree
         var cancelled: [GestureEvent] = []
@@ -225,7 +233,7 @@ import VirtualIMU
 
     @Test func recognisesNoTurnsWithoutGyroscope() {
         #expect(Gesture.needingGyroscope == .turn)
-        var feed = MovementFeed(hasGyroscope: false)
+        var feed = MovementFeed(Self.free, hasGyroscope: false)
         for (axis, _) in Self.axes {
             feed.rest(2)
             feed.move(Self.turn(90, about: axis, within: 0.6))
@@ -235,7 +243,7 @@ import VirtualIMU
     }
 
     @Test func losingGyroscopeCancelsTurn() {
-        var feed = MovementFeed()
+        var feed = MovementFeed(Self.free)
         feed.rest(2)
         feed.move(Self.turn(180, within: 2), seconds: 1)
         feed.hasGyroscope = false

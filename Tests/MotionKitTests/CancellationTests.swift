@@ -8,7 +8,7 @@ import VirtualIMU
     static let movements: [(VirtualTrajectory, Gesture, CancellationReason)] = [
         (.shortShake, .shake, .tooShort), (.longShake, .shake, .tooLong), (.shakeAndDrop, .shake, .interrupted),
         (.longTurn, .turn, .tooLong), (.turnAndShake, .turn, .interrupted), (.longFall, .fall, .tooLong),
-        (.softCatch, .fall, .tooWeak),
+        (.softCatch, .fall, .tooWeak), (.tiltedTurn, .turn, .tilted),
     ]
 
     private static func events(of movement: VirtualTrajectory) -> [GestureEvent] {

@@ -78,7 +78,8 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .flickBackward: "is flicked backwards with 1.8 g, every 4 s"
         case .turnLeft: "turns to the left, about z, by 90° within 0.8 s, every 3 s"
         case .turnRight: "turns to the right, about z, by 90° within 0.8 s, every 3 s"
-        case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s: turns if gestures.turn.mode is free"
+        case .twist:
+            "is twisted about x by 60° and back, 0.5 s each way, every 4 s: turns if gestures.turn.mode is free"
         case .longTurn: "turns four times round about z within 28 s: the turn is cancelled as too_long, every 32 s"
         case .turnAndShake: "is shaken while it turns by 180° about z: the turn is interrupted, every 8 s"
         case .tiltedTurn: "is tilted by 30° while it turns by 90° about z: the turn is cancelled as tilted, every 6 s"

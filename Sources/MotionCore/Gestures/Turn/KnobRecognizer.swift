@@ -20,6 +20,7 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
         case tilted
         case tooSlow
         case tooShort
+        case pushed
         case noRest
     }
 
@@ -31,7 +32,7 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
     private var phase = Phase.restless
     /// Seconds of stillness.
     private var stillness = 0.0
-    private var rotation = KnobRotation(gravity: Vector3(0, 0, 1), first: .zero)
+    private var rotation = KnobRotation(gravity: Vector3(0, 0, 1), rates: .zero, force: .zero)
     private var fault: Fault?
     /// The angle and time of the last event.
     private var reportedAngle = 0.0
@@ -72,15 +73,15 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
         switch phase {
         case .ready:
             // At rest, which is most of the time, there is nothing to follow.
-            if KnobRotation.isStill(cell.rotationRate) { return nil }
+            if KnobRotation.isStill(cell.rotationRate, below: KnobRotation.restRate) { return nil }
             follow(cell, fault: nil)
         case .restless:
             waitForRest(cell, misses.isEnabled)
         case .following:
-            rotation.update(cell.rotationRate)
+            rotation.update(cell.rotationRate, cell.acceleration)
             return decide(at: cell, &misses)
         case .turning:
-            rotation.update(cell.rotationRate)
+            rotation.update(cell.rotationRate, cell.acceleration)
             return continueTurn(at: cell)
         }
         return nil
@@ -91,7 +92,9 @@ extension KnobRecognizer {
     private enum Rule {
         /// How far the body may tilt, and how far the axis may be from the vertical, rad.
         static let tilt = 12 * radiansPerDegree
-        static let astray = 20 * radiansPerDegree
+        static let astray = 15 * radiansPerDegree
+        /// The largest acceleration before it is certain, m/s²: a knob is not shaken, and not pushed about.
+        static let push = 1.5
         /// Seconds after which the jerk of a flick or the swing of a shake has gone back, and of stillness after which
         /// a quicker rotation has stopped.
         static let jerk = 0.2
@@ -113,7 +116,7 @@ extension KnobRecognizer {
 
     private mutating func waitForRest(_ cell: GestureCell, _ explains: Bool) {
         let rates = cell.rotationRate
-        if KnobRotation.isStill(rates) {
+        if KnobRotation.isStill(rates, below: KnobRotation.restRate) {
             stillness += CellGrid.cell
             calm += CellGrid.cell
             if stillness >= settings.knobRest - 1e-9 { phase = .ready }
@@ -137,8 +140,9 @@ extension KnobRecognizer {
     private mutating func follow(_ cell: GestureCell, fault: Fault?) {
         phase = .following
         self.fault = fault
-        rotation = KnobRotation(gravity: cell.sample.gravity, first: cell.rotationRate * CellGrid.cell)
-        rotation.update(cell.rotationRate)
+        rotation = KnobRotation(
+            gravity: cell.sample.gravity, rates: cell.rotationRate, force: cell.acceleration)
+        rotation.update(cell.rotationRate, cell.acceleration)
     }
 
     /// Decides whether the movement that is followed is a turn.
@@ -150,6 +154,8 @@ extension KnobRecognizer {
                 fault = .tooSlow
             } else if rotation.isBack, rotation.elapsed < Rule.jerk {
                 fault = .tooShort
+            } else if rotation.largestPush > Rule.push {
+                fault = .pushed
             }
         }
         guard let fault else {
@@ -160,14 +166,14 @@ extension KnobRecognizer {
             }
             if rotation.isResting {
                 noteMiss(nil, at: cell.timestamp, &misses)
-                rest(for: rotation.stillness)
+                rest(for: rotation.rest)
             }
             return nil
         }
         // To tell how far it was off, it is followed to its end.
         if rotation.isResting || rotation.elapsed > 2 * settings.knobDuration || !misses.isEnabled {
             noteMiss(fault, at: cell.timestamp, &misses)
-            rest(for: rotation.stillness)
+            rest(for: rotation.rest)
         }
         return nil
     }
@@ -197,6 +203,9 @@ extension KnobRecognizer {
                     .turn, .tooSlow, at: timestamp, value: rotation.duration, limit: settings.knobDuration))
         case .tooShort:
             misses.add(NearMiss(.turn, .tooShort, at: timestamp, value: rotation.duration, limit: Rule.jerk))
+        case .pushed:
+            misses.add(
+                NearMiss(.turn, .setInMotion, at: timestamp, value: rotation.largestPush, limit: Rule.push))
         case .noRest where calmRate > 0:
             misses.add(
                 NearMiss(
@@ -225,7 +234,7 @@ extension KnobRecognizer {
         _ phase: GesturePhase, _ reason: CancellationReason?, at cell: GestureCell
     ) -> GestureEvent {
         let last = event(phase, reason, at: cell)
-        rest(for: rotation.stillness)
+        rest(for: rotation.rest)
         return last
     }
 
