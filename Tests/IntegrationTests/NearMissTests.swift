@@ -7,7 +7,7 @@ import Testing
 @Suite(.needsBroker) struct NearMissTests {
     /// An agent that is carried about: about once a second, it is almost turned.
     private func rig(_ settings: String = "log.level=debug") async throws -> AgentRig {
-        let rig = try await AgentRig("walk", settings)
+        let rig = try await AgentRig("walk", settings, "gestures.turn.mode=free")
         #expect(await rig.measures(), "\(rig.agent.errors)")
         return rig
     }

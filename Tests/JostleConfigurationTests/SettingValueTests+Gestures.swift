@@ -31,6 +31,11 @@ extension AcceptedValue {
         .init("gestures.turn.enabled", "false") { !$0.motion.gestures.turn.common.isEnabled },
         .init("gestures.turn.sensitivity", "8") { $0.motion.gestures.turn.common.sensitivity == 8 },
         .init("gestures.turn.cooldown", "2 s") { $0.motion.gestures.turn.common.cooldown == 2 },
+        .init("gestures.turn.mode", "free") { $0.motion.gestures.turn.mode == .free },
+        .init("gestures.turn.mode", "knob") { $0.motion.gestures.turn.mode == .knob },
+        .init("gestures.turn.knob_angle", "20 deg") { $0.motion.gestures.turn.knobAngle == 20 * radiansPerDegree },
+        .init("gestures.turn.knob_rest", "1 s") { $0.motion.gestures.turn.knobRest == 1 },
+        .init("gestures.turn.knob_duration", "3 s") { $0.motion.gestures.turn.knobDuration == 3 },
         .init("gestures.turn.minimum_angle", "90 deg") {
             $0.motion.gestures.turn.minimumAngle == 90 * radiansPerDegree
         },
@@ -105,6 +110,10 @@ extension RefusedValue {
         .init("gestures.turn.enabled", "yes", "neither true nor false"),
         .init("gestures.turn.sensitivity", "0", "out of bounds"),
         .init("gestures.turn.cooldown", "61 s", "out of bounds"),
+        .init("gestures.turn.mode", "crank", "is unknown"),
+        .init("gestures.turn.knob_angle", "2 deg", "out of bounds"),
+        .init("gestures.turn.knob_rest", "0", "out of bounds"),
+        .init("gestures.turn.knob_duration", "1 min", "out of bounds"),
         .init("gestures.turn.minimum_angle", "4 deg", "out of bounds"),
         .init("gestures.turn.minimum_rate", "1 °/s", "out of bounds"),
         .init("gestures.turn.minimum_duration", "3 s", "out of bounds"),

@@ -87,6 +87,29 @@ import VirtualIMU
         #expect(TuningChoice.alternatives(for: .flick, to: choice.settings, after: present).isEmpty)
     }
 
+    /// Somebody who turns the board in the hand needs every rotation; somebody who turns a knob does not.
+    @Test func proposesTheModeOfTurns() throws {
+        var settings = MotionSettings()
+        let twist = VirtualTrajectory.twist.trajectory
+        let present = Self.tune(.turn, twist, seconds: 12, settings)
+        #expect(present.shown == 3 && present.best.caught == 0)
+        let free = try #require(TuningChoice.alternatives(for: .turn, to: settings, after: present).first)
+        #expect(free.key == "mode" && free.value == "free" && free.settings.gestures.turn.mode == .free)
+        #expect(Self.tune(.turn, twist, seconds: 12, free.settings).best.caught == 3)
+
+        settings = free.settings
+        let shown = Self.samples(of: VirtualTrajectory.turnLeft.trajectory, seconds: 9)
+        func tune(_ settings: MotionSettings) -> SensitivityTuning {
+            SensitivityTuning(
+                .turn, settings: settings, shown: shown, bouts: Self.bouts(of: .turn, in: shown),
+                ordinary: Self.samples(of: twist, seconds: 12))
+        }
+        let handled = tune(settings)
+        #expect(handled.shown == 3 && !handled.isClean)
+        let knob = try #require(TuningChoice.alternatives(for: .turn, to: settings, after: handled).first)
+        #expect(knob.value == "knob" && tune(knob.settings).isClean)
+    }
+
     /// Somebody who always taps twice means a double tap.
     @Test func proposesTheNumberOfTaps() {
         let settings = MotionSettings()

@@ -37,7 +37,8 @@ package struct TuningTrial: Sendable {
         var limits = BoutDetector.Limits()
         switch gesture {
         case .turn, .flip:
-            limits.rate = 25 * radiansPerDegree
+            // A knob may be turned slowly.
+            limits.rate = (gesture == .turn ? 15 : 25) * radiansPerDegree
             limits.quietRate = 8 * radiansPerDegree
         case .tilt:
             limits.rate = 25 * radiansPerDegree
