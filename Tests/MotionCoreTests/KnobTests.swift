@@ -255,7 +255,8 @@ import VirtualIMU
 
     @Test func explainingChangesNothing() {
         var random = Random(state: 7)
-        var (plain, explained) = (MovementFeed(rate: 50), MovementFeed(rate: 50))
+        var plain = MovementFeed(rate: 50)
+        var explained = MovementFeed(rate: 50)
         plain.pipeline.explainsNearMisses = false
         for _ in 0..<60 {
             let movement = Self.anything(&random)
