@@ -136,6 +136,18 @@ import VirtualIMU
         }
     }
 
+    /// A turn may take as long as the settings say, however slowly it begins.
+    @Test func findsSlowTurns() {
+        var settings = MotionSettings()
+        settings.gestures.turn.knobDuration = 20
+        for (degrees, seconds) in [(30.0, 6.0), (30, 15), (360, 18)] {
+            let events = Self.feed(settings, then: Self.turn(degrees, within: seconds)).events(of: .turn)
+            #expect(events.filter { $0.phase == .began }.count == 1 && events.last?.phase == .ended)
+            #expect(abs((events.last?.angle ?? 0) * degreesPerRadian - degrees) < 3, "\(degrees)° in \(seconds) s")
+            #expect((events.last?.duration ?? 0) > 0.5 * seconds)
+        }
+    }
+
     /// Somebody overshoots and corrects: the angle follows, and it is one turn.
     @Test func goesBackWithinATurn() throws {
         let feed = Self.feed(then: MotionSequence([Self.turn(90, within: 0.7), Self.turn(-30, within: 0.5)]))
@@ -193,12 +205,11 @@ import VirtualIMU
 
         feed = MovementFeed()
         feed.rest(2)
-        feed.move(Oscillation(axis: Vector3(1, 0, 0), amplitude: 0.02, frequency: 1, duration: 2))
-        feed.misses = []
-        feed.move(Self.turn(90, within: 0.8))
+        let trembling = Oscillation(axis: Vector3(1, 0, 0), amplitude: 0.02, frequency: 1, duration: 6)
+        feed.move(Superposed(trembling, MotionSequence([Rest(4.1), Self.turn(90, within: 0.8)])))
         feed.rest(0.5)
         #expect(feed.events(of: .turn).isEmpty)
-        let restless = feed.misses.first { $0.gesture == .turn }
+        let restless = feed.misses.last { $0.gesture == .turn }
         #expect(restless?.reason == .noQuietBefore && restless?.unit == .rate)
         #expect((restless?.value ?? 0) > 5 * Self.degree && (restless?.limit ?? 0) < 2 * Self.degree)
     }
@@ -230,10 +241,10 @@ import VirtualIMU
     }
 
     @Test func explainsNearMisses() throws {
-        func miss(_ movement: any Trajectory) throws -> NearMiss {
+        func miss(_ movement: any Trajectory, _ line: Int = #line) throws -> NearMiss {
             let feed = Self.feed(then: movement)
-            #expect(feed.events(of: .turn).isEmpty)
-            return try #require(feed.misses.first { $0.gesture == .turn })
+            #expect(feed.events(of: .turn).isEmpty, "line \(line)")
+            return try #require(feed.misses.first { $0.gesture == .turn }, "line \(line)")
         }
         let small = try miss(Self.turn(6, within: 0.5))
         #expect(small.reason == .tooSmallAngle)

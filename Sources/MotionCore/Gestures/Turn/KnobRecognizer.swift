@@ -171,7 +171,7 @@ extension KnobRecognizer {
             return nil
         }
         // To tell how far it was off, it is followed to its end.
-        if rotation.isResting || rotation.elapsed > 2 * settings.knobDuration || !misses.isEnabled {
+        if rotation.stillness >= Rule.stop - 1e-9 || rotation.elapsed > 2 * settings.knobDuration || !misses.isEnabled {
             noteMiss(fault, at: cell.timestamp, &misses)
             rest(for: rotation.rest)
         }

@@ -46,10 +46,10 @@ struct KnobRotation: Sendable, BitwiseCopyable {
     private(set) var peak = 0.0
     /// The largest acceleration, m/s², beyond that of a body which rotates about a point nearby.
     private(set) var largestPush = 0.0
-    /// Seconds since it began, up to its last movement, and of stillness since then.
+    /// Seconds since it began, and of stillness since its last movement.
     private(set) var elapsed = 0.0
-    private(set) var duration = 0.0
     private(set) var stillness = 0.0
+    private var lastMovement = 0.0
     /// Seconds of rest since then: it is stiller than when a rotation has merely stopped.
     private(set) var rest = 0.0
 
@@ -63,8 +63,11 @@ struct KnobRotation: Sendable, BitwiseCopyable {
         sign = component < 0 ? -1 : 1
     }
 
-    /// Whether it has come to rest.
-    var isResting: Bool { stillness >= KnobRotation.stopTime - 1e-9 }
+    /// Whether it has come to rest. Before it has moved faster than when it has stopped, it may only be slow.
+    var isResting: Bool { (lastMovement > 0 ? stillness : rest) >= KnobRotation.stopTime - 1e-9 }
+
+    /// Seconds from its beginning to its last movement.
+    var duration: Double { lastMovement > 0 ? lastMovement : elapsed - rest }
 
     /// Whether it has gone back by more than the backlash.
     var isBack: Bool { farthest - abs(angle) > KnobRotation.backlash }
@@ -101,7 +104,7 @@ struct KnobRotation: Sendable, BitwiseCopyable {
             stillness += CellGrid.cell
         } else {
             stillness = 0
-            duration = elapsed
+            lastMovement = elapsed
         }
     }
 
