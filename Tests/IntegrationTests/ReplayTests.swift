@@ -67,7 +67,7 @@ import Testing
         #expect(rows.map { $0[1] } == ["shake", "shake"])
         #expect(rows.map { $0[2] } == ["began", "ended"])
         for row in rows {
-            try #require(row.count == 17)
+            try #require(row.count == 18)
             #expect(row[3...5].allSatisfy(\.isEmpty) && row[7].isEmpty && row[10].isEmpty, "\(row)")
             #expect(row[6] == "x")
             // The time is that of a row in the recording, digit for digit.

@@ -179,8 +179,8 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
                 Rest(1),
                 turn(x, degrees: 30, duration: 0.7), Rest(0.3), turn(x, degrees: -30, duration: 0.7),
                 turn(y, degrees: 40, duration: 0.7), Rest(0.3), turn(y, degrees: -40, duration: 0.7),
-                Rest(0.5), turn(z, degrees: 60, duration: 0.8), Rest(0.5), turn(z, degrees: -60, duration: 0.8),
-                Rest(0.6), strongShake, Rest(0.7),
+                Rest(0.4), turn(z, degrees: 60, duration: 0.8), Rest(0.4), turn(z, degrees: -60, duration: 0.8),
+                Rest(0.95), strongShake, Rest(0.55),
             ]))
     }
 

@@ -206,7 +206,7 @@ extension KnobRecognizer {
         case .pushed:
             misses.add(
                 NearMiss(.turn, .setInMotion, at: timestamp, value: rotation.largestPush, limit: Rule.push))
-        case .noRest where calmRate > 0:
+        case .noRest where calm >= settings.knobRest:
             misses.add(
                 NearMiss(
                     .turn, .noQuietBefore, at: timestamp, value: calmRate, limit: KnobRotation.restRate,
