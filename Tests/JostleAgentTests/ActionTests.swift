@@ -327,7 +327,7 @@ import Testing
         event.to = .minusY
         event.count = 3
         event.angle = -0.5
-        event.rate = -1.25
+        event.rate = 1.2
         event.level = 1.23456
         event.frequency = 49.987
         event.height = 0.754

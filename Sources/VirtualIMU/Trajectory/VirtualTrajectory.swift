@@ -177,10 +177,10 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         Repeating(
             MotionSequence([
                 Rest(1),
-                turn(x, degrees: 30, duration: 0.7), Rest(0.3), turn(x, degrees: -30, duration: 0.7),
-                turn(y, degrees: 40, duration: 0.7), Rest(0.3), turn(y, degrees: -40, duration: 0.7),
-                Rest(0.4), turn(z, degrees: 60, duration: 0.8), Rest(0.4), turn(z, degrees: -60, duration: 0.8),
-                Rest(0.95), strongShake, Rest(0.55),
+                turn(x, degrees: 30, duration: 0.7), Rest(0.2), turn(x, degrees: -30, duration: 0.7),
+                turn(y, degrees: 40, duration: 0.7), Rest(0.2), turn(y, degrees: -40, duration: 0.7),
+                Rest(0.45), turn(z, degrees: 60, duration: 0.8), Rest(0.45), turn(z, degrees: -60, duration: 0.8),
+                Rest(1), strongShake, Rest(0.6),
             ]))
     }
 

@@ -37,8 +37,9 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
     /// The angle and time of the last event.
     private var reportedAngle = 0.0
     private var reportedAt = 0.0
-    /// For near misses: seconds in which it was almost still, and the highest rate meanwhile, rad/s.
+    /// For near misses: seconds in which it was almost still; the longest stillness and the highest rate, rad/s, meanwhile.
     private var calm = 0.0
+    private var calmRest = 0.0
     private var calmRate = 0.0
 
     init(settings: TurnSettings) {
@@ -102,8 +103,9 @@ extension KnobRecognizer {
         /// The share of the needed angle that makes a near miss, and the largest angle from the vertical, rad.
         static let nearly = 0.6
         static let nearlyVertical = 45 * radiansPerDegree
-        /// Rate below which the body is almost still, rad/s.
+        /// Rate below which the body is almost still, rad/s, and the seconds of it that are stillness before a movement.
         static let calmRate = 12 * radiansPerDegree
+        static let calm = 0.1
     }
 
     /// Waits until the body has been still for long enough, after `stillness` seconds of it.
@@ -111,6 +113,7 @@ extension KnobRecognizer {
         self.stillness = stillness
         phase = stillness >= settings.knobRest - 1e-9 ? .ready : .restless
         calm = stillness
+        calmRest = stillness
         calmRate = 0
     }
 
@@ -119,6 +122,7 @@ extension KnobRecognizer {
         if KnobRotation.isStill(rates, below: KnobRotation.restRate) {
             stillness += CellGrid.cell
             calm += CellGrid.cell
+            calmRest = max(calmRest, stillness)
             if stillness >= settings.knobRest - 1e-9 { phase = .ready }
             return
         }
@@ -130,7 +134,7 @@ extension KnobRecognizer {
             stillness = 0
             calm += CellGrid.cell
             calmRate = max(calmRate, max(abs(rates.x), max(abs(rates.y), abs(rates.z))))
-        } else if calm > 0.1 {
+        } else if calm > Rule.calm {
             follow(cell, fault: .noRest)
         } else {
             rest(for: 0)
@@ -206,7 +210,7 @@ extension KnobRecognizer {
         case .pushed:
             misses.add(
                 NearMiss(.turn, .setInMotion, at: timestamp, value: rotation.largestPush, limit: Rule.push))
-        case .noRest where calm >= settings.knobRest:
+        case .noRest where calmRest < Rule.calm:
             misses.add(
                 NearMiss(
                     .turn, .noQuietBefore, at: timestamp, value: calmRate, limit: KnobRotation.restRate,
@@ -214,7 +218,7 @@ extension KnobRecognizer {
         case .noRest:
             misses.add(
                 NearMiss(
-                    .turn, .noQuietBefore, at: timestamp, value: calm, limit: settings.knobRest, unit: .seconds))
+                    .turn, .noQuietBefore, at: timestamp, value: calmRest, limit: settings.knobRest, unit: .seconds))
         case nil where rotation.farthest < neededAngle:
             misses.add(
                 NearMiss(.turn, .tooSmallAngle, at: timestamp, value: rotation.farthest, limit: neededAngle))
