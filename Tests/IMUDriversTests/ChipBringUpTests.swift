@@ -141,9 +141,9 @@ import Testing
     }
 
     @Test(
-        "ICM-42688-P: bank, reset, configuration with read-back, both sensors, FIFO; values and temperature of a packet"
-    )
-    func icm42688() throws {
+        "ICM-42688-P: reset, I2C settings, configuration with read-back, both sensors, flush; values of a packet",
+        arguments: [true, false])
+    func icm42688(acknowledgesSpikeFilter: Bool) throws {
         let rig = Rig<ICM42688Family>()
         rig.script.read(0x75, 0x47)
         rig.script.write(0x76, 0x00)
@@ -151,8 +151,12 @@ import Testing
         rig.poll()
         #expect(rig.state == .resetting)
         rig.script.read(0x2D, 0x10)
+        rig.script.write(0x76, 0x01)
+        rig.script.write(0x7C, 0x50, failing: acknowledgesSpikeFilter ? nil : BusError(.notAcknowledged))
+        rig.script.write(0x76, 0x00)
         for (register, value) in [
-            (0x4C, 0x30), (0x4F, 0x07), (0x50, 0x27), (0x52, 0x11), (0x51, 0x16), (0x53, 0x0D), (0x5F, 0x07),
+            (0x13, 0x09), (0x4C, 0x32), (0x4D, 0x51), (0x4F, 0x07), (0x50, 0x27), (0x52, 0x11), (0x51, 0x16),
+            (0x53, 0x0D), (0x5F, 0x47), (0x16, 0x40),
         ] as [(UInt8, UInt8)] {
             rig.script.write(register, value)
             rig.script.read(register, value)
@@ -161,12 +165,16 @@ import Testing
         rig.poll()
         #expect(rig.state == .configuring)
         rig.script.read(0x4E, 0x0F)
-        rig.script.write(0x16, 0x00)
         rig.script.write(0x4B, 0x02)
-        rig.script.write(0x16, 0x40)
-        rig.script.read(0x16, 0x40)
+        rig.script.read(0x2D, [0x08, 0x00, 0x00])
         rig.poll()
         #expect(rig.state == .settling)
+        // The FIFO was full since the last read: what it holds is not read, but flushed.
+        rig.script.read(0x2D, [0x0A, 0x07, 0xF0])
+        rig.script.write(0x4B, 0x02)
+        rig.script.read(0x2D, [0x08, 0x00, 0x00])
+        rig.poll()
+        #expect(rig.driver.status.overflows == 1)
         // 1000, -2000, 4096; -164, 328, -820; -4 counts at 2.07 per kelvin.
         let packet: [UInt8] = [
             0x68, 0x03, 0xE8, 0xF8, 0x30, 0x10, 0x00, 0xFF, 0x5C, 0x01, 0x48, 0xFC, 0xCC, 0xFC, 0x12, 0x34,
@@ -186,6 +194,51 @@ import Testing
         early[7] = 0x80
         early[8] = 0x00
         #expect(early.withUnsafeBytes { part.frame($0, at: 0) } == nil)
+    }
+
+    @Test("ICM-42688-P: after a failure with the other bank selected, it selects bank 0 before it identifies the chip")
+    func icm42688Bank() {
+        let rig = Rig<ICM42688Family>()
+        rig.script.read(0x75, 0x47)
+        rig.script.write(0x76, 0x00)
+        rig.script.write(0x11, 0x01)
+        rig.poll()
+        rig.script.read(0x2D, 0x10)
+        rig.script.write(0x76, 0x01)
+        rig.script.write(0x7C, 0x50)
+        rig.script.write(0x76, 0x00, failing: BusError(.timedOut))
+        rig.poll()
+        #expect(rig.state == .recovering)
+        rig.script.read(0x75, 0x00)
+        rig.script.write(0x76, 0x00)
+        rig.script.read(0x75, 0x47)
+        rig.script.write(0x76, 0x00)
+        rig.script.write(0x11, 0x01)
+        rig.poll()
+        #expect(rig.state == .resetting)
+    }
+
+    @Test("ICM-42688-P: a chip that was never identified is not written to")
+    func icm42688Stranger() {
+        let rig = Rig<ICM42688Family>()
+        rig.script.read(0x75, 0x00)
+        rig.poll()
+        #expect(rig.driver.status.lastFault == .identity(found: 0x00))
+    }
+
+    @Test(
+        "ICM-42688-P: bandwidths and group delays are the datasheet's, with the anti-alias filter",
+        arguments: [
+            (1000, 230.7, 2.1), (500, 115.3, 4.1), (200, 92.3, 5.1), (100, 47.0, 8.0), (50, 23.8, 12.9), (25, 8.5, 30.0),
+            (12.5, 8.5, 30.0),
+        ] as [(Double, Double, Double)])
+    func icm42688Delays(rate: Double, bandwidth: Double, milliseconds: Double) {
+        var settings = IMUSettings()
+        settings.rate = rate
+        let part = ICM42688Family(settings: settings)
+        #expect(part.rate == rate)
+        #expect(part.bandwidth == bandwidth)
+        #expect(abs(part.delay - (milliseconds + 0.385) * 1e-3) < 1e-6)
     }
 
     @Test(

@@ -75,6 +75,20 @@ private func makeRig(
         if event == .fifoOverflow { #expect(rig.status.overflows == 1) }
     }
 
+    @Test(
+        "ICM-42688-P at 1 kHz: a host that sleeps for 0.12 s loses nothing; after 0.13 s and more, the overflow is reported",
+        arguments: [(0.12, 0), (0.13, 1), (0.2, 1), (3, 1)] as [(Double, UInt64)])
+    func icm42688Sleep(seconds: Double, overflows: UInt64) {
+        let rig = makeRig(.icm42688, rate: 1000, oscillatorError: 0)
+        rig.run(2)
+        rig.clock.advance(bySeconds: seconds)
+        rig.run(1)
+        #expect(rig.status.overflows == overflows)
+        #expect(rig.status.gaps == overflows)
+        #expect(abs(Double(rig.status.lostSamples) - (overflows == 0 ? 0 : 1000 * seconds)) < 40)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+
     @Test("Reports a FIFO that lost its framing", arguments: [.bmi160, .icm42688] as [VirtualPart], [1, 2, 6, 11])
     func slip(kind: VirtualPart, bytes: Int) {
         let rig = makeRig(kind)
@@ -91,7 +105,7 @@ private func makeRig(
         arguments: [
             (.bmi160, 0x41, 0), (.bmi160, 0x43, 1), (.bmi160, 0x47, 4), (.bmi160, 0x40, 4), (.adxl345, 0x31, 0),
             (.icm42688, 0x4F, 5), (.icm42688, 0x4E, 0), (.icm42688, 0x52, 1),
-            (.icm42688, 0x4C, 5), (.icm42688, 0x5F, 2), (.icm42688, 0x16, 6),
+            (.icm42688, 0x4C, 5), (.icm42688, 0x4D, 6), (.icm42688, 0x5F, 2), (.icm42688, 0x5F, 6), (.icm42688, 0x16, 6),
             (.adxl345, 0x2C, 0), (.adxl345, 0x38, 7), (.adxl345, 0x2D, 3),
         ] as [(VirtualPart, UInt8, UInt8)])
     func flippedSetting(kind: VirtualPart, register: UInt8, bit: UInt8) {

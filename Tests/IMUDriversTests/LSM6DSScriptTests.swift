@@ -120,6 +120,31 @@ import Testing
         }
     }
 
+    @Test(
+        "Discards samples that the chip marks as unsettled, however long it does",
+        arguments: [0x69, 0x6A, 0x6C] as [UInt8], [0, 1] as [Int])
+    func marked(identity: UInt8, sensor: Int) {
+        let rig = LSM6DSRig(identity)
+        rig.bringUp()
+        for _ in 0..<15 {
+            rig.advance()
+            let frames = LSM6DSFrame.run(rig.due).enumerated().map { index, frame in
+                var frame = frame
+                let mark = 0x7FFD + Int16(index % 3)
+                if sensor == 0 { frame.rotation.1 = mark } else { frame.acceleration.2 = mark }
+                return frame
+            }
+            rig.expectFIFO(frames)
+            rig.pollNow()
+            #expect(rig.samples.isEmpty)
+        }
+        rig.advance()
+        rig.expectFIFO(LSM6DSFrame.run(rig.due))
+        rig.pollNow()
+        #expect(!rig.samples.isEmpty)
+        #expect(rig.status.state == .streaming && rig.status.misalignments == 0)
+    }
+
     @Test("Refuses another chip", arguments: [0x68, 0x6B, 0x33, 0xFF] as [UInt8])
     func wrongIdentity(found: UInt8) {
         let rig = LSM6DSRig(0x6A)
@@ -149,7 +174,7 @@ import Testing
         let rig = LSM6DSRig(identity)
         rig.stream()
         rig.clock.advance(bySeconds: 0.1)
-        for _ in 0..<2 { rig.script.read(0x10, [0x5C, 0x0C, 0x44, identity == 0x69 ? 0 : 2]) }
+        for _ in 0..<2 { rig.script.read(0x10, [0x5C, 0x0C, 0x44, identity == 0x69 ? 0x08 : 0x0A]) }
         #expect(rig.pollNow().event == .failed(.configurationLost(register: 0x11)))
     }
 

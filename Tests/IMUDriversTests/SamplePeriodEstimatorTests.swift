@@ -123,7 +123,7 @@ private struct SyntheticStream {
             let aimed = estimator.instant(ofSample: next - emptied).seconds
             look =
                 followsEstimate
-                ? aimed - StreamLimits.lookAhead(looks) / rate : start + Double(looks) * interval
+                ? aimed - StreamLimits.lookAhead(looks, period: 1 / rate) / rate : start + Double(looks) * interval
         }
         outcome.rms = (squares / max(1, count)).squareRoot()
         return outcome

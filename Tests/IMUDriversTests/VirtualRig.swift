@@ -68,7 +68,8 @@ final class VirtualRig {
                 (accelerometer, gyroscope, startUp) = (90e-6, 0.005, 0.035)
                 // Seven times the noise at the highest rate.
                 (force, temperature) = (0.25, 0.5)
-            case .bmi160, .icm42688, .adxl345: break
+            case .icm42688: startUp = 0.03
+            case .bmi160, .adxl345: break
             }
         }
     }

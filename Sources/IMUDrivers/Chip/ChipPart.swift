@@ -15,6 +15,10 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The register that identifies the chip.
     static var identityRegister: RegisterAddress { get }
 
+    /// The register that selects a bank of registers; writing 0 selects the one with the identity. `nil` if there is
+    /// only one bank, or if the scripts do not use others.
+    static var bankRegister: RegisterAddress? { get }
+
     /// The largest FIFO of any part in the family, bytes.
     static var largestFIFO: Int { get }
 
@@ -59,6 +63,9 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The frame that begins at `offset`; `nil` if the bytes cannot be a frame.
     func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame?
 
+    /// Whether the chip has marked a frame as measured before its filters had settled.
+    func isUnsettled(_ frame: ChipFrame) -> Bool
+
     /// How many times in a row a working chip may repeat a frame bit for bit, by chance, if the noise is below one
     /// count.
     var longestRepetition: Int { get }
@@ -88,6 +95,10 @@ extension ChipPart {
 
     /// With six axes, the probability of an identical consecutive frame is at most one in a thousand.
     package var longestRepetition: Int { 4 }
+
+    package static var bankRegister: RegisterAddress? { nil }
+
+    package func isUnsettled(_ frame: ChipFrame) -> Bool { false }
 
     package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 

@@ -5,8 +5,12 @@ package enum ChipStep: Equatable, Sendable, BitwiseCopyable {
     case enter(IMUState)
     /// Writes a register that need not keep the value: a command, or a temporary value before the table's value.
     case write(RegisterAddress, RegisterValue)
+    /// Writes a register whose acknowledgement the host may miss. If the chip did not take the value, that is tolerated.
+    case attempt(RegisterAddress, RegisterValue)
     /// Reads a register for its side effect.
     case read(RegisterAddress)
+    /// Reads the FIFO's count for its side effects.
+    case discardCount
     /// Writes the table's registers of a stage.
     case apply(RegisterStage)
     /// Writes the table's registers of a stage and reads each one back.

@@ -10,8 +10,17 @@ struct BringUpProgress: BitwiseCopyable {
     /// The deadline of the step's wait; `nil` if it is not waiting.
     private var waitEnd: Timestamp?
 
+    /// Whether the script of an identified chip has started and not reached its end.
+    private(set) var isUnfinished = false
+
     /// Starts the script, once the chip has been identified.
-    mutating func begin() { self = BringUpProgress() }
+    mutating func begin() {
+        self = BringUpProgress()
+        isUnfinished = true
+    }
+
+    /// Records that the script has reached its end.
+    mutating func finish() { isUnfinished = false }
 
     /// Marks the current step as done.
     mutating func advance() {

@@ -15,7 +15,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Identifying: reads the identity and starts the bring-up script if the chip belongs to the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
         status.state = .identifying
-        let identity = try get(Part.identityRegister).bits
+        var identity = try get(Part.identityRegister).bits
+        if bringUp.isUnfinished, let bank = Part.bankRegister, Part(identity: identity, settings: settings) == nil {
+            // This driver may have selected another bank, in which the register has another content.
+            try put(bank, .none)
+            identity = try get(Part.identityRegister).bits
+        }
         info.identity = identity
         guard let found = Part(identity: identity, settings: settings) ?? assumedPart else {
             throw .identity(found: identity)
@@ -60,6 +65,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             }
             bringUp.advance()
         }
+        bringUp.finish()
         return try beginStream()
     }
 
@@ -67,7 +73,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func perform(_ step: ChipStep) throws(IMUFault) {
         switch step {
         case .write(let register, let value): try put(register, value)
+        case .attempt(let register, let value): try attempt(register, value)
         case .read(let register): _ = try get(register)
+        case .discardCount: try discardCount()
         case .apply(let stage): try perform(stage, isWritten: true, isReadBack: false)
         case .configure(let stage): try perform(stage, isWritten: true, isReadBack: true)
         case .verify(let stage): try perform(stage, isWritten: false, isReadBack: true)
@@ -128,6 +136,25 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         restartLine()
         repetition.releaseHeld()
         progress.begin(at: clock.now())
+    }
+
+    /// Writes a register without requiring an acknowledgement.
+    private mutating func attempt(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
+        do throws(BusError) {
+            try bus.write(register.number, value.bits)
+        } catch {
+            guard error.isLasting else { return }
+            status.busErrors.count(error)
+            throw .bus(error)
+        }
+    }
+
+    private mutating func discardCount() throws(IMUFault) {
+        do throws(BusError) {
+            try readGroup(fifo.count)
+        } catch {
+            throw .bus(error)
+        }
     }
 
     private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {

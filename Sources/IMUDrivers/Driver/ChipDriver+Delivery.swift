@@ -12,7 +12,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         for index in 0..<count {
             let frame = part.frame(bytes, at: index * length)
             buffer.frames[index] = frame
-            if isDiscarded(progress.taken + 1 + Int64(index)) { continue }
+            if isDiscarded(progress.taken + 1 + Int64(index), frame, of: part) { continue }
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
@@ -56,7 +56,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 if change != .none { event = change }
                 repetition.begin(with: frame)
             }
-            guard !isDiscarded(progress.taken) else { continue }
+            guard !isDiscarded(progress.taken, frame, of: part) else { continue }
             if isRepeated {
                 repetition.hold()
             } else {
@@ -118,10 +118,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return change
     }
 
-    /// Whether frame `number` was measured before the gyroscope had settled.
-    private func isDiscarded(_ number: Int64) -> Bool {
+    /// Whether frame `number` was measured before the sensors had settled: by the clock, or by the chip's own mark.
+    private func isDiscarded(_ number: Int64, _ frame: ChipFrame?, of part: Part) -> Bool {
         guard status.state == .settling else { return false }
-        return number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < progress.settledAt
+        if number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < progress.settledAt {
+            return true
+        }
+        return if let frame { part.isUnsettled(frame) } else { false }
     }
 
     /// When frame `number` was measured: its completion minus the low-pass delay.

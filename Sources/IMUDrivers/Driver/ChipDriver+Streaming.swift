@@ -19,11 +19,12 @@ enum StreamLimits {
     /// How long before a sample's completion to read the count, as a ratio of the period.
     ///
     /// A read just after a sample bounds its completion from above; a read just before bounds it from below. The
-    /// estimator needs both, and for any scheduling delay one of these offsets compensates.
-    static func lookAhead(_ number: Int) -> Double {
+    /// estimator needs both, and for any scheduling delay one of these offsets compensates. Two of them are short also
+    /// in seconds, so that at low rates the bounds are as close as the host's delays permit.
+    static func lookAhead(_ number: Int, period: Double) -> Double {
         switch number & 7 {
-        case 1: 1.0 / 16
-        case 3: 1.0 / 8
+        case 1: min(1.0 / 16, 0.001 / period)
+        case 3: min(1.0 / 8, 0.003 / period)
         case 5: 1.0 / 4
         case 7: 1.0 / 2
         default: 0
@@ -70,7 +71,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: progress.taken + samples)
-            .advanced(bySeconds: -StreamLimits.lookAhead(progress.reads) * estimator.period)
+            .advanced(bySeconds: -StreamLimits.lookAhead(progress.reads, period: estimator.period) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 

@@ -3,8 +3,8 @@ package import MotionCore
 /// TDK InvenSense's ICM-42688-P, as registers and scripts.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which reveals lost framing. It shares the address and the
-/// identity register of the MPU family but has a different identity. Registers, codes and packets were checked against
-/// Linux inv_icm42600 and Betaflight; DS-000347 itself was not available.
+/// identity register of the MPU family but has a different identity. "DS" is DS-000347 r1.8. What it does not say comes
+/// from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted.
 package struct ICM42688Family: ChipPart {
     let configuration: ICM42688Configuration
 
@@ -21,34 +21,45 @@ package struct ICM42688Family: ChipPart {
     /// AP_AD0 low and high.
     package static var addresses: [UInt8] { [0x68, 0x69] }
     package static var identityRegister: RegisterAddress { ICM42688Register.whoAmI }
-    package static var largestFIFO: Int { 2048 }
+    package static var bankRegister: RegisterAddress? { ICM42688Register.bank }
+    package static var largestFIFO: Int { 2080 }
     package var name: StaticString { "ICM-42688-P" }
     package var figures: ChipFigures { configuration.figures }
 
+    /// While nothing is read, the FIFO holds 2048 bytes less one packet, and up to one packet more than 2048 bytes during
+    /// a read (DS 6.3). So a larger count than `size` also means that packets may have been lost. INT_STATUS precedes the
+    /// count and is read along with it.
     package var fifo: ChipFIFO {
-        ChipFIFO(
-            size: 2048, frameLength: 16, count: ChipRegisters(first: ICM42688Register.fifoCount, count: 2),
+        var fifo = ChipFIFO(
+            size: 2032, frameLength: 16, count: ChipRegisters(first: ICM42688Register.interruptStatus, count: 3),
             data: ICM42688Register.fifoData)
+        fifo.reportsOverflow = true
+        return fifo
     }
 
-    package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
+    /// A FIFO that has been full since the last read reports an overflow: more than it holds, in whole packets.
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int {
+        guard registers[0] & ICM42688Value.fifoFull == 0 else { return (fifo.mostFrames + 1) * fifo.frameLength }
+        return Int(registers[1]) << 8 | Int(registers[2])
+    }
 
-    /// From the packet's eight bits: 2.07 counts per kelvin from 25 °C.
+    /// From the packet's eight bits: 2.07 counts per kelvin from 25 °C (DS 14.6).
     package func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / 2.07 }
 
     // MARK: Registers
 
+    /// While a sensor runs, only rates, ranges and power may be changed (DS 12.9). So everything else, the pin included,
+    /// precedes the sensors, and a restart of the FIFO only flushes it.
     package func addRegisters(to table: inout RegisterTable) {
         table.add(ICM42688Register.interface, ICM42688Value.bigEndianBytes, in: .configuration)
-        // Any value is accepted. The register is listed so that it and its neighbours are read in one transaction.
-        table.add(RegisterSetting(ICM42688Register.interface1, clear: .none), in: .observed)
+        table.add(ICM42688Value.fixedScale, in: .configuration)
         table.add(ICM42688Register.gyroscope, configuration.gyroscopeBits, in: .configuration)
         table.add(ICM42688Register.accelerometer, configuration.accelerometerBits, in: .configuration)
         table.add(ICM42688Register.lowPass, configuration.lowPass, in: .configuration)
         table.add(ICM42688Register.gyroscopeFilter, ICM42688Value.gyroscopeSecondOrder, in: .configuration)
         table.add(ICM42688Register.accelerometerFilter, ICM42688Value.accelerometerSecondOrder, in: .configuration)
-        table.add(ICM42688Register.fifoMode, ICM42688Value.stream, in: .fifo)
         table.add(ICM42688Register.fifoContent, ICM42688Value.packet3, in: .configuration)
+        table.add(ICM42688Register.fifoMode, ICM42688Value.stream, in: .configuration)
         table.add(ICM42688Register.power, ICM42688Value.lowNoise, in: .sensors)
         guard configuration.signalsDataReady else { return }
         table.add(ICM42688Register.interruptPin, ICM42688Value.pushPullActiveHigh, in: .dataReady)
@@ -68,18 +79,24 @@ package struct ICM42688Family: ChipPart {
                     ICM42688Register.interruptStatus, set: ICM42688Value.resetDone, clear: .none),
                 every: ICM42688Timing.resetPoll, within: ICM42688Timing.resetDeadline))
         script.add(.enter(.configuring))
+        // Switches a spike filter on, which may hide the acknowledgement of this write (Linux inv_icm42600_i2c.c).
+        script.add(.write(ICM42688Register.bank, ICM42688Value.bank1))
+        script.add(.attempt(ICM42688Register.interface6, ICM42688Value.plainBus))
+        script.add(.write(ICM42688Register.bank, .none))
+        script.add(.write(ICM42688Register.drive, ICM42688Value.slewRates))
+        script.add(.check(RegisterSetting(ICM42688Register.drive, set: ICM42688Value.slewRates)))
         script.add(.configure(.configuration))
+        script.add(.configure(.dataReady))
         script.add(.apply(.sensors))
-        script.add(.settle(ICM42688Timing.gyroscopeStartUp))
+        script.add(.settle(ICM42688Timing.gyroscopeStartUp + ICM42688Timing.settlingDelays * configuration.figures.delay))
         script.add(.wait(ICM42688Timing.power))
         script.add(.verify(.sensors))
-        script.add(.configure(.dataReady))
     }
 
+    /// The first count after a flush is 0, whatever the FIFO holds (Linux inv_icm42600_buffer.c).
     package func addFIFOStart(to script: inout ChipScript) {
-        script.add(.write(ICM42688Register.fifoMode, ICM42688Value.bypass))
         script.add(.write(ICM42688Register.signalPathReset, ICM42688Value.flush))
-        script.add(.apply(.fifo))
+        script.add(.discardCount)
     }
 
     package func addSleep(to script: inout ChipScript) {
@@ -88,7 +105,7 @@ package struct ICM42688Family: ChipPart {
 
     // MARK: Frames
 
-    /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first.
+    /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first (DS 6.1).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         guard bytes[offset] & ICM42688Value.headerBits == ICM42688Value.header else { return nil }
         func value(_ index: Int) -> Int16 {

@@ -62,35 +62,57 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
 
     /// The gyroscope's bandwidth and delay at a rate, Hz and seconds.
     ///
-    /// Every chip has a low-pass at about a third of the rate. Some also have an earlier one at about 335 Hz, which the
-    /// driver switches on so that nothing beyond half of the highest rate passes. The combined bandwidths are the
-    /// LSM6DSOX's for FTYPE 0 (table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet), and are
-    /// assumed for the LSM6DS3TR-C too.
+    /// Every chip has a low-pass at about a third of the rate, LPF2. Some also have an earlier one, LPF1, which the driver
+    /// switches on with FTYPE 0 so that nothing beyond half of the highest rate passes.
     ///
-    /// Estimated, not measured: the bandwidth of the LSM6DS3, which only has the one low-pass, from 416 Hz on; and all
-    /// delays, each computed as that of a second-order Butterworth low-pass, √2/(2π·f), plus 0.2 ms of sampling.
+    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5040 rev. 3, table 11, where the phase is
+    /// rounded to a degree, 0.14 ms. It has none for 12.5 and 26 Hz. From 52 to 833 Hz the delays are one period to within
+    /// 6 % plus 0.67 ms, the delay of LPF1; that is assumed for these two rates.
+    ///
+    /// LSM6DSO: bandwidths from the table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet. No source at
+    /// hand has its delays. They are assumed to be those of the LSM6DSL, whose bandwidths are nearly the same.
+    ///
+    /// LSM6DS3: no source at hand has its figures. It has only LPF2: the LSM6DSL's delay without LPF1 is assumed.
     static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
-        let second: Double =
+        let delay: Double =
             switch code {
-            case 1: 4.2
-            case 2: 8.3
-            case 3: 16.6
+            case 1: 0.08067
+            case 2: 0.03913
+            case 3: 0.0200
+            case 4: 0.01042
+            case 5: 0.00556
+            case 6: 0.00319
+            case 7: 0.00194
+            default: 0.00139
+            }
+        let isOlder = variant == .lsm6ds3
+        let isTagged = variant.isTagged
+        let bandwidth: Double =
+            switch code {
+            case 1: isOlder || isTagged ? 4.2 : 4
+            case 2: isOlder || isTagged ? 8.3 : 8
+            case 3: isOlder || isTagged ? 16.6 : 17
             case 4: 33
             case 5: 67
-            case 6: 134
-            case 7: 267
-            default: 539
+            case 6: isOlder ? 134 : isTagged ? 136.6 : 138
+            case 7: isOlder ? 267 : isTagged ? 239.2 : 245
+            default: isOlder ? 539 : isTagged ? 304.2 : 315
             }
-        let perHertz = 0.22508
-        guard variant.filtersGyroscope else { return (second, perHertz / second + 0.0002) }
-        let both: Double =
-            switch code {
-            case 6: 136.6
-            case 7: 239.2
-            case 8: 304.2
-            default: second
-            }
-        return (both, perHertz / second + perHertz / 335 + 0.0002)
+        return (bandwidth, isOlder ? delay - 0.00067 : delay)
+    }
+
+    /// Samples of the gyroscope that its filters need at a rate after the turn-on time (AN5040 rev. 3, table 16 with FTYPE
+    /// 0, which are at least those of table 15 without LPF1; the accelerometer needs at most two, table 13). Assumed for
+    /// the other chips.
+    static func settlingSamples(code: UInt8) -> Double {
+        switch code {
+        case 1: 2
+        case 2, 3: 3
+        case 4, 5: 4
+        case 6: 5
+        case 7: 7
+        default: 135
+        }
     }
 
     /// A full scale: its register bits, its limit, and the size of one count.

@@ -62,10 +62,11 @@ package struct LSM6DSFamily: ChipPart {
     /// The sensors come last, because they start sampling at once.
     package func addRegisters(to table: inout RegisterTable) {
         let filter = variant.filtersGyroscope ? LSM6DSValue.gyroscopeFilter : .none
+        let control4 = filter | LSM6DSValue.dataReadyMask
         let rate = configuration.rateCode
         table.add(
             LSM6DSRegister.control3, LSM6DSValue.blockDataUpdate | LSM6DSValue.addressIncrement, in: .waking)
-        table.add(LSM6DSRegister.control4, filter, in: .configuration)
+        table.add(LSM6DSRegister.control4, control4, in: .configuration)
         if variant.isTagged {
             table.add(LSM6DSRegister.taggedControl1, .none, in: .observed)
             table.add(LSM6DSRegister.taggedControl2, .none, in: .observed)
@@ -116,9 +117,16 @@ package struct LSM6DSFamily: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        script.add(.settle(LSM6DSTiming.gyroscopeStartUp))
+        script.add(.settle(settlingTime))
         script.add(.wait(LSM6DSTiming.bothStarting))
         script.add(.configure(.dataReady))
+    }
+
+    /// Until the gyroscope has turned on and its filters have settled, seconds: with one sample more, because samples come
+    /// at unknown phases, and with a chip that runs 10 % slow.
+    private var settlingTime: Double {
+        let samples = LSM6DSConfiguration.settlingSamples(code: configuration.rateCode) + 1
+        return LSM6DSTiming.gyroscopeTurnOn + 1.1 * samples / rate
     }
 
     /// Switches the FIFO off, which empties it, and on again. Reading the status clears a latched overflow.
@@ -136,6 +144,14 @@ package struct LSM6DSFamily: ChipPart {
     }
 
     // MARK: Frames
+
+    /// With DRDY_MASK, the chip replaces samples by 0x7FFD … 0x7FFF until its last filters have settled (AN5040 4.3.1). The
+    /// mark does not cover the gyroscope's first filter, LPF1.
+    package func isUnsettled(_ frame: ChipFrame) -> Bool {
+        let first = LSM6DSValue.firstMark
+        return frame.gx >= first || frame.gy >= first || frame.gz >= first || frame.ax >= first || frame.ay >= first
+            || frame.az >= first
+    }
 
     /// Gyroscope and accelerometer; each value is two bytes, low byte first. `nil` if the bytes are not a valid frame.
     ///

@@ -33,7 +33,7 @@ enum LSM6DSRegister {
     static var gyroscope: RegisterAddress { RegisterAddress(0x11) }
     /// CTRL3_C: BOOT, BDU, IF_INC, SW_RESET (reg.h).
     static var control3: RegisterAddress { RegisterAddress(0x12) }
-    /// CTRL4_C: LPF1_SEL_G in bit 1, absent on the LSM6DS3 (reg.h).
+    /// CTRL4_C: DRDY_MASK in bit 3; LPF1_SEL_G in bit 1, absent on the LSM6DS3 (reg.h).
     static var control4: RegisterAddress { RegisterAddress(0x13) }
     /// CTRL5_C: rounding, self-test (reg.h).
     static var control5: RegisterAddress { RegisterAddress(0x14) }
@@ -64,9 +64,12 @@ enum LSM6DSValue {
     static var addressIncrement: RegisterValue { RegisterValue(0x04) }
     /// CTRL3_C: BDU, so that both bytes of a value belong to the same sample (reg.h, Linux `bdu`).
     static var blockDataUpdate: RegisterValue { RegisterValue(0x40) }
-    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass, which FTYPE 0 sets to about 335 Hz (reg.h,
-    /// Arduino_LSM6DSOX).
+    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass (reg.h, AN5040 3.8).
     static var gyroscopeFilter: RegisterValue { RegisterValue(0x02) }
+    /// CTRL4_C: DRDY_MASK, which marks samples that have not settled, and the smallest of the marks (AN5040 4.3.1; for all
+    /// parts: Linux `drdy_mask`, `ST_LSM6DSX_INVALID_SAMPLE`).
+    static var dataReadyMask: RegisterValue { RegisterValue(0x08) }
+    static var firstMark: Int16 { 0x7FFD }
     /// CTRL9_XL: its default, plus I3C_DISABLE for a plain I2C bus (lsm6dso_reg.h).
     static var plainBus: RegisterValue { RegisterValue(0xE2) }
     /// INT1_CTRL: the gyroscope has a new value; at the same rate, so has the accelerometer.
@@ -97,6 +100,7 @@ enum LSM6DSTiming {
     /// Time until both sensors deliver data, so that the FIFO starts with both: words of only one would not form
     /// frames.
     static var bothStarting: Double { 0.04 }
-    /// The gyroscope's turn-on time with a margin: about 70 ms for the slowest part, the LSM6DS3. Not measured here.
-    static var gyroscopeStartUp: Double { 0.08 }
+    /// The gyroscope's turn-on time from power-down, at most (AN5040 table 14; the LSM6DSO32's datasheet, table 4: 35 ms,
+    /// typical).
+    static var gyroscopeTurnOn: Double { 0.07 }
 }

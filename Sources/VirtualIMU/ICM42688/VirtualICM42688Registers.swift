@@ -1,15 +1,23 @@
-internal import Glibc
 internal import MotionCore
 
-/// An ICM-42688-P's bank 0 and its FIFO of packets (DS-000347).
+/// An ICM-42688-P's banks 0 and 1 and its FIFO of packets (DS-000347 r1.8).
+///
+/// Where the datasheet only forbids something, the model punishes it: it ignores a write that 12.9 does not allow, and
+/// without FIFO_RESUME_PARTIAL_RD a read that does not empty the FIFO consumes nothing. Two properties that it does not
+/// mention are modelled from other drivers: the first count after a flush is 0 (Linux inv_icm42600_buffer.c), and with
+/// the adaptive full scale the gyroscope stands still above 100 °/s (ArduPilot: there for 2 ms, here for as long).
 struct VirtualICM42688Registers: VirtualRegisters {
     private var registers = RegisterFile(
         count: 128,
         defaults: [
-            0x4C: 0x30, 0x4D: 0x91, 0x4F: 0x06, 0x50: 0x06, 0x51: 0x16, 0x52: 0x11, 0x53: 0x0D, 0x64: 0x10, 0x65: 0x10,
-            0x75: 0x47,
+            0x13: 0x05, 0x1D: 0x80, 0x4C: 0x30, 0x4D: 0x91, 0x4F: 0x06, 0x50: 0x06, 0x51: 0x16, 0x52: 0x11, 0x53: 0x0D,
+            0x54: 0x23, 0x56: 0x82, 0x64: 0x10, 0x65: 0x10, 0x75: 0x47,
         ])
-    private var fifo = FrameFIFO(capacity: 2048, frameLength: 16)
+    private var bank1 = RegisterFile(
+        count: 128, defaults: [0x0B: 0xA0, 0x0C: 0x0D, 0x0D: 0xAA, 0x0E: 0x80, 0x7A: 0x83, 0x7C: 0x5F])
+    /// One packet of the 2048 bytes is reserved while nothing is read (6.3).
+    private var fifo = FrameFIFO(capacity: 2032, frameLength: 16)
+    private var hidesCount = false
     private var lastPacket: [UInt8] = [0x68] + [UInt8](repeating: 0, count: 15)
     private var packets: UInt16 = 0
 
@@ -18,7 +26,9 @@ struct VirtualICM42688Registers: VirtualRegisters {
 
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
+        bank1.powerUp()
         fifo.removeAll()
+        hidesCount = true
         registers[0x2D] = 0x10
         configure(&engine)
     }
@@ -29,30 +39,55 @@ struct VirtualICM42688Registers: VirtualRegisters {
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
         var address = Int(register)
+        let unread = fifo
+        let count = hidesCount ? 0 : fifo.count
         for index in buffer.indices {
-            switch address {
-            case 0x30: buffer[index] = fifo.removeFirst() ?? 0xFF
-            case 0x2E: buffer[index] = UInt8(fifo.count >> 8)
-            case 0x2F: buffer[index] = UInt8(fifo.count & 0xFF)
-            default: buffer[index] = registers[0x76] == 0 || address == 0x76 ? registers[address] : 0
+            switch (bank, address) {
+            case (_, 0x76): buffer[index] = registers[address]
+            case (0, 0x30): buffer[index] = fifo.removeFirst() ?? 0xFF
+            case (0, 0x2E):
+                buffer[index] = UInt8(count >> 8)
+                hidesCount = false
+            case (0, 0x2F): buffer[index] = UInt8(count & 0xFF)
+            case (0, _): buffer[index] = registers[address]
+            case (1, _): buffer[index] = bank1[address]
+            default: buffer[index] = 0
             }
-            if address == 0x2D { registers[address] = 0 }
-            if address != 0x30 { address = (address + 1) & 0x7F }
+            if bank == 0, address == 0x2D { registers[address] = 0 }
+            if bank != 0 || address != 0x30 { address = (address + 1) & 0x7F }
         }
+        if registers[0x5F] & 0x40 == 0, fifo.count > 0 { fifo = unread }
     }
+
+    private var bank: UInt8 { registers[0x76] & 0x07 }
+    private var isRunning: Bool { registers[0x4E] & 0x0F != 0 }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
         guard !registers.isResetting(at: engine.now) else { return }
-        guard register == 0x76 || registers[0x76] == 0 else { return }
+        if register == 0x76 {
+            registers[0x76] = value
+            return
+        }
+        guard bank == 0 else {
+            if bank == 1, !isRunning { bank1[Int(register)] = value }
+            return
+        }
         switch register {
         case 0x11 where value & 1 != 0:
             registers.reset(until: engine.now.advanced(bySeconds: 0.001))
+            bank1.powerUp()
             fifo.removeAll()
+            hidesCount = true
         case 0x4B:
-            if value & 0x02 != 0 { fifo.removeAll() }
+            guard value & 0x02 != 0 else { return }
+            fifo.removeAll()
+            hidesCount = true
         case 0x75, 0x1D...0x30: return
-        default:
+        case 0x4E...0x50:
             if register == 0x4E, registers[0x4E] & 0x0C == 0, value & 0x0C != 0 { engine.gyroscopeStart = engine.now }
+            registers[Int(register)] = value
+        default:
+            guard !isRunning else { return }
             registers[Int(register)] = value
             if register == 0x16, value & 0xC0 == 0 { fifo.removeAll() }
         }
@@ -60,27 +95,13 @@ struct VirtualICM42688Registers: VirtualRegisters {
     }
 
     private func configure(_ engine: inout SensorEngine) {
-        let rate: Double =
-            switch registers[0x4F] & 0x0F {
-            case 7: 200
-            case 8: 100
-            case 9: 50
-            case 10: 25
-            case 11: 12.5
-            case 15: 500
-            default: 1000
-            }
-        func bandwidth(_ code: UInt8) -> Double {
-            let divisors: [Double] = [2, 4, 5, 8, 10, 16, 20, 40]
-            return (code == 0 ? rate : max(400, rate)) / divisors[Int(min(7, code))]
-        }
-        let force = bandwidth(registers[0x52] >> 4)
-        let turn = bandwidth(registers[0x52] & 0x0F)
-        // Delay of a Butterworth low-pass of the order in GYRO_UI_FILT_ORD.
-        let order = Double(registers[0x51] >> 2 & 0x03) + 1
-        let turnDelay = 1 / (sin(.pi / (2 * order)) * 2 * .pi * turn)
+        let rate = VirtualICM42688Filter.rate(registers[0x4F] & 0x0F)
+        let force = VirtualICM42688Filter(
+            rate: rate, code: registers[0x52] >> 4, order: registers[0x53] >> 3 & 0x03, antiAlias: 1163)
+        let turn = VirtualICM42688Filter(
+            rate: rate, code: registers[0x52] & 0x0F, order: registers[0x51] >> 2 & 0x03, antiAlias: 585)
         let runs = registers[0x4E] & 0x0F == 0x0F && !registers.isResetting(at: engine.now)
-        let lowPass = LowPassSetting(force, turn, turnDelay)
+        let lowPass = LowPassSetting(force.bandwidth, turn.bandwidth, turn.delay)
         engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }
 
@@ -89,7 +110,13 @@ struct VirtualICM42688Registers: VirtualRegisters {
         packets &+= 1
         lastPacket[14] = UInt8(packets >> 8)
         lastPacket[15] = UInt8(packets & 0xFF)
-        if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { fifo.append(lastPacket) }
+        if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { append() }
+    }
+
+    /// FIFO_FULL_INT is set when the FIFO becomes full, and stays set until it is read.
+    private mutating func append() {
+        fifo.append(lastPacket)
+        if fifo.count + fifo.frameLength > fifo.capacity { registers[0x2D] |= 0x02 }
     }
 
     /// Converts a reading to a packet without its timestamp.
@@ -101,8 +128,15 @@ struct VirtualICM42688Registers: VirtualRegisters {
             packet.append(UInt8(truncatingIfNeeded: value >> 8))
             packet.append(UInt8(truncatingIfNeeded: value))
         }
-        for axis in 0..<3 { append(counts(reading.force[axis], scale: forceRange / 32768)) }
-        for axis in 0..<3 { append(counts(reading.rate[axis], scale: rateRange / 32768)) }
+        // -32768 marks an invalid value (12.8).
+        let valid = -32766.0...32767
+        for axis in 0..<3 { append(counts(reading.force[axis], scale: forceRange / 32768, within: valid)) }
+        let stands = registers[0x4D] & 0xC0 != 0x40 && reading.rate.length > 100 * radiansPerDegree
+        if stands {
+            packet += lastPacket[7..<13]
+        } else {
+            for axis in 0..<3 { append(counts(reading.rate[axis], scale: rateRange / 32768, within: valid)) }
+        }
         packet.append(
             UInt8(truncatingIfNeeded: counts(reading.temperature - 25, scale: 1 / 2.07, within: -128...127)))
         append(0)
@@ -115,7 +149,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
     }
 
     mutating func overflow() {
-        for _ in 0...128 { fifo.append(lastPacket) }
+        for _ in 0...128 { append() }
     }
 
     mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }

@@ -53,21 +53,41 @@ enum VirtualLSM6DSModel: Sendable {
 
     /// The low-passes at the rate of a code from 1 to 8.
     ///
-    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: the table for
-    /// FTYPE 0, and estimates for the cases noted in the driver's `LSM6DSConfiguration`.
+    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: AN5040 rev. 3, table
+    /// 11, with FTYPE 0; its phase at 20 Hz gives the delay. A period plus 0.67 ms with LPF1, and a period without it, in the
+    /// cases that the table leaves open; see the driver's `LSM6DSConfiguration`.
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1
         let period = 1 / Self.rates[index]
         let accelerometer = self == .lsm6ds3 ? [50, 50, 50, 50, 100, 200, 400, 400][index] : 0.5 / period
         guard filtersGyroscope, self != .lsm6ds3 else {
             let bandwidth = [4.2, 8.3, 16.6, 33, 67, 134, 267, 539][index]
-            let delay = [53.79e-3, 27.32e-3, 13.76e-3, 7.02e-3, 3.56e-3, 1.88e-3, 1.04e-3, 0.62e-3][index]
+            let delay = phaseDelay(index, period) - 0.67e-3
             return LowPassSetting(accelerometer, bandwidth, delay, baseRate: 1 / period)
         }
-        let bandwidth = [4.2, 8.3, 16.6, 33, 67, 136.6, 239.2, 304.2][index]
-        let delay = [54.46e-3, 27.99e-3, 14.43e-3, 7.69e-3, 4.23e-3, 2.55e-3, 1.71e-3, 1.29e-3][index]
-        return LowPassSetting(accelerometer, bandwidth, delay, baseRate: 1 / period)
+        let bandwidth =
+            isTagged
+            ? [4.2, 8.3, 16.6, 33, 67, 136.6, 239.2, 304.2][index] : [4, 8, 17, 33, 67, 138, 245, 315][index]
+        return LowPassSetting(accelerometer, bandwidth, phaseDelay(index, period), baseRate: 1 / period)
     }
+
+    /// The delay of both low-passes, seconds: phases at 20 Hz, degrees.
+    private func phaseDelay(_ index: Int, _ period: Double) -> Double {
+        let phases: [Double?] = [nil, nil, 144, 75, 40, 23, 14, 10]
+        return phases[index].map { $0 / 360 / 20 } ?? period + 0.67e-3
+    }
+
+    /// How the gyroscope settles at the rate of a code from 1 to 8: the turn-on time in seconds, then samples until the
+    /// second low-pass has settled (AN5040, table 15), and until both have (table 16, FTYPE 0).
+    func settling(code: UInt8) -> (turnOn: Double, marked: Int, all: Int) {
+        let index = Int(max(1, min(code, 8))) - 1
+        let marked = [2, 3, 3, 3, 3, 3, 3, 135][index]
+        let all = [2, 3, 3, 4, 4, 5, 7, 135][index]
+        return (0.07, marked, self == .lsm6ds3 ? marked : all)
+    }
+
+    /// The accelerometer's samples until it has settled (table 13).
+    func accelerometerSettling(code: UInt8) -> Int { [0, 0, 1, 1, 1, 1, 1, 2][Int(max(1, min(code, 8))) - 1] }
 
     /// Sample rates by their code, from 1 on, Hz.
     static let rates = [12.5, 26, 52, 104, 208, 416, 833, 1660]

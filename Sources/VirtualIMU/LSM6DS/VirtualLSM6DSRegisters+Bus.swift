@@ -40,10 +40,13 @@ extension VirtualLSM6DSRegisters {
         case LSM6DSAddress.gyroscope:
             if before >> 4 == 0, value >> 4 != 0 {
                 engine.gyroscopeStart = engine.now
-                firstGyroscopeIndex = engine.nextIndex
+                firstGyroscopeIndex = nil
             }
             configure(&engine)
-        case LSM6DSAddress.accelerometer, LSM6DSAddress.control4:
+        case LSM6DSAddress.accelerometer:
+            if before >> 4 == 0, value >> 4 != 0 { firstAccelerometerIndex = engine.nextIndex }
+            configure(&engine)
+        case LSM6DSAddress.control4:
             configure(&engine)
         case LSM6DSAddress.untaggedMode:
             if mode == 0 { clearFIFO() }

@@ -4,15 +4,25 @@ extension VirtualLSM6DSRegisters {
     /// The frames of a single sensor that fit into the FIFO, or only the output registers.
     var retainedSamples: Int { mode == 0 ? 1 : fifo.capacity / (kind.isTagged ? 7 : 6) + 2 }
 
-    /// INT1_DRDY_G, pulsed, which an LSM6DS3 does not support; H_LACTIVE and PP_OD clear.
+    /// INT1_DRDY_G, pulsed, which an LSM6DS3 does not support; H_LACTIVE and PP_OD clear. DRDY_MASK masks it until the
+    /// gyroscope has settled; here until it has turned on.
     var raisesPin: Bool {
-        kind.pulsesDataReady && registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0
+        if masks, firstGyroscopeIndex == nil { return false }
+        return kind.pulsesDataReady && registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0
             && registers[Int(LSM6DSAddress.dataReadyPulse)] & 0x80 != 0
             && registers[Int(LSM6DSAddress.control3)] & 0x30 == 0
             && registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0
     }
 
+    /// DRDY_MASK.
+    private var masks: Bool { registers[Int(LSM6DSAddress.control4)] & 0x08 != 0 }
+
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        let code = registers[Int(LSM6DSAddress.gyroscope)] >> 4
+        let turnOn = kind.settling(code: code).turnOn
+        if code != 0, firstGyroscopeIndex == nil, sample.time.seconds(since: engine.gyroscopeStart) >= turnOn {
+            firstGyroscopeIndex = sample.index
+        }
         if let reading = sample.reading { storeOutputs(reading, sample.index) }
         registers[Int(LSM6DSAddress.status)] |= 0x07
         guard mode != 0 else { return }
@@ -71,18 +81,31 @@ extension VirtualLSM6DSRegisters {
         // FS_125 in bit 1 overrides the others.
         let millidegrees = rotation & 0x02 != 0 ? 4.375 : 8.75 * Double(1 << Int(rotation >> 2 & 0x03))
         let rateScale = degreesPerRadian / (millidegrees * 1e-3)
-        // The first samples after a sensor starts are marked invalid (Linux, "invalid sample during bootstrap phase").
-        let isStarting = index < firstGyroscopeIndex + 2
+        let forceIsSettled =
+            index >= firstAccelerometerIndex + UInt64(kind.accelerometerSettling(code: force >> 4))
+        let settling = kind.settling(code: rotation >> 4)
+        let samples = firstGyroscopeIndex.map { Int(index - $0) } ?? -1
         for axis in 0..<3 {
             if force >> 4 != 0 {
-                store(reading.force[axis] * forceScale, LSM6DSAddress.accelerometerOutput + 2 * UInt8(axis))
+                let value = reading.force[axis] * forceScale
+                store(
+                    forceIsSettled ? value : unsettled(value, isMarked: true),
+                    LSM6DSAddress.accelerometerOutput + 2 * UInt8(axis))
             }
             if rotation >> 4 != 0 {
-                let value = isStarting ? 32767 : reading.rate[axis] * rateScale
-                store(value, LSM6DSAddress.gyroscopeOutput + 2 * UInt8(axis))
+                let value = reading.rate[axis] * rateScale
+                store(
+                    samples >= settling.all ? value : unsettled(value, isMarked: samples < settling.marked),
+                    LSM6DSAddress.gyroscopeOutput + 2 * UInt8(axis))
             }
         }
         store(kind.temperatureCounts(reading.temperature), LSM6DSAddress.temperatureOutput)
+    }
+
+    /// The value of a filter that has not settled. DRDY_MASK replaces it by a mark, but not while only the gyroscope's first
+    /// low-pass has not settled (AN5040 4.3.1).
+    private func unsettled(_ value: Double, isMarked: Bool) -> Double {
+        masks && isMarked ? 0x7FFF : 0.5 * value
     }
 
     /// Stores a value as a saturated 16-bit number, low byte first.

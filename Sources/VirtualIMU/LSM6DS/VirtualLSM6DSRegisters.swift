@@ -25,8 +25,9 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     var frame = FrameWriter()
 
-    /// The first sample since the gyroscope was last started.
-    var firstGyroscopeIndex: UInt64 = 0
+    /// The first samples since the gyroscope has turned on, and since the accelerometer was started; `nil` until then.
+    var firstGyroscopeIndex: UInt64?
+    var firstAccelerometerIndex: UInt64 = 0
 
     init(_ kind: VirtualLSM6DSModel) {
         self.kind = kind

@@ -1,0 +1,54 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+import VirtualIMU
+
+/// Requirement: the time of a sample is the time of the movement, whatever the low-passes of the chip. The delays of the
+/// virtual chips are the datasheets', independently of the drivers.
+@Suite struct TimestampAccuracyTests {
+    /// The rates of each family, Hz.
+    private static let rates: [IMUFamily: [Double]] = [
+        .mpu6050: [4, 10, 50, 100, 200, 500, 1000],
+        .icm42688: [12.5, 25, 50, 100, 200, 500, 1000],
+        .lsm6ds: [12.5, 26, 52, 104, 208, 416, 833, 1660],
+        .bmi160: [25, 50, 100, 200, 400, 800, 1600],
+        .adxl345: [25, 50, 100, 200, 400, 800],
+    ]
+
+    private static func rig(_ part: VirtualPart, _ rate: Double, oscillatorError: Double = 0.02) -> VirtualRig {
+        var settings = IMUSettings()
+        settings.rate = rate
+        return VirtualRig(part, settings: settings, oscillatorError: oscillatorError)
+    }
+
+    @Test("Timestamps are within 0.2 ms RMS at every rate", arguments: VirtualPart.allCases)
+    func everyRate(part: VirtualPart) {
+        for rate in Self.rates[part.family] ?? [] {
+            let rig = Self.rig(part, rate)
+            rig.run(max(4, 60 / rate))
+            rig.measureTimestamps()
+            rig.run(max(10, 200 / rate))
+            #expect(rig.driver.info.nominalRate == rate)
+            #expect(rig.timestampError < 0.0002, "\(part) at \(rate) Hz: \(rig.timestampError)")
+            #expect(rig.wrongSamples == 0 && rig.reversals == 0, "\(part) at \(rate) Hz")
+        }
+    }
+
+    @Test(
+        "No sample from before the sensors settled is delivered, at any rate, after a start and after a brown-out",
+        arguments: VirtualPart.allCases, [-0.05, 0.05])
+    func settled(part: VirtualPart, oscillatorError: Double) {
+        for rate in Self.rates[part.family] ?? [] {
+            let rig = Self.rig(part, rate, oscillatorError: oscillatorError)
+            #expect(rig.run(atMost: 0.4 + 10 / rate) { rig.samples > 0 }, "\(part) at \(rate) Hz")
+            rig.run(max(1, 20 / rate))
+            rig.chip.inject(.brownOut)
+            #expect(rig.run(atMost: 1 + 20 / rate) { rig.status.lastFault != nil })
+            let noticed = rig.clock.now()
+            #expect(rig.run(atMost: 2 + 20 / rate) { (rig.lastSample ?? noticed) > noticed })
+            rig.run(max(1, 20 / rate))
+            #expect(rig.wrongSamples == 0, "\(part) at \(rate) Hz")
+        }
+    }
+}

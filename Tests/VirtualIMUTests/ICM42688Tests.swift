@@ -1,0 +1,115 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+import VirtualIMU
+
+/// Requirement: the virtual ICM-42688-P behaves according to DS-000347, independently of the driver.
+@Suite struct ICM42688Tests {
+    /// A chip on a bus, lying on its back.
+    private final class Bench {
+        let clock = ManualClock()
+        private var bus: VirtualBus<ManualClock>
+
+        init() {
+            let chip = VirtualIMUChip(.icm42688, trajectory: Rest(), imperfections: .ideal, start: clock.now())
+            bus = VirtualBus(chip, clock: clock)
+        }
+
+        func read(_ register: UInt8, _ count: Int = 1) throws -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            var failure: BusError?
+            bytes.withUnsafeMutableBytes { buffer in
+                do throws(BusError) { try bus.read(register, into: buffer) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            return bytes
+        }
+
+        func write(_ register: UInt8, _ value: UInt8) throws { try bus.write(register, value) }
+
+        /// Starts both sensors at 1 kHz with a FIFO that can be read in pieces, and flushes it.
+        func start(content: UInt8 = 0x47) throws {
+            try write(0x5F, content)
+            try write(0x16, 0x40)
+            try write(0x4E, 0x0F)
+            clock.advance(bySeconds: 0.1)
+            try write(0x4B, 0x02)
+        }
+
+        func samples(_ count: Int) { clock.advance(bySeconds: (Double(count) + 0.5) / 1000) }
+
+        func count() throws -> Int {
+            let bytes = try read(0x2E, 2)
+            return Int(bytes[0]) << 8 | Int(bytes[1])
+        }
+    }
+
+    @Test("The first count after a flush is 0, the next one is right (Linux inv_icm42600_buffer.c)")
+    func firstCount() throws {
+        let bench = Bench()
+        try bench.start()
+        bench.samples(3)
+        #expect(try bench.count() == 0)
+        #expect(try bench.count() == 48)
+    }
+
+    @Test("Holds 2032 bytes while nothing is read, and then sets FIFO_FULL_INT until INT_STATUS is read (6.3, 14.21)")
+    func full() throws {
+        let bench = Bench()
+        try bench.start()
+        _ = try bench.read(0x2D, 3)
+        bench.samples(126)
+        #expect(try bench.read(0x2D)[0] & 0x02 == 0)
+        bench.samples(400)
+        #expect(try bench.read(0x2D, 3) == [0x02, 0x07, 0xF0])
+        // Overwritten packets do not make it fuller, and the flag is set again.
+        bench.samples(1)
+        #expect(try bench.read(0x2D)[0] & 0x02 != 0)
+    }
+
+    @Test("Without FIFO_RESUME_PARTIAL_RD, a read of a part must be repeated (14.45)", arguments: [0x07, 0x47] as [UInt8])
+    func partialRead(content: UInt8) throws {
+        let bench = Bench()
+        try bench.start(content: content)
+        _ = try bench.count()
+        bench.samples(4)
+        let before = try bench.count()
+        _ = try bench.read(0x30, 16)
+        #expect(try bench.count() == (content == 0x47 ? before - 16 : before))
+    }
+
+    @Test("While a sensor runs, only rate, range and power can be changed (12.9)")
+    func runningWrites() throws {
+        let bench = Bench()
+        try bench.start()
+        for (register, value) in [(0x52, 0x33), (0x16, 0x00), (0x65, 0x08), (0x4D, 0x51)] as [(UInt8, UInt8)] {
+            let before = try bench.read(register)
+            try bench.write(register, value)
+            #expect(try bench.read(register) == before)
+        }
+        try bench.write(0x4F, 0x27)
+        #expect(try bench.read(0x4F) == [0x27])
+        try bench.write(0x4E, 0x00)
+        try bench.write(0x52, 0x33)
+        #expect(try bench.read(0x52) == [0x33])
+    }
+
+    @Test("Bank 1 has registers of its own; REG_BANK_SEL is in every bank, and a reset selects bank 0")
+    func banks() throws {
+        let bench = Bench()
+        #expect(try bench.read(0x13) == [0x05])
+        try bench.write(0x76, 0x01)
+        #expect(try bench.read(0x7A, 3) == [0x83, 0x00, 0x5F])
+        #expect(try bench.read(0x75)[0] != 0x47)
+        try bench.write(0x7C, 0x50)
+        #expect(try bench.read(0x7C) == [0x50])
+        #expect(try bench.read(0x76) == [0x01])
+        try bench.write(0x76, 0x00)
+        #expect(try bench.read(0x75) == [0x47])
+        try bench.write(0x11, 0x01)
+        bench.clock.advance(bySeconds: 0.002)
+        try bench.write(0x76, 0x01)
+        #expect(try bench.read(0x7C) == [0x5F])
+    }
+}
