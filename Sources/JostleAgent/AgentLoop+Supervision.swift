@@ -81,6 +81,11 @@ extension AgentLoop {
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
             log.write(remark.isWarning ? .warning : .info, remark.text)
         }
+        guard let remark = supervision.sensor.remark(onRest: parts.manager.state, parts.manager.sensorInfo) else {
+            return
+        }
+        log.write(remark.isWarning ? .warning : .info, remark.text)
+        health.makeDue(at: now)
     }
 
     /// Stores the time if it is right and the stored one is out of date. With `isLast`, the agent is stopping.
@@ -160,6 +165,7 @@ extension AgentLoop {
         facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
         facts.storageFaults = storageFaults()
         facts.hasDuplicate = hasDuplicate
+        facts.likelyChip = supervision.sensor.likelyPart?.part
         facts.gestures = events.gestures
         facts.upgrade = upgradeStatus()
         facts.connects = parts.client.statistics.connects

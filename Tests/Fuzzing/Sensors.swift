@@ -68,10 +68,14 @@ func driveChip(_ family: Family, _ bytes: [UInt8]) {
     let choice = Int(input.next())
     switch family {
     case .mpu: drive(MPUFamily.self, [.mpu6050, .mpu6500, .icm20602, .icm20689][choice % 4], input)
-    case .lsm6ds: drive(LSM6DSFamily.self, [.lsm6ds3, .lsm6ds3trc, .lsm6dso][choice % 3], input)
+    case .lsm6ds:
+        if choice % 4 == 3 { return drive(LSM6DSO32Family.self, .lsm6dso32, input) }
+        drive(LSM6DSFamily.self, [.lsm6ds3, .lsm6ds3trc, .lsm6dso][choice % 3], input)
     case .bmi160: drive(BMI160Family.self, .bmi160, input)
     case .icm42688: drive(ICM42688Family.self, .icm42688, input)
-    case .adxl345: drive(ADXL345Family.self, .adxl345, input)
+    case .adxl345:
+        if choice % 2 == 1 { return drive(ADXL375Family.self, .adxl375, input) }
+        drive(ADXL345Family.self, .adxl345, input)
     }
 }
 

@@ -102,11 +102,38 @@ import Testing
         let count = rig.batch.count
         try #require(count >= 1)
         let sample = rig.batch[count - 1]
-        #expect((sample.acceleration - 9.80665 / 256 * Vector3(100, -200, 256)).length < 1e-9)
+        // At 3.3 V, x and y have 265 counts per g and read 25 mg more, and z reads 20 mg less.
+        let gravities = Vector3(100.0 / 265 - 0.025, -200.0 / 265 - 0.025, 1.020)
+        #expect((sample.acceleration - 9.80665 * gravities).length < 1e-9)
         #expect(sample.rotationRate == .zero)
         #expect(!sample.flags.contains(.rotationRate))
         #expect(sample.temperature.isNaN)
         #expect(rig.driver.info.gyroscopeRange == 0)
+    }
+
+    @Test("ADXL375: its only range with full resolution, 49 mg per count on every axis")
+    func adxl375() throws {
+        let rig = Rig<ADXL375Family>()
+        rig.script.read(0x00, 0xE5)
+        rig.script.write(0x2D, 0x00)
+        rig.script.write(0x38, 0x00)
+        for (register, value) in [(0x2C, 0x0B), (0x2E, 0x00), (0x31, 0x0B), (0x2D, 0x08)] as [(UInt8, UInt8)] {
+            rig.script.write(register, value)
+            rig.script.read(register, value)
+        }
+        rig.script.write(0x38, 0x00)
+        rig.script.write(0x38, 0x80)
+        rig.script.read(0x38, 0x80)
+        rig.poll()
+        rig.script.read(0x39, 4)
+        for noise in [1, 0, 1, 0] as [UInt8] { rig.script.read(0x32, [0x64 + noise, 0x00, 0x38, 0xFF, 0x00, 0x01]) }
+        rig.poll()
+        let count = rig.batch.count
+        try #require(count >= 1)
+        #expect((rig.batch[count - 1].acceleration - 9.80665 * 0.049 * Vector3(100, -200, 256)).length < 1e-9)
+        #expect(rig.driver.info.name.description == "ADXL375")
+        #expect(abs(rig.driver.info.accelerometerRange - 200 * 9.80665) < 1e-9)
+        #expect(ADXL375Family(settings: IMUSettings()).accelerometerLimit == 4079)
     }
 
     @Test(
@@ -135,7 +162,8 @@ import Testing
             rig.script.read(0x2C, [0x0A, 0x00, 0x00])
         }
         rig.poll()
-        let hasZeros = (0..<rig.batch.count).contains { rig.batch[$0].acceleration == .zero }
+        let zeros = 9.80665 * Vector3(-0.025, -0.025, 0.020)
+        let hasZeros = (0..<rig.batch.count).contains { (rig.batch[$0].acceleration - zeros).length < 1e-9 }
         #expect(hasZeros == isFalling)
         #expect(rig.state == (isFalling ? .streaming : .recovering))
     }
@@ -229,7 +257,8 @@ import Testing
     @Test(
         "ICM-42688-P: bandwidths and group delays are the datasheet's, with the anti-alias filter",
         arguments: [
-            (1000, 230.7, 2.1), (500, 115.3, 4.1), (200, 92.3, 5.1), (100, 47.0, 8.0), (50, 23.8, 12.9), (25, 8.5, 30.0),
+            (1000, 230.7, 2.1), (500, 115.3, 4.1), (200, 92.3, 5.1), (100, 47.0, 8.0), (50, 23.8, 12.9),
+            (25, 8.5, 30.0),
             (12.5, 8.5, 30.0),
         ] as [(Double, Double, Double)])
     func icm42688Delays(rate: Double, bandwidth: Double, milliseconds: Double) {

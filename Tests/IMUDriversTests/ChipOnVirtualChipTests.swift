@@ -105,7 +105,8 @@ private func makeRig(
         arguments: [
             (.bmi160, 0x41, 0), (.bmi160, 0x43, 1), (.bmi160, 0x47, 4), (.bmi160, 0x40, 4), (.adxl345, 0x31, 0),
             (.icm42688, 0x4F, 5), (.icm42688, 0x4E, 0), (.icm42688, 0x52, 1),
-            (.icm42688, 0x4C, 5), (.icm42688, 0x4D, 6), (.icm42688, 0x5F, 2), (.icm42688, 0x5F, 6), (.icm42688, 0x16, 6),
+            (.icm42688, 0x4C, 5), (.icm42688, 0x4D, 6), (.icm42688, 0x5F, 2), (.icm42688, 0x5F, 6),
+            (.icm42688, 0x16, 6),
             (.adxl345, 0x2C, 0), (.adxl345, 0x38, 7), (.adxl345, 0x2D, 3),
         ] as [(VirtualPart, UInt8, UInt8)])
     func flippedSetting(kind: VirtualPart, register: UInt8, bit: UInt8) {

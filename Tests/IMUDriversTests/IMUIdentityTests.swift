@@ -5,7 +5,10 @@ import Testing
 @Suite struct IMUIdentityTests {
     @Test(
         "Names parts without a driver",
-        arguments: [(0x75, 0x47, "ICM-42688-P"), (0x75, 0x20, "ICM-20690"), (0x00, 0xEA, "ICM-20948")]
+        arguments: [
+            (0x75, 0x47, "ICM-42688-P"), (0x75, 0x20, "ICM-20690"), (0x00, 0xEA, "ICM-20948"),
+            (0x72, 0xE9, "ICM-45686"),
+        ]
             as [(UInt8, UInt8, String)])
     func known(register: UInt8, byte: UInt8, name: String) {
         let identity = IMUIdentity(register: register, identity: byte)

@@ -1,7 +1,8 @@
-import IMUDrivers
 import MotionCore
 import MotionTestSupport
 import Testing
+
+@testable import IMUDrivers
 
 /// Requirement: an LSM6DS is brought up by states with deadlines, and every register is verified. Only valid frames are
 /// delivered, whole and in SI units.
@@ -224,13 +225,40 @@ import Testing
         #expect(abs(part.gyroscopeScale * 32768 / part.gyroscopeRange - 1.147) < 0.001)
     }
 
+    @Test(
+        "An LSM6DSO32 has twice the ranges of an LSM6DSO with the same codes",
+        arguments: [(2, 4, 0x50), (4, 4, 0x50), (8, 8, 0x58), (16, 16, 0x5C), (17, 32, 0x54), (99, 32, 0x54)]
+            as [(Double, Double, UInt8)])
+    func lsm6dso32(wanted: Double, found: Double, register: UInt8) throws {
+        var settings = IMUSettings()
+        settings.accelerometerRange = wanted * 9.80665
+        let part = try #require(LSM6DSO32Family(identity: 0x6C, settings: settings))
+        #expect(part.name.description == "LSM6DSO32")
+        #expect(abs(part.accelerometerRange - found * 9.80665) < 1e-9)
+        #expect(abs(part.accelerometerScale - found / 4 * 122e-6 * 9.80665) < 1e-12)
+        #expect(part.planned(0x10)?.value == register)
+        #expect(LSM6DSO32Family(identity: 0x6A, settings: settings) == nil)
+    }
+
+    @Test("More than an LSM6DS3H holds is an overflow, although an LSM6DS3 would hold it")
+    func largeFIFO() {
+        let rig = LSM6DSRig(0x69)
+        rig.stream()
+        rig.advance(lateBy: 1.7)
+        rig.expectCount(rig.due)
+        rig.expectFIFOStart()
+        rig.pollNow()
+        #expect(rig.status.overflows == 1)
+    }
+
     @Test("Every known identity selects its variant; others select none")
     func identities() {
         for identity: UInt8 in 0...255 {
             let part = LSM6DSFamily(identity: identity, settings: IMUSettings())
             #expect((part != nil) == [0x69, 0x6A, 0x6C].contains(identity))
         }
-        #expect(LSM6DSFamily(identity: 0x69, settings: IMUSettings())?.fifo.size == 8192)
+        // As the LSM6DS3H, which has the same identity.
+        #expect(LSM6DSFamily(identity: 0x69, settings: IMUSettings())?.fifo.size == 4096)
         #expect(LSM6DSFamily(identity: 0x6A, settings: IMUSettings())?.fifo.size == 4096)
         #expect(LSM6DSFamily(identity: 0x6C, settings: IMUSettings())?.fifo.size == 3584)
     }

@@ -117,6 +117,8 @@ import Testing
         rig.script.write(0x6B, 0x01)
         rig.advanceAndPoll()
         rig.script.read(0x6B, 0x01)
+        rig.script.write(0x11, 0xC9)
+        rig.script.read(0x7A, 0x15)
         // CONFIG keeps the bit that is set after a reset.
         for (register, value, answer) in [
             (0x6C, 0, 0), (0x19, 4, 4), (0x1A, 2, 0x82), (0x1B, 0x18, 0x18), (0x1C, 0x10, 0x10), (0x37, 0, 0),

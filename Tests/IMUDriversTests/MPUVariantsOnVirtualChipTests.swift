@@ -68,6 +68,40 @@ import VirtualIMU
         #expect(rig.driver.status.gaps == 1)
     }
 
+    @Test("ICM-20602: restores the accelerometer's offset on y within 0.2 s, without a gap")
+    func yOffset() {
+        let rig = VirtualRig(.icm20602)
+        rig.run(1)
+        #expect(rig.wrongSamples == 0)
+        rig.chip.inject(.bitFlip(register: 0x7A, bit: 3))
+        rig.run(0.2)
+        let wrong = rig.wrongSamples
+        #expect(wrong > 0 && wrong <= 25)
+        rig.run(2)
+        #expect(rig.wrongSamples == wrong)
+        #expect(rig.driver.status.gaps == 0 && rig.driver.status.recoveries == 0)
+    }
+
+    @Test(
+        "ICM-20602: a single wrong temperature costs at most one sample, several restart the FIFO; others do at once",
+        arguments: [(.icm20602, 1, 0), (.icm20602, 40, 1), (.mpu6500, 1, 1)] as [(VirtualPart, Int, UInt64)],
+        [0.0015, 0.007, 0.012, 0.017] as [Double])
+    func temperature(fault: (model: VirtualPart, samples: Int, restarts: UInt64), instant: Double) {
+        let rig = VirtualRig(fault.model, oscillatorError: 0)
+        rig.run(1)
+        rig.chip.inject(
+            .temperatureGlitch(by: 200, samples: fault.samples), at: rig.clock.now().advanced(bySeconds: instant))
+        let before = rig.samples
+        rig.run(2)
+        #expect(rig.driver.status.misalignments >= fault.restarts)
+        if fault.restarts == 0 {
+            #expect(rig.driver.status.misalignments == 0 && rig.driver.status.gaps == 0)
+            #expect(abs(rig.samples - before - 400) <= 6)
+        }
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.driver.status.state == .streaming)
+    }
+
     @Test("Detects a flipped bit in the accelerometer's low-pass", arguments: [.mpu6500, .icm20602] as [VirtualPart])
     func flippedFilter(model: VirtualPart) {
         let rig = VirtualRig(model)

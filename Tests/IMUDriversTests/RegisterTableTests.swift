@@ -79,5 +79,7 @@ import Testing
         try check(LSM6DSFamily.self, [0x69, 0x6A, 0x6C])
         try check(BMI160Family.self, [0xD1])
         try check(ADXL345Family.self, [0xE5])
+        try check(LSM6DSO32Family.self, [0x6C])
+        try check(ADXL375Family.self, [0xE5])
     }
 }

@@ -14,6 +14,8 @@ import VirtualIMU
         .lsm6ds: [12.5, 26, 52, 104, 208, 416, 833, 1660],
         .bmi160: [25, 50, 100, 200, 400, 800, 1600],
         .adxl345: [25, 50, 100, 200, 400, 800],
+        .lsm6dso32: [104, 1660],
+        .adxl375: [100, 800],
     ]
 
     private static func rig(_ part: VirtualPart, _ rate: Double, oscillatorError: Double = 0.02) -> VirtualRig {

@@ -36,6 +36,8 @@ extension VirtualPart {
         case .lsm6ds: Polled(LSM6DSFamily.self, bus: bus, clock: clock, settings: settings, line: line)
         case .bmi160: Polled(BMI160Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .adxl345: Polled(ADXL345Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .lsm6dso32: Polled(LSM6DSO32Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .adxl375: Polled(ADXL375Family.self, bus: bus, clock: clock, settings: settings, line: line)
         }
     }
 }
@@ -64,12 +66,14 @@ final class VirtualRig {
         init(of family: IMUFamily) {
             switch family {
             case .mpu6050: (accelerometer, gyroscope, startUp) = (400e-6, 0.005, 0.03)
-            case .lsm6ds:
+            case .lsm6ds, .lsm6dso32:
                 (accelerometer, gyroscope, startUp) = (90e-6, 0.005, 0.035)
                 // Seven times the noise at the highest rate.
                 (force, temperature) = (0.25, 0.5)
             case .icm42688: startUp = 0.03
             case .bmi160, .adxl345: break
+            // A count is 0.48 m/s². Without some noise in counts, every reading would be the same.
+            case .adxl375: (accelerometer, force) = (3.5e-3, 7)
             }
         }
     }
@@ -122,7 +126,7 @@ final class VirtualRig {
             settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed
-        checksTemperature = identity == nil && part.family != .adxl345
+        checksTemperature = identity == nil && part.family != .adxl345 && part.family != .adxl375
         next = clock.now()
         if let identity { chip.inject(.wrongIdentity(identity)) }
     }

@@ -41,6 +41,10 @@ import Testing
         #expect(
             HealthReporter.problems(measures: true, hasTime: true, outboxFails: false, storageFails: false).isEmpty)
         #expect(
+            HealthReporter.problems(
+                measures: true, isOtherChip: true, hasTime: true, outboxFails: false, storageFails: false)
+                == ["chip"])
+        #expect(
             HealthReporter.problems(measures: false, hasTime: false, outboxFails: true, storageFails: true) == [
                 "sensor", "clock", "outbox", "storage",
             ])

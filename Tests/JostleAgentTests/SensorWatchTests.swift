@@ -86,6 +86,50 @@ import Testing
         #expect(DataReadyFault.unsupported.word == "unsupported")
     }
 
+    private func resting(_ length: Double) -> MotionState {
+        var state = MotionState()
+        state.isAtRest = true
+        state.linearAcceleration = Vector3(0, 0, length - standardGravity)
+        return state
+    }
+
+    @Test func namesTheLikelyChipAfterThreeChecksAtRest() throws {
+        for (name, length, likely, driver) in [
+            ("LSM6DSO", 4.9, "LSM6DSO32", "lsm6dso32"), ("LSM6DSO32", 19.6, "LSM6DSO", "lsm6ds"),
+            ("ADXL345", 0.8, "ADXL375", "adxl375"), ("ADXL375", 120, "ADXL345", "adxl345"),
+        ] as [(StaticString, Double, String, String)] {
+            var watch = SensorWatch()
+            var info = info(8, 2000)
+            info.name = name
+            #expect(watch.remark(onRest: resting(length), info) == nil)
+            // Movement does not count, for or against it.
+            #expect(watch.remark(onRest: MotionState(), info) == nil)
+            #expect(watch.remark(onRest: resting(length), info) == nil && watch.likelyPart == nil)
+            let remark = try #require(watch.remark(onRest: resting(length), info))
+            #expect(remark.isWarning && remark.text.contains("a chip \(likely),"), "\(remark.text)")
+            #expect(remark.text.hasSuffix("set sensor.driver: \(driver)"), "\(remark.text)")
+            #expect(watch.likelyPart?.part == likely)
+            #expect(watch.remark(onRest: resting(length), info) == nil)
+            for _ in 0..<2 { #expect(watch.remark(onRest: resting(9.7), info) == nil) }
+            #expect(watch.remark(onRest: resting(9.7), info)?.isWarning == false)
+            #expect(watch.likelyPart == nil)
+        }
+    }
+
+    @Test func suspectsNoOtherChip() {
+        for (name, length) in [
+            ("LSM6DSO", 9.3), ("LSM6DSO", 0.8), ("LSM6DS3TR-C", 4.9), ("MPU-6050", 4.9), ("ADXL345", 9.1),
+            ("ADXL345", 4.9),
+            ("ADXL375", 9.0), ("LSM6DSO32", 10.2),
+        ] as [(StaticString, Double)] {
+            var watch = SensorWatch()
+            var info = info(8, 2000)
+            info.name = name
+            for _ in 0..<5 { #expect(watch.remark(onRest: resting(length), info) == nil) }
+            #expect(watch.likelyPart == nil)
+        }
+    }
+
     @Test func healthDescribesDataReady() {
         var status = DataReadyStatus()
         #expect(HealthReporter.dataReady(status) == nil)

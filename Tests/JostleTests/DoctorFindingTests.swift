@@ -216,8 +216,10 @@ import Testing
         }
     }
 
-    private func measured(_ samples: [MotionSample], nominal: Double = 100) throws -> [Finding] {
-        try #require(RestStatistics(samples)).findings(nominal: nominal)
+    private func measured(
+        _ samples: [MotionSample], nominal: Double = 100, part: String = "MPU-6050"
+    ) throws -> [Finding] {
+        try #require(RestStatistics(samples)).findings(nominal: nominal, part: part)
     }
 
     @Test func judgesASoundSensor() throws {
@@ -246,6 +248,12 @@ import Testing
         #expect(try verdict(measured(samples(gravity: 10.6)), .calibration) == .warning)
         #expect(try verdict(measured(samples(gravity: 3)), .noise) == .ok)
         #expect(try measured(samples(gravity: 3)).contains { $0.verdict == .failed && $0.text.contains("3 m/s²") })
+        // Another chip with the same identity.
+        #expect(
+            try measured(samples(gravity: 4.9), part: "LSM6DSO").contains {
+                $0.verdict == .failed && $0.text.contains("probably a chip LSM6DSO32")
+                    && $0.next == ["Set sensor.driver: lsm6dso32"]
+            })
         // One axis always reads 0; the others measure.
         let dead = samples().map { sample in
             var sample = sample

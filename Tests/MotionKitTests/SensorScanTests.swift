@@ -61,6 +61,8 @@ import Testing
         arguments: [
             ([0x75: 0x70], "MPU-6500", [0x75]), ([0x75: 0x47], "third", [0x75]),
             ([0x00: 0xD1], "second", [0x75, 0x00]),
+            // Chips with another identity register are named too, if nothing else is known.
+            ([0x72: 0xE9], "ICM-45686", [0x75, 0x00, 0x72]),
             // Register 0 of an MPU-6500 holds a factory value.
             ([0x75: 0x68, 0x00: 0xD1], "MPU-6050", [0x75]),
             // So does that of a chip that is known by name only.
@@ -77,7 +79,7 @@ import Testing
     func unknownChip() throws {
         let (identity, reads) = try identify([0x75: 0x75, 0x00: 0x11])
         #expect(identity.name == nil && identity.register == 0x75 && identity.identity == 0x75)
-        #expect(reads == [0x75, 0x00])
+        #expect(reads == [0x75, 0x00, 0x72])
     }
 
     @Test("Ends the search if no chip answers")
@@ -101,6 +103,23 @@ import Testing
         #expect(names(0x70, nil) == 0 && names(0x70, .mpu6050) == 3)
         #expect(SensorScan.addresses.contains(0x68) && SensorScan.addresses.contains(0x69))
         #expect(Set(SensorScan.families) == Set(IMUFamily.allCases))
+    }
+
+    @Test(
+        "A chip is taken for another one with the same identity only if the user names that",
+        arguments: [
+            (0x6A, 0x0F, 0x6C, IMUFamily?.none, "LSM6DSO"), (0x6A, 0x0F, 0x6C, .lsm6dso32, "LSM6DSO32"),
+            (0x53, 0x00, 0xE5, nil, "ADXL345"), (0x53, 0x00, 0xE5, .adxl375, "ADXL375"),
+            (0x6A, 0x0F, 0x6C, .lsm6ds, "LSM6DSO"),
+        ] as [(UInt8, UInt8, UInt8, IMUFamily?, String)])
+    func sameIdentity(address: UInt8, register: UInt8, byte: UInt8, family: IMUFamily?, name: String) throws {
+        var bus = Registers(content: [register: byte])
+        let candidates = ChipRegistry.candidates(at: address, named: family, of: ChipRegistry.all)
+        let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
+        #expect(identity.name.map { "\($0)" } == name)
+        let scan = SensorScan(found([(1, address, identity)]), chips: ChipRegistry.all, family: family)
+        let choice = try #require(scan.choice)
+        #expect(choice.name == name && choice.family == (family ?? identity.family) && !choice.isAssumed)
     }
 
     @Test("The usual part of every family has an identity for messages")

@@ -68,7 +68,8 @@ import VirtualIMU
         #expect(try bench.read(0x2D)[0] & 0x02 != 0)
     }
 
-    @Test("Without FIFO_RESUME_PARTIAL_RD, a read of a part must be repeated (14.45)", arguments: [0x07, 0x47] as [UInt8])
+    @Test(
+        "Without FIFO_RESUME_PARTIAL_RD, a read of a part must be repeated (14.45)", arguments: [0x07, 0x47] as [UInt8])
     func partialRead(content: UInt8) throws {
         let bench = Bench()
         try bench.start(content: content)

@@ -15,6 +15,9 @@ extension VirtualIMUChip: FaultyChip {}
 typealias FaultChip = VirtualPart
 
 extension VirtualPart {
+    /// All but those that differ from another one in the accelerometer's scale only.
+    static var faultChips: [VirtualPart] { allCases.filter { $0 != .lsm6dso32 && $0 != .adxl375 } }
+
     /// Runs a plan on this chip.
     func outcome(of plan: FaultPlan) -> FaultOutcome {
         switch family {
@@ -23,6 +26,8 @@ extension VirtualPart {
         case .bmi160: FaultRun<BMI160Family>.outcome(self, plan)
         case .icm42688: FaultRun<ICM42688Family>.outcome(self, plan)
         case .adxl345: FaultRun<ADXL345Family>.outcome(self, plan)
+        case .lsm6dso32: FaultRun<LSM6DSO32Family>.outcome(self, plan)
+        case .adxl375: FaultRun<ADXL375Family>.outcome(self, plan)
         }
     }
 
@@ -31,10 +36,10 @@ extension VirtualPart {
         switch self {
         case .mpu6050, .mpu6500, .icm20602, .icm20689: 0x74
         case .lsm6ds3, .lsm6ds3trc: 0x3E
-        case .lsm6dso: 0x78
+        case .lsm6dso, .lsm6dso32: 0x78
         case .bmi160: 0x24
         case .icm42688: 0x30
-        case .adxl345: 0x32
+        case .adxl345, .adxl375: 0x32
         }
     }
 

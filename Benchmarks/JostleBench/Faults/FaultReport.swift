@@ -13,7 +13,7 @@ func report(_ check: FaultCheck, isVerbose: Bool) -> String {
     let lines = ([head] + rows).map { row in
         row.indices.map { padded(row[$0], to: widths[$0], $0 == 0 ? .left : .right) }.joined(separator: "  ")
     }
-    let starts = FaultChip.allCases.compactMap { chip -> String? in
+    let starts = FaultChip.faultChips.compactMap { chip -> String? in
         let own = check.findingsByChip.filter { $0.chip == chip }.map(\.worst.firstSample)
         guard let longest = own.max() else { return nil }
         let milliseconds = padded(fixed(1000 * longest, decimals: 0), to: 3, .right)

@@ -1,12 +1,16 @@
 package import MotionCore
 
-/// Analog Devices' ADXL345, an accelerometer without a gyroscope, as registers and scripts.
+/// Says which of the chips with one identity a driver is for: they cannot be told apart by reading, so the user does.
+package protocol ADXL345Kind: Sendable {
+    static var family: IMUFamily { get }
+    static var member: ADXL345Member { get }
+}
+
+/// Analog Devices' ADXL345 and ADXL375, accelerometers without a gyroscope, as registers and scripts.
 ///
-/// It has neither a reset nor a thermometer. Reading the output registers removes one entry from its FIFO, so every
-/// sample needs a separate transaction. Registers, codes, ranges, FIFO and pin were checked against Linux adxl345.h and
-/// adxl345_core.c and Zephyr's adxl345.h. Bandwidth, noise and turn-on time come from the datasheet (Rev. E), which was
-/// not available for a check.
-package struct ADXL345Family: ChipPart {
+/// They have neither a reset nor a thermometer. Reading the output registers removes one entry from the FIFO, so every
+/// sample needs a separate transaction. Everything is from the ADXL345's datasheet, Rev. G, unless noted.
+package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
     let configuration: ADXL345Configuration
 
     package init?(identity: UInt8, settings: IMUSettings) {
@@ -15,20 +19,23 @@ package struct ADXL345Family: ChipPart {
     }
 
     package init(settings: IMUSettings) {
-        configuration = ADXL345Configuration(settings)
+        configuration = ADXL345Configuration(settings, member: Kind.member)
     }
 
-    package static var family: IMUFamily { .adxl345 }
+    package static var family: IMUFamily { Kind.family }
     /// ALT ADDRESS low and high.
     package static var addresses: [UInt8] { [0x53, 0x1D] }
     package static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
     package static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
-    package var name: StaticString { "ADXL345" }
+    package var name: StaticString { Kind.member == .adxl345 ? "ADXL345" : "ADXL375" }
     package var figures: ChipFigures { configuration.figures }
     /// DATA_READY and the pin stay set while the FIFO has an entry; the pin cannot be made to pulse (p. 20).
     package var dataReadyPulse: DataReadyPulse { .whenFilled }
-    /// Two counts below the end of a value of ten to thirteen bits.
-    package var accelerometerLimit: Int16 { Int16(configuration.range) * 256 - 2 }
+    /// Two counts below the end: of a value of ten to thirteen bits, or of ±200 g.
+    package var accelerometerLimit: Int16 {
+        let end = configuration.range * standardGravity / configuration.figures.accelerometerScale
+        return Int16(end.rounded(.down)) - 2
+    }
 
     /// The FIFO and the output registers hold 33 entries together; with 33, the next sample overwrites the oldest. A
     /// host that finds 32 is already too late to read them all.
@@ -47,8 +54,8 @@ package struct ADXL345Family: ChipPart {
 
     package func celsius(_ raw: Int16) -> Double { .nan }
 
-    /// The noise of the three axes is about one count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), and less at
-    /// low rates. At rest, this many repetitions occur about once in 10⁹ frames.
+    /// The noise of the three axes is about one count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), and no
+    /// less at lower rates (p. 33). At rest, this many repetitions occur about once in 10⁹ frames.
     package var longestRepetition: Int {
         switch rate {
         case 50...: 8
@@ -81,7 +88,7 @@ package struct ADXL345Family: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // Turn-on time: one period plus 1.1 ms (table 1, note 8).
+        // Turn-on time: one period plus 1.1 ms (table 1, note 7).
         script.add(.settle(1 / rate + 0.0011))
         script.add(.configure(.dataReady))
     }
@@ -108,6 +115,21 @@ package struct ADXL345Family: ChipPart {
         return fits(frame.ax) && fits(frame.ay) && fits(frame.az) ? frame : nil
     }
 }
+
+/// The ADXL345, which is what a chip with this identity is taken for.
+package enum ADXL345Usual: ADXL345Kind {
+    package static var family: IMUFamily { .adxl345 }
+    package static var member: ADXL345Member { .adxl345 }
+}
+
+/// The ADXL375, which the user names.
+package enum ADXL375Named: ADXL345Kind {
+    package static var family: IMUFamily { .adxl375 }
+    package static var member: ADXL345Member { .adxl375 }
+}
+
+package typealias ADXL345Family = ADXL345Part<ADXL345Usual>
+package typealias ADXL375Family = ADXL345Part<ADXL375Named>
 
 /// A driver for an ADXL345.
 package typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =

@@ -4,8 +4,9 @@ package import MotionCore
 ///
 /// Its FIFO is read without headers: twelve bytes per frame, the gyroscope first. A full FIFO drops whole frames, so a
 /// length that is not a multiple of a frame means that bytes were lost. Registers, codes, ranges, rates, pin and FIFO
-/// content were checked against Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1. Bandwidths and the
-/// thermometer's figures come from the datasheet (BST-BMI160-DS000), which was not available for a check.
+/// content were checked against Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1, and the reset values against a
+/// copy of the register map of BST-BMI160-DS000-09. Bandwidths and the thermometer's figures are said to be those of that
+/// datasheet, but no source at hand confirms them.
 package struct BMI160Family: ChipPart {
     let configuration: BMI160Configuration
 
@@ -87,6 +88,8 @@ package struct BMI160Family: ChipPart {
             .waitFor(bothNormal, every: BMI160Timing.gyroscopePoll, within: BMI160Timing.gyroscopeDeadline))
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
+        // Rates and filters have changed while the sensors ran.
+        script.add(.settle(BMI160Timing.settlingDelays * configuration.figures.delay))
         script.add(.check(noFatalError))
         script.add(.configure(.dataReady))
     }

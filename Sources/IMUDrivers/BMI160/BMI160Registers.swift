@@ -69,13 +69,17 @@ enum BMI160Value {
     static var invalid: Int16 { .min }
 }
 
-/// Timing of the chip, seconds (Linux bmi160_core.c uses similar values).
+/// Timing of the chip, seconds.
 enum BMI160Timing {
-    /// From a reset to the first access: 1 ms in Linux, 15 ms in Bosch's API (`BMI160_SOFT_RESET_DELAY_MS`).
+    /// From a reset to the first access: 1 ms in Linux (`BMI160_SOFTRESET_USLEEP`), 15 ms in Bosch's API
+    /// (`BMI160_SOFT_RESET_DELAY_MS`).
     static var reset: Double { 0.015 }
-    /// The accelerometer's start: 3.8 ms.
+    /// The accelerometer's start: 3.8 ms at most (Linux `BMI160_ACCEL_PMU_MIN_USLEEP`).
     static var accelerometerStart: Double { 0.005 }
-    /// The gyroscope's start: 55 ms typical, 80 ms at most. Interval between checks, and the deadline.
+    /// The gyroscope's start: 55 ms typical, 80 ms at most (Linux `BMI160_GYRO_PMU_MIN_USLEEP`). Interval between checks,
+    /// and the deadline.
     static var gyroscopePoll: Double { 0.01 }
     static var gyroscopeDeadline: Double { 0.15 }
+    /// Group delays of the low-pass until it has settled to 1 %: 4.6 for a second-order Butterworth filter.
+    static var settlingDelays: Double { 5 }
 }

@@ -1,3 +1,5 @@
+package import MotionCore
+
 /// The effective settings of a part in SI units: the figures that every chip has.
 package struct ChipFigures: Equatable, Sendable, BitwiseCopyable {
     /// The sample rate with a perfect oscillator, Hz.
@@ -14,20 +16,28 @@ package struct ChipFigures: Equatable, Sendable, BitwiseCopyable {
     package let accelerometerScale: Double
     package let gyroscopeScale: Double
 
+    /// The size of one count of each accelerometer axis, and what an axis reads without acceleration, m/s².
+    package let accelerometerScales: Vector3
+    package let accelerometerOffset: Vector3
+
     /// Creates the figures.
     ///
     /// If `delay` is `nil`, it is computed for a second-order Butterworth low-pass of this bandwidth, √2/(2π·f). A
-    /// scale that is `nil` is the range divided by 2¹⁵.
+    /// scale that is `nil` is the range divided by 2¹⁵. `accelerometerScales` is `nil` if the axes do not differ.
     package init(
         rate: Double, bandwidth: Double, delay: Double? = nil, accelerometerRange: Double, gyroscopeRange: Double,
-        accelerometerScale: Double? = nil, gyroscopeScale: Double? = nil
+        accelerometerScale: Double? = nil, gyroscopeScale: Double? = nil, accelerometerScales: Vector3? = nil,
+        accelerometerOffset: Vector3 = .zero
     ) {
         self.rate = rate
         self.bandwidth = bandwidth
         self.delay = delay ?? 0.2251 / bandwidth
         self.accelerometerRange = accelerometerRange
         self.gyroscopeRange = gyroscopeRange
-        self.accelerometerScale = accelerometerScale ?? accelerometerRange / 32768
+        let scale = accelerometerScale ?? accelerometerRange / 32768
+        self.accelerometerScale = scale
+        self.accelerometerScales = accelerometerScales ?? Vector3(scale, scale, scale)
+        self.accelerometerOffset = accelerometerOffset
         self.gyroscopeScale = gyroscopeScale ?? gyroscopeRange / 32768
     }
 }

@@ -3,9 +3,11 @@ internal import MotionCore
 extension ChipPart {
     /// Converts a frame to SI units. `temperature`, °C, is used if the chip's frames do not carry one.
     func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double = .nan) -> MotionSample {
-        let a = accelerometerScale
-        let g = gyroscopeScale
-        let hasGyroscope = gyroscopeRange > 0
+        let figures = figures
+        let a = figures.accelerometerScales
+        let offset = figures.accelerometerOffset
+        let g = figures.gyroscopeScale
+        let hasGyroscope = figures.gyroscopeRange > 0
         var flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
         let accelerometerLimit = accelerometerLimit
         if isClipped(frame.ax, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 0)) }
@@ -22,7 +24,8 @@ extension ChipPart {
         if let raw = frame.temperature { celsius = self.celsius(raw) }
         return MotionSample(
             timestamp: timestamp,
-            acceleration: Vector3(Double(frame.ax) * a, Double(frame.ay) * a, Double(frame.az) * a),
+            acceleration: Vector3(
+                Double(frame.ax) * a.x - offset.x, Double(frame.ay) * a.y - offset.y, Double(frame.az) * a.z - offset.z),
             rotationRate: Vector3(Double(frame.gx) * g, Double(frame.gy) * g, Double(frame.gz) * g),
             temperature: celsius, flags: flags)
     }

@@ -73,6 +73,9 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// Whether a chip that has just been reset could also return this frame, so that its registers must be checked.
     func mayFollowReset(_ frame: ChipFrame) -> Bool
 
+    /// Whether a single frame may have a wrong temperature although its motion is right.
+    var hasErraticThermometer: Bool { get }
+
     /// Converts a raw temperature to °C.
     func celsius(_ raw: Int16) -> Double
 
@@ -99,6 +102,7 @@ extension ChipPart {
     package static var bankRegister: RegisterAddress? { nil }
 
     package func isUnsettled(_ frame: ChipFrame) -> Bool { false }
+    package var hasErraticThermometer: Bool { false }
 
     package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 

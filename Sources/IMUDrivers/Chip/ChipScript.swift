@@ -9,6 +9,8 @@ package enum ChipStep: Equatable, Sendable, BitwiseCopyable {
     case attempt(RegisterAddress, RegisterValue)
     /// Reads a register for its side effect.
     case read(RegisterAddress)
+    /// Reads a register that the chip itself may change by mistake. From then on its value is checked and restored.
+    case keep(RegisterAddress)
     /// Reads the FIFO's count for its side effects.
     case discardCount
     /// Writes the table's registers of a stage.

@@ -5,6 +5,9 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
     case lsm6ds
     case bmi160
     case adxl345
+    /// An LSM6DSO32 has the identity of an LSM6DSO, and an ADXL375 that of an ADXL345. Only a user can tell them apart.
+    case lsm6dso32
+    case adxl375
 
     /// Its name in a configuration.
     public var word: StaticString {
@@ -14,6 +17,8 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
         case .lsm6ds: "lsm6ds"
         case .bmi160: "bmi160"
         case .adxl345: "adxl345"
+        case .lsm6dso32: "lsm6dso32"
+        case .adxl375: "adxl375"
         }
     }
 }

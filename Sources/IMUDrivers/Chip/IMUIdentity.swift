@@ -31,6 +31,11 @@ package struct IMUIdentity: Sendable {
         family = nil
     }
 
+    /// InvenSense's identity register up to the ICM-426xx, and from the ICM-456xx on (ArduPilot Invensensev3,
+    /// Betaflight accgyro_spi_icm456xx.c). No part with a driver has the second one.
+    package static var commonRegister: UInt8 { 0x75 }
+    package static var laterRegister: UInt8 { 0x72 }
+
     /// The name of a part, supported or not.
     ///
     /// Numbers: Linux inv_mpu_iio.h and Betaflight accgyro_mpu.h; 0x00 of bank 0: Pimoroni's icm20948.
@@ -47,7 +52,7 @@ package struct IMUIdentity: Sendable {
         case (0x75, 0x46): "ICM-42622-P"
         case (0x75, 0x44): "ICM-42686-P"
         case (0x75, 0x47): "ICM-42688-P"
-        case (0x75, 0xE9): "ICM-45686"
+        case (0x72, 0xE9): "ICM-45686"
         case (0x75, 0x6F): "IIM-42652"
         case (0x00, 0xEA): "ICM-20948"
         default: nil

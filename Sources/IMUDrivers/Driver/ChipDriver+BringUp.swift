@@ -34,6 +34,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         plan.replace(with: found)
         info = IMUInfo(found, identity: identity)
         bringUp.begin()
+        kept = nil
         return try runBringUp()
     }
 
@@ -75,6 +76,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         case .write(let register, let value): try put(register, value)
         case .attempt(let register, let value): try attempt(register, value)
         case .read(let register): _ = try get(register)
+        case .keep(let register): kept = KeptRegister(register: register, value: try get(register))
         case .discardCount: try discardCount()
         case .apply(let stage): try perform(stage, isWritten: true, isReadBack: false)
         case .configure(let stage): try perform(stage, isWritten: true, isReadBack: true)

@@ -3,7 +3,7 @@ internal import MotionCore
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Parses the first `count` frames in the buffer. Returns whether all of them are valid; frames that will be
     /// discarded anyway are not checked.
-    func parseFrames(_ count: Int) -> Bool {
+    mutating func parseFrames(_ count: Int) -> Bool {
         // A part is too large to copy for every frame.
         let part = part
         let length = fifo.frameLength
@@ -16,12 +16,30 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
-            guard DriverTiming.plausibleTemperatures.contains(celsius),
-                abs(celsius - (temperature ?? celsius)) <= DriverTiming.temperatureJump
+            if isPlausible(celsius, after: temperature) {
+                temperature = celsius
+                thermometer.isDoubtful = false
+                continue
+            }
+            // Lost framing makes every later temperature wrong, an erratic thermometer a single one.
+            guard part.hasErraticThermometer, !thermometer.isDoubtful else { return false }
+            thermometer.isDoubtful = true
+            guard index + 1 < count else {
+                buffer.frames[index] = nil
+                continue
+            }
+            guard let next = part.frame(bytes, at: (index + 1) * length)?.temperature,
+                isPlausible(part.celsius(next), after: temperature)
             else { return false }
-            temperature = celsius
+            buffer.frames[index]?.temperature = next
         }
         return true
+    }
+
+    /// Whether a frame can have this temperature, °C, if the one before had `reference`.
+    private func isPlausible(_ celsius: Double, after reference: Double?) -> Bool {
+        DriverTiming.plausibleTemperatures.contains(celsius)
+            && abs(celsius - (reference ?? celsius)) <= DriverTiming.temperatureJump
     }
 
     /// Whether any of the first `count` frames in the buffer could come from a chip that has just been reset.

@@ -10,10 +10,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let groups = min(4, max(1, Int((settings.batchInterval / DriverTiming.healthInterval).rounded(.up))))
         let count = plan.registers.groupCount
         guard count > 0 else { return }
+        try restoreKept()
         for _ in 0..<groups {
             try checkGroup(health.group)
             health.advance(of: count)
         }
+    }
+
+    /// Restores the kept register, if there is one and the chip has changed it. The stream continues.
+    private mutating func restoreKept() throws(IMUFault) {
+        guard let kept, try get(kept.register) != kept.value else { return }
+        // A single wrong reading may be a bus error.
+        if try get(kept.register) != kept.value { try put(kept.register, kept.value) }
     }
 
     /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.

@@ -38,6 +38,8 @@ package struct ChipDriver<
     var thermometer = Thermometer()
     var health = HealthCheck()
     var recovery = Recovery()
+    /// A register whose value is restored when the chip changes it.
+    var kept: KeptRegister?
 
     /// Creates a driver. It does not use the bus before the first `poll`.
     ///

@@ -1,5 +1,11 @@
 internal import MotionCore
 
+/// A register, and the value that it had after the chip's reset.
+struct KeptRegister: BitwiseCopyable {
+    var register: RegisterAddress
+    var value: RegisterValue
+}
+
 /// Selects the group of registers to compare with the table next, and schedules the comparison.
 struct HealthCheck: BitwiseCopyable {
     /// The number of the next group.

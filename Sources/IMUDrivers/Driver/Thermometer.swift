@@ -4,6 +4,8 @@ internal import MotionCore
 struct Thermometer: BitwiseCopyable {
     /// The temperature that the next frame's must be close to; `nil` if the next frame sets the reference.
     private(set) var reference: Double?
+    /// Whether the last frame's temperature was wrong, so that the next one must be right.
+    var isDoubtful = false
     /// The temperature of a chip whose FIFO does not carry it; NaN until it has been read.
     private(set) var separate = Double.nan
     /// When it is read next.
@@ -13,7 +15,10 @@ struct Thermometer: BitwiseCopyable {
     mutating func begin(at now: Timestamp) { due = now }
 
     /// Discards the reference.
-    mutating func forgetReference() { reference = nil }
+    mutating func forgetReference() {
+        reference = nil
+        isDoubtful = false
+    }
 
     /// Takes the temperature measured just before the FIFO was started as the reference. A raw zero is not used: after
     /// waking, the register may still hold its reset value.

@@ -88,7 +88,8 @@ package struct ICM42688Family: ChipPart {
         script.add(.configure(.configuration))
         script.add(.configure(.dataReady))
         script.add(.apply(.sensors))
-        script.add(.settle(ICM42688Timing.gyroscopeStartUp + ICM42688Timing.settlingDelays * configuration.figures.delay))
+        script.add(
+            .settle(ICM42688Timing.gyroscopeStartUp + ICM42688Timing.settlingDelays * configuration.figures.delay))
         script.add(.wait(ICM42688Timing.power))
         script.add(.verify(.sensors))
     }

@@ -25,7 +25,7 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         interrupts = signals ? LSM6DSValue.gyroscopeReady : .none
         pulses = signals ? LSM6DSValue.pulse : .none
         let filter = Self.lowPass(code: rateCode, variant: variant)
-        let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
+        let accelerometer = Self.accelerometer(for: settings.accelerometerRange, factor: variant.rangeFactor)
         accelerometerRangeBits = accelerometer.bits
         let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
         gyroscopeRangeBits = gyroscope.bits
@@ -122,13 +122,14 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         let scale: Double
     }
 
-    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s², 61 µg to 488 µg per count (Linux `fs_table`).
-    static func accelerometer(for range: Double) -> Range {
-        let wanted = range / standardGravity * rounding
+    /// The smallest range of ±2, 4, 8, 16 g, times `factor`, not less than `range` m/s²: 61 µg to 488 µg per count, times
+    /// `factor` (Linux `fs_table`).
+    static func accelerometer(for range: Double, factor: Double) -> Range {
+        let wanted = range / standardGravity * rounding / factor
         func row(_ code: UInt8, _ end: Double, _ micrograms: Double) -> Range {
             Range(
-                bits: RegisterValue(code << 2), range: end * standardGravity, scale: micrograms * 1e-6 * standardGravity
-            )
+                bits: RegisterValue(code << 2), range: factor * end * standardGravity,
+                scale: factor * micrograms * 1e-6 * standardGravity)
         }
         if wanted <= 2 { return row(0, 2, 61) }
         if wanted <= 4 { return row(2, 4, 122) }

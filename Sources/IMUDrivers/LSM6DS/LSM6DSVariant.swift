@@ -3,14 +3,17 @@
 /// Configuration registers and data are common to all; the LSM6DSO introduced a different FIFO. One part type drives
 /// both kinds, because everything else would be duplicated.
 enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
-    /// Untagged FIFO of 8 KiB.
+    /// Untagged FIFO of 8 KiB; of 4 KiB in the LSM6DS3H, which answers with the same identity.
     case lsm6ds3
     /// Untagged FIFO of 4 KiB; LSM6DSL, LSM6DSM and ISM330DLC answer with the same identity.
     case lsm6ds3trc
     /// Tagged FIFO of 512 words; the LSM6DSOX answers with the same identity.
     case lsm6dso
+    /// The same with twice the ranges of the accelerometer. It also answers with the same identity: only the user can
+    /// tell.
+    case lsm6dso32
 
-    /// The variant that answers with `identity` (Linux st_lsm6dsx_core.c, `wai`); `nil` if none does.
+    /// The variant that usually answers with `identity` (Linux st_lsm6dsx_core.c, `wai`); `nil` if none does.
     init?(identity: UInt8) {
         switch identity {
         case 0x69: self = .lsm6ds3
@@ -25,11 +28,12 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         case .lsm6ds3: "LSM6DS3"
         case .lsm6ds3trc: "LSM6DS3TR-C"
         case .lsm6dso: "LSM6DSO"
+        case .lsm6dso32: "LSM6DSO32"
         }
     }
 
     /// Whether the FIFO's words carry tags that identify the sensor.
-    var isTagged: Bool { self == .lsm6dso }
+    var isTagged: Bool { self == .lsm6dso || self == .lsm6dso32 }
 
     /// Whether the gyroscope has an additional low-pass besides the one that follows its rate.
     var filtersGyroscope: Bool { self != .lsm6ds3 }
@@ -38,22 +42,23 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
     /// FIFO reads do not do; bit 7 of register 0x0B is reserved (lsm6ds3_reg.h, `lsm6ds3_orient_cfg_g_t`).
     var pulsesDataReady: Bool { self != .lsm6ds3 }
 
-    /// Bytes that the FIFO holds, tags included: 4096, 2048 words of two bytes, 512 words of seven (Linux
-    /// `max_fifo_size` in frames of six bytes, and the masks of `fifo_diff`).
-    var fifoSize: Int {
-        switch self {
-        case .lsm6ds3: 8192
-        case .lsm6ds3trc: 4096
-        case .lsm6dso: 512 * 7
-        }
-    }
+    /// Ranges of the accelerometer relative to ±2, 4, 8 and 16 g, which the same codes select (LSM6DSO32 datasheet, rev. 1:
+    /// ±4, 8, 16 and 32 g; Linux `fs_table`).
+    var rangeFactor: Double { self == .lsm6dso32 ? 2 : 1 }
+
+    /// Bytes that the FIFO holds, tags included: 2048 words of two bytes, 512 words of seven (Linux `max_fifo_size` in
+    /// frames of six bytes, and the masks of `fifo_diff`).
+    ///
+    /// An LSM6DS3 holds 8192 bytes, but the LSM6DS3H with the same identity 4096. Fewer are safe for both; a larger count
+    /// is treated as an overflow.
+    var fifoSize: Int { isTagged ? 512 * 7 : 4096 }
 
     /// Bits of FIFO_STATUS2 that belong to the number of words (Linux `fifo_diff`).
     var countMask: UInt8 {
         switch self {
         case .lsm6ds3: 0x0F
         case .lsm6ds3trc: 0x07
-        case .lsm6dso: 0x03
+        case .lsm6dso, .lsm6dso32: 0x03
         }
     }
 

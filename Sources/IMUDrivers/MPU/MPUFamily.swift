@@ -79,6 +79,8 @@ package struct MPUFamily: ChipPart {
         script.add(.wait(MPU6050Timing.clockSettling))
         script.add(.verify(.waking))
         script.add(.enter(.configuring))
+        if variant.needsYCorrection { script.add(.write(MPU6050Register.undocumented, MPU6050Value.yCorrection)) }
+        if variant.losesYOffset { script.add(.keep(MPU6050Register.yOffset)) }
         script.add(.configure(.configuration))
         if variant.filtersAccelerometer && !variant.keepsAccelerometerFilter {
             script.add(.write(MPU6050Register.accelerometerConfiguration2, configuration.lowPass))
@@ -97,6 +99,8 @@ package struct MPUFamily: ChipPart {
     }
 
     // MARK: Frames
+
+    package var hasErraticThermometer: Bool { variant.hasErraticThermometer }
 
     /// Accelerometer, temperature and gyroscope in register order; each value is two bytes, high byte first (RM p. 16,
     /// 29…31).

@@ -2,6 +2,11 @@
 enum MPU6050Register {
     /// SELF_TEST_X, _Y, _Z, _A: the factory's self-test codes (p. 9).
     static var selfTestX: RegisterAddress { RegisterAddress(0x0D) }
+    /// Undocumented, in the ICM-20602 and ICM-20608 (ArduPilot `MPUREG_ICM_UNDOC1`).
+    static var undocumented: RegisterAddress { RegisterAddress(0x11) }
+    /// The high byte of the accelerometer's offset on y in the ICM-20602, set by the factory (ArduPilot
+    /// `MPUREG_ACC_OFF_Y_H`).
+    static var yOffset: RegisterAddress { RegisterAddress(0x7A) }
     /// SMPLRT_DIV: the sample rate is the base rate divided by this plus one (p. 11).
     static var sampleRateDivider: RegisterAddress { RegisterAddress(0x19) }
     /// CONFIG: DLPF_CFG in bits 2…0 (p. 13).
@@ -41,6 +46,8 @@ enum MPU6050Register {
 enum MPU6050Value {
     /// The content of WHO_AM_I (RM p. 45).
     static var identity: UInt8 { 0x68 }
+    /// The value for `undocumented` (ArduPilot `MPUREG_ICM_UNDOC1_VALUE`).
+    static var yCorrection: RegisterValue { RegisterValue(0xC9) }
     /// PWR_MGMT_1: DEVICE_RESET, which clears itself when the reset is done (RM p. 40).
     static var deviceReset: RegisterValue { RegisterValue(0x80) }
     /// PWR_MGMT_1: SLEEP (RM p. 40).

@@ -25,6 +25,16 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// Seconds from sleep until the gyroscope measures.
     var gyroscopeStartUp = MPU6050Timing.gyroscopeStartUp
 
+    /// The part may change its factory offset of the accelerometer's y axis, YA_OFFS_H, by itself, every few hours
+    /// (ArduPilot AP_InertialSensor_Invensense.cpp; pull request 16593).
+    var losesYOffset = false
+    /// The part needs an undocumented register, without which the y axis may read 2.7 m/s² too much (ArduPilot
+    /// `MPUREG_ICM_UNDOC1`).
+    var needsYCorrection = false
+    /// Single temperatures in the FIFO are wrong on good parts while the rest of the frame is right (ArduPilot pull request
+    /// 21937). Several in a row mean bad data: ArduPilot took that pull request back (22034) and resets the FIFO (22035).
+    var hasErraticThermometer = false
+
     /// The variant that answers with `identity`; `nil` if none does. Numbers: Linux inv_mpu_iio.h.
     init?(identity: UInt8) {
         switch identity {
@@ -37,9 +47,17 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         case 0x72: self = .clone
         case 0x19: self = .icm20602("MPU-6886")
         case 0x11: self = .icm20602("ICM-20600")
-        case 0x12: self = .icm20602("ICM-20602")
-        case 0xAF: self = .icm20608("ICM-20608")
-        case 0xAE: self = .icm20608("ICM-20608D")
+        case 0x12:
+            self = .icm20602("ICM-20602")
+            losesYOffset = true
+            needsYCorrection = true
+            hasErraticThermometer = true
+        case 0xAF:
+            self = .icm20608("ICM-20608")
+            needsYCorrection = true
+        case 0xAE:
+            self = .icm20608("ICM-20608D")
+            needsYCorrection = true
         case 0x98: self = .icm20689
         default: return nil
         }

@@ -7,6 +7,8 @@ struct HealthFacts {
     var isStopped = false
     var sensorTitle: String?
     var status = IMUStatus()
+    /// The chip that gravity suggests instead of the one that is driven.
+    var likelyChip: String?
     var calibration: StoredCalibration?
     var unavailableGestures: GestureSet = []
     var hasRealTimePriority = false

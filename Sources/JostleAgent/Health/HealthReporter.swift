@@ -66,7 +66,8 @@ struct HealthReporter {
         let outboxFails =
             outbox.failure != nil || outbox.dropped > before.dropped || outbox.sentUnstored > before.sentUnstored
         let problems = HealthReporter.problems(
-            measures: facts.isStopped || status.state == .streaming, hasTime: now.isSet, outboxFails: outboxFails,
+            measures: facts.isStopped || status.state == .streaming, isOtherChip: facts.likelyChip != nil,
+            hasTime: now.isSet, outboxFails: outboxFails,
             storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate,
             upgradeFails: facts.upgrade?.state == .failed, connectionFails: !facts.connectionFaults.isEmpty)
 
@@ -77,6 +78,7 @@ struct HealthReporter {
         report.add("problem", !problems.isEmpty)
         report.add("problems", problems)
         report.add("sensor", facts.sensorTitle)
+        report.add("likely_chip", facts.likelyChip)
         report.add("calibration", facts.calibration.flatMap(HealthReporter.sources))
         if !facts.unavailableGestures.isEmpty {
             report.add("unavailable_gestures", facts.unavailableGestures.words)
@@ -144,11 +146,13 @@ struct HealthReporter {
 
     /// The problems that need attention.
     static func problems(
-        measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool, hasDuplicate: Bool = false,
+        measures: Bool, isOtherChip: Bool = false, hasTime: Bool, outboxFails: Bool, storageFails: Bool,
+        hasDuplicate: Bool = false,
         upgradeFails: Bool = false, connectionFails: Bool = false
     ) -> [String] {
         let all = [
-            (!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage"),
+            (!measures, "sensor"), (isOtherChip, "chip"), (!hasTime, "clock"), (outboxFails, "outbox"),
+            (storageFails, "storage"),
             (hasDuplicate, "duplicate_id"), (upgradeFails, "upgrade"),
             (connectionFails, "mqtt"),
         ]

@@ -24,8 +24,9 @@ extension LoadedConfiguration {
             return problem(
                 at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
         }
-        if action.gesture == .turn, settings.sensor.driver == .family(.adxl345) {
-            return problem(at: "\(path).on", "never acts: the ADXL345 has no gyroscope", found: name)
+        for (family, part) in [(.adxl345, "ADXL345"), (.adxl375, "ADXL375")] as [(IMUFamily, String)]
+        where action.gesture == .turn && settings.sensor.driver == .family(family) {
+            return problem(at: "\(path).on", "never acts: the \(part) has no gyroscope", found: name)
         }
         if let counts = action.filter.counts, action.gesture == .tap, !counts.contains(where: isTapCount) {
             let wanted = counts.map(String.init).joined(separator: ", ")

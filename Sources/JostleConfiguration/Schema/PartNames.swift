@@ -15,6 +15,8 @@ package enum PartNames {
         (.lsm6ds, ["lsm6ds", "lsm6ds3", "lsm6ds3tr", "lsm6ds3trc", "lsm6dsl", "lsm6dso", "lsm6dsox"]),
         (.bmi160, ["bmi160"]),
         (.adxl345, ["adxl345", "gy291"]),
+        (.lsm6dso32, ["lsm6dso32"]),
+        (.adxl375, ["adxl375"]),
     ]
 
     /// The family of the chip with this name, however it is written: `MPU-9250`; `nil` if none is known.

@@ -5,11 +5,14 @@ extension ChipRegistry {
     /// The families to try at an address.
     ///
     /// An address that no known chip uses may belong to anything, such as a bus switch, which takes a register number for
-    /// a command. It is read only if the user names a family, and only as that family.
+    /// a command. It is read only if the user names a family, and only as that family. A named family comes first: another
+    /// one may have a part with the same identity.
     static func candidates(at address: UInt8, named family: IMUFamily?, of chips: [RegisteredChip]) -> [RegisteredChip]
     {
         let usual = chips.filter { $0.addresses.contains(address) }
-        return usual.isEmpty ? chips.filter { $0.family == family } : usual
+        let named = chips.filter { $0.family == family }
+        if usual.isEmpty { return named }
+        return usual.filter { $0.family == family } + usual.filter { $0.family != family }
     }
 
     /// Reads identity registers until one identifies the chip; `nil` if there are no candidates.
@@ -35,6 +38,8 @@ extension ChipRegistry {
             if other.name != nil { return other }
             if unknown == nil { unknown = other }
         }
-        return unknown
+        guard unknown != nil, registers.contains(IMUIdentity.commonRegister) else { return unknown }
+        let other = IMUIdentity(register: IMUIdentity.laterRegister, identity: try bus.read(IMUIdentity.laterRegister))
+        return other.name == nil ? unknown : other
     }
 }

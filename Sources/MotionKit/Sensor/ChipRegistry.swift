@@ -10,6 +10,8 @@ enum ChipRegistry {
         RegisteredChip(LSM6DSFamily.self),
         RegisteredChip(BMI160Family.self),
         RegisteredChip(ADXL345Family.self),
+        RegisteredChip(LSM6DSO32Family.self),
+        RegisteredChip(ADXL375Family.self),
     ]
 }
 

@@ -1,10 +1,14 @@
 internal import MotionCore
 
-/// An ADXL345's registers and its FIFO of 32 entries (data sheet, Rev. E).
+/// An ADXL345's registers and its FIFO of 32 entries (data sheet, Rev. G), supplied with 3.3 V; or an ADXL375's, with one
+/// range of ±200 g.
 struct VirtualADXL345Registers: VirtualRegisters {
+    let isHighG: Bool
     private var registers = RegisterFile(count: 64, defaults: [0x00: 0xE5, 0x2C: 0x0A, 0x30: 0x02])
     private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
     private var lastEntry = [UInt8](repeating: 0, count: 6)
+
+    init(isHighG: Bool) { self.isHighG = isHighG }
 
     var identityRegister: UInt8 { 0x00 }
     var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
@@ -54,12 +58,17 @@ struct VirtualADXL345Registers: VirtualRegisters {
     private mutating func convert(_ reading: SensorEngine.Reading) {
         let range = 2 << Int(registers[0x31] & 0x03)
         let isFull = registers[0x31] & 0x08 != 0
-        // Ten bits over the range, or 256 LSB/g for every range.
-        let scale = isFull ? standardGravity / 256 : Double(range) * standardGravity / 512
-        let end = isFull ? Double(range) * 256 : 512
+        // Ten bits over the range, or 256 LSB/g for every range. At 3.3 V, x and y have 265 LSB/g and an offset of 25 mg, z
+        // one of -20 mg (p. 34).
+        let unit = isHighG ? 0.049 : isFull ? 1.0 / 256 : Double(range) / 512
+        let end = isHighG ? 4096 : isFull ? Double(range) * 256 : 512
         var entry: [UInt8] = []
         for axis in 0..<3 {
-            entry.appendLittleEndian(counts(reading.force[axis], scale: scale, within: -end...end - 1))
+            let isZ = axis == 2
+            let scale = isHighG || isZ ? unit : unit * 256 / 265
+            let offset = isHighG ? 0 : isZ ? -0.020 : 0.025
+            let gravities = reading.force[axis] / standardGravity + offset
+            entry.appendLittleEndian(counts(gravities, scale: scale, within: -end...end - 1))
         }
         lastEntry = entry
     }

@@ -7,6 +7,8 @@ package enum VirtualPart: String, CaseIterable, Sendable {
     case bmi160
     case icm42688
     case adxl345
+    case lsm6dso32
+    case adxl375
 
     /// The driver family of the chip.
     package var family: IMUFamily {
@@ -16,6 +18,8 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         case .lsm6ds3, .lsm6ds3trc, .lsm6dso: .lsm6ds
         case .bmi160: .bmi160
         case .adxl345: .adxl345
+        case .lsm6dso32: .lsm6dso32
+        case .adxl375: .adxl375
         }
     }
 
@@ -34,7 +38,9 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         case .lsm6ds3trc: VirtualCore(VirtualLSM6DSRegisters(.lsm6ds3trc), engine)
         case .lsm6dso: VirtualCore(VirtualLSM6DSRegisters(.lsm6dso), engine)
         case .bmi160: VirtualCore(VirtualBMI160Registers(), engine)
-        case .adxl345: VirtualCore(VirtualADXL345Registers(), engine)
+        case .adxl345: VirtualCore(VirtualADXL345Registers(isHighG: false), engine)
+        case .lsm6dso32: VirtualCore(VirtualLSM6DSRegisters(.lsm6dso32), engine)
+        case .adxl375: VirtualCore(VirtualADXL345Registers(isHighG: true), engine)
         }
     }
 }

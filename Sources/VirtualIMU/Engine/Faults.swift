@@ -47,6 +47,8 @@ package enum FaultEvent: Equatable, Sendable {
     case bitFlip(register: UInt8, bit: UInt8)
     /// From now on the reported temperature is higher by this, °C: hot air, or a defective register.
     case temperatureJump(by: Double)
+    /// The temperature of the next samples is wrong by this, °C.
+    case temperatureGlitch(by: Double, samples: Int)
 }
 
 /// The active and scheduled faults.

@@ -26,6 +26,8 @@ struct SensorEngine {
     var isStalled = false
     /// A fault: how much too high the measured temperature is, °C.
     var temperatureError = 0.0
+    /// A fault: the error of the temperature in the next samples, °C.
+    var glitch = (error: 0.0, samples: 0)
     /// The wire of the data-ready pin.
     var wire: VirtualWire?
     /// When the gyroscope was last started.
@@ -131,11 +133,13 @@ struct SensorEngine {
 
     private mutating func reading() -> Reading {
         let temperature = clock.temperature(at: nextTime)
+        let glitch = self.glitch.samples > 0 ? self.glitch.error : 0
+        self.glitch.samples -= 1
         model.take(nextIndex, at: nextTime.seconds(since: start), temperature: temperature, along: trajectory)
         return Reading(
             force: model.specificForce,
             rate: model.rotationRate + model.startUpError(after: nextTime.seconds(since: gyroscopeStart)),
-            temperature: temperature + temperatureError)
+            temperature: temperature + temperatureError + glitch)
     }
 
     /// The instant of a sample; `nil` if it has not been taken yet, or too long ago.

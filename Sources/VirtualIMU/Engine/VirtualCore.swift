@@ -49,6 +49,7 @@ struct VirtualCore<Registers: VirtualRegisters>: SimulatedChip {
         case .fifoSlip(let bytes): registers.dropOldest(bytes)
         case .bitFlip(let register, let bit): registers.flip(bit: bit, of: register, &engine)
         case .temperatureJump(let difference): engine.temperatureError += difference
+        case .temperatureGlitch(let difference, let samples): engine.glitch = (difference, samples)
         }
     }
 

@@ -8,18 +8,23 @@ enum VirtualLSM6DSModel: Sendable {
     case lsm6ds3trc
     /// FIFO of 512 words with tags.
     case lsm6dso
+    /// The same with twice the ranges of the accelerometer.
+    case lsm6dso32
 
     /// The value of WHO_AM_I.
     var identity: UInt8 {
         switch self {
         case .lsm6ds3: 0x69
         case .lsm6ds3trc: 0x6A
-        case .lsm6dso: 0x6C
+        case .lsm6dso, .lsm6dso32: 0x6C
         }
     }
 
     /// Whether FIFO words have a tag: seven bytes instead of two.
-    var isTagged: Bool { self == .lsm6dso }
+    var isTagged: Bool { self == .lsm6dso || self == .lsm6dso32 }
+
+    /// µg per count for FS_XL 0 to 3.
+    var microgravities: [Double] { self == .lsm6dso32 ? [122, 976, 244, 488] : [61, 488, 122, 244] }
 
     /// Whether data-ready can be a pulse.
     var pulsesDataReady: Bool { self != .lsm6ds3 }
@@ -35,7 +40,7 @@ enum VirtualLSM6DSModel: Sendable {
         switch self {
         case .lsm6ds3: 4096
         case .lsm6ds3trc: 2048
-        case .lsm6dso: 512
+        case .lsm6dso, .lsm6dso32: 512
         }
     }
 

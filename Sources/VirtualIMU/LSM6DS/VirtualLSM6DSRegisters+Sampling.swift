@@ -74,7 +74,7 @@ extension VirtualLSM6DSRegisters {
 
     /// Stores a reading in the output registers as 16-bit values within the range.
     private mutating func storeOutputs(_ reading: SensorEngine.Reading, _ index: UInt64) {
-        let ranges: [Double] = [61, 488, 122, 244]
+        let ranges = kind.microgravities
         let force = registers[Int(LSM6DSAddress.accelerometer)]
         let rotation = registers[Int(LSM6DSAddress.gyroscope)]
         let forceScale = 1 / (ranges[Int(force >> 2 & 0x03)] * 1e-6 * standardGravity)

@@ -21,6 +21,9 @@ enum Register {
     static let userControl: UInt8 = 0x6A
     static let powerManagement1: UInt8 = 0x6B
     static let powerManagement2: UInt8 = 0x6C
+    /// Of the ICM-20602: undocumented, and the accelerometer's offset on y.
+    static let undocumented: UInt8 = 0x11
+    static let yOffset: UInt8 = 0x7A
     static let fifoCountHigh: UInt8 = 0x72
     static let fifoCountLow: UInt8 = 0x73
     static let fifoData: UInt8 = 0x74

@@ -29,6 +29,9 @@ enum VirtualMPUModel: Sendable {
         }
     }
 
+    /// The factory's value of YA_OFFS_H; `nil` if it has no effect here.
+    var factoryYOffset: UInt8? { self == .icm20602 ? 0x15 : nil }
+
     /// Converts °C to counts.
     func temperatureCounts(_ celsius: Double) -> Double {
         switch self {

@@ -40,7 +40,8 @@ extension VirtualMPURegisters {
         // An axis in standby keeps its last value. The bits of PWR_MGMT_2 from 5 down: x, y, z, x, y, z.
         for axis in 0..<3 {
             if isForceNew, standby & (0x20 >> UInt8(axis)) == 0 {
-                store(reading.force[axis] * forceScale, Register.accelerometerOutput + 2 * UInt8(axis))
+                let force = reading.force[axis] + (axis == 1 ? yError : 0)
+                store(force * forceScale, Register.accelerometerOutput + 2 * UInt8(axis))
             }
             if standby & (0x04 >> UInt8(axis)) == 0 {
                 store(reading.rate[axis] * rateScale, Register.gyroscopeOutput + 2 * UInt8(axis))
@@ -49,6 +50,14 @@ extension VirtualMPURegisters {
         if registers[Int(Register.powerManagement1)] & Bit.temperatureDisable == 0 {
             store(variant.temperatureCounts(reading.temperature), Register.temperatureOutput)
         }
+    }
+
+    /// The error of an ICM-20602's y axis, m/s²: of the undocumented register, unless it is 0xC9 (ArduPilot), and of a change
+    /// of YA_OFFS_H, whose count is taken as 2⁷ times 0.98 mg.
+    private var yError: Double {
+        guard let factory = variant.factoryYOffset else { return 0 }
+        let change = Double(registers[Int(Register.yOffset)]) - Double(factory)
+        return (registers[Int(Register.undocumented)] == 0xC9 ? 0 : 2.7) + change * 128 * 0.00098 * standardGravity
     }
 
     /// Whether the accelerometer has a new value for a sample: it has one per millisecond, even if the gyroscope

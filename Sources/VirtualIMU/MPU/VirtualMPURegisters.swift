@@ -31,6 +31,7 @@ struct VirtualMPURegisters: VirtualRegisters {
             defaults: [
                 Register.powerManagement1: variant.powerManagement1Default,
                 Register.configuration: variant.configurationDefault, Register.identity: variant.identity,
+                Register.yOffset: variant.factoryYOffset ?? 0,
             ])
         fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
     }

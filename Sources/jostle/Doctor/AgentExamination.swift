@@ -54,6 +54,8 @@ enum AgentExamination {
         switch problem {
         case "sensor":
             return (health.sensorFault.map { "it does not measure: \($0)" } ?? "it does not measure", log)
+        case "chip":
+            return ("the sensor is probably another chip than it says, and its accelerations are wrong", log)
         case "clock": return ("its time may be wrong", "timedatectl")
         case "outbox": return ("events were lost or cannot be stored", log)
         case "storage": return ("a file could not be written", log)

@@ -1,3 +1,4 @@
+internal import IMUDrivers
 internal import MotionCore
 
 /// What a board at rest measures, from its samples along the sensor's axes.
@@ -81,8 +82,8 @@ struct RestStatistics: Equatable {
 
     // MARK: Findings
 
-    /// Rate, noise and gravity. `nominal` is the chip's nominal rate, Hz.
-    func findings(nominal: Double) -> [Finding] { [rateFinding(nominal: nominal)] + quality }
+    /// Rate, noise and gravity. `nominal` is the nominal rate, Hz, of the chip that is driven as `part`.
+    func findings(nominal: Double, part: String) -> [Finding] { [rateFinding(nominal: nominal)] + quality(of: part) }
 
     private func rateFinding(nominal: Double) -> Finding {
         let text = "\(decimal(rate, 1)) Hz, nominally \(decimal(nominal, 1)) Hz"
@@ -100,7 +101,7 @@ struct RestStatistics: Equatable {
         return .ok(.rate, text)
     }
 
-    private var quality: [Finding] {
+    private func quality(of part: String) -> [Finding] {
         if let dead = deadSensor { return [dead] }
         let words =
             "accelerometer \(decimal(acceleration.noise, 3)) m/s²"
@@ -120,7 +121,7 @@ struct RestStatistics: Equatable {
                 .noise, "\(words): much for a board at rest",
                 "If nothing near it vibrates, check the 3V3 supply and the wires of the sensor")
             : .ok(.noise, words)
-        return [noise, gravity].compactMap { $0 }
+        return [noise, gravity(of: part)].compactMap { $0 }
     }
 
     /// A sensor that answers, but does not measure.
@@ -139,11 +140,16 @@ struct RestStatistics: Equatable {
     }
 
     /// Whether the specific force at rest is gravity; `nil` if it is.
-    private var gravity: Finding? {
+    private func gravity(of part: String) -> Finding? {
         let length = acceleration.mean.length
         let error = abs(length - standardGravity)
         let text =
             "at rest the accelerometer reads \(decimal(length, 2)) m/s² instead of \(decimal(standardGravity, 2))"
+        if let likely = GravityCheck.likelyPart(insteadOf: part, atRest: length) {
+            return .failed(
+                .noise, "\(text): probably a chip \(likely.part), which has the identity of the \(part)",
+                ["Set sensor.driver: \(likely.family.name)"])
+        }
         if error > Self.broken {
             return .failed(
                 .noise, text, ["jostle scan --self-test   # if the chip fails it, it is broken; some copies are too"])

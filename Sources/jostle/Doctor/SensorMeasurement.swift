@@ -65,7 +65,9 @@ enum SensorMeasurement {
                     ["Check the wires, and power the board off and on", "jostle scan"])
             ]
         }
-        return statistics.findings(nominal: manager.sensorInfo?.nominalRate ?? settings.imu.rate)
+        let info = manager.sensorInfo
+        return statistics.findings(
+            nominal: info?.nominalRate ?? settings.imu.rate, part: info.map { "\($0.name)" } ?? "")
     }
 
     /// The time between the first and the last sample, s.
