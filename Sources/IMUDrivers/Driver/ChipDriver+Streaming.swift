@@ -19,17 +19,16 @@ enum StreamLimits {
     /// How long before a sample's completion to read the count, as a ratio of the period.
     ///
     /// A read just after a sample bounds its completion from above; a read just before bounds it from below. The
-    /// estimator needs both, and for any scheduling delay one of these offsets compensates. Two of them are short in
-    /// seconds too, so that at low rates the bounds become as close as the host's delays permit; the others find the
-    /// samples while the period is not known.
+    /// estimator needs both, and for any scheduling delay one of these offsets compensates. At low rates, where a
+    /// sixteenth of the period is long, two more offsets bring the bounds as close as the host's delays permit.
     static func lookAhead(_ number: Int, period: Double) -> Double {
-        switch number & 15 {
+        switch number & 7 {
         case 1: 1.0 / 16
         case 3: 1.0 / 8
-        case 5, 13: 1.0 / 4
-        case 7, 15: 1.0 / 2
-        case 9: min(1.0 / 16, 0.001 / period)
-        case 11: min(1.0 / 8, 0.003 / period)
+        case 5: 1.0 / 4
+        case 7: 1.0 / 2
+        case 2 where period > 0.016: 0.001 / period
+        case 6 where period > 0.016: 0.003 / period
         default: 0
         }
     }
