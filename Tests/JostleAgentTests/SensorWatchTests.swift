@@ -105,7 +105,8 @@ import Testing
             // Movement does not count, for or against it.
             #expect(watch.remark(onRest: MotionState(), info) == nil)
             #expect(watch.remark(onRest: resting(length), info) == nil && watch.likelyPart == nil)
-            let remark = try #require(watch.remark(onRest: resting(length), info))
+            let third = watch.remark(onRest: resting(length), info)
+            let remark = try #require(third)
             #expect(remark.isWarning && remark.text.contains("a chip \(likely),"), "\(remark.text)")
             #expect(remark.text.hasSuffix("set sensor.driver: \(driver)"), "\(remark.text)")
             #expect(watch.likelyPart?.part == likely)

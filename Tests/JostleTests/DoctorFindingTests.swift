@@ -252,7 +252,7 @@ import Testing
         #expect(
             try measured(samples(gravity: 4.9), part: "LSM6DSO").contains {
                 $0.verdict == .failed && $0.text.contains("probably a chip LSM6DSO32")
-                    && $0.next == ["Set sensor.driver: lsm6dso32"]
+                    && $0.steps == ["Set sensor.driver: lsm6dso32"]
             })
         // One axis always reads 0; the others measure.
         let dead = samples().map { sample in
