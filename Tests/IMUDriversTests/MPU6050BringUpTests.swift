@@ -93,9 +93,26 @@ import Testing
         #expect(rig.status.busErrors.total == 3)
     }
 
-    @Test(
-        "Does not repeat a timeout at once",
-        arguments: [.timedOut, .inputOutput, .absent, .accessDenied] as [BusError.Kind])
+    @Test("Tries a failed transfer three times at once, and a timeout twice, but once while the bus stays stuck")
+    func repetition() {
+        let rig = MPU6050Rig()
+        for _ in 0..<3 { rig.script.read(0x75, failing: BusError(.inputOutput, code: 5)) }
+        #expect(rig.advanceAndPoll().event == .failed(.bus(BusError(.inputOutput, code: 5))))
+        for _ in 0..<2 { rig.script.read(0x75, failing: BusError(.timedOut, code: 110)) }
+        #expect(rig.advanceAndPoll().event == .failed(.bus(BusError(.timedOut, code: 110))))
+        rig.script.read(0x75, failing: BusError(.timedOut, code: 110))
+        #expect(rig.advanceAndPoll().event == .none)
+        #expect(rig.status.busErrors.inputOutput == 3 && rig.status.busErrors.timedOut == 3)
+        // It answers again: the next timeout is repeated.
+        rig.script.expectIdentification()
+        rig.advanceAndPoll()
+        rig.script.read(0x6B, failing: BusError(.timedOut, code: 110))
+        rig.script.read(0x6B, 0x80)
+        #expect(rig.advanceAndPoll().event == .none)
+        #expect(rig.status.state == .resetting)
+    }
+
+    @Test("Does not repeat a failure that does not pass", arguments: [.absent, .accessDenied] as [BusError.Kind])
     func noRepetition(kind: BusError.Kind) {
         let rig = MPU6050Rig()
         rig.script.read(0x75, failing: BusError(kind))
@@ -198,7 +215,7 @@ import Testing
     func failingStop() {
         let rig = MPU6050Rig()
         rig.stream()
-        rig.script.write(0x6B, 0x41, failing: BusError(.timedOut))
+        for _ in 0..<2 { rig.script.write(0x6B, 0x41, failing: BusError(.timedOut)) }
         #expect(throws: BusError(.timedOut)) { try rig.driver.stop() }
         #expect(rig.status.state == .asleep)
     }

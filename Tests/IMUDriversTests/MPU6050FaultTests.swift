@@ -29,7 +29,7 @@ import Testing
         let rig = MPU6050Rig()
         rig.stream()
         rig.advance()
-        rig.script.read(0x72, count: 2, failing: BusError(.timedOut))
+        for _ in 0..<2 { rig.script.read(0x72, count: 2, failing: BusError(.timedOut)) }
         #expect(rig.poll().event == .none)
         rig.advance()
         rig.expectDue()
@@ -68,8 +68,8 @@ import Testing
         let start = rig.clock.now()
         while event == .none && rig.clock.now().seconds(since: start) < 1 {
             rig.advance(expectingHealth: false)
-            if !rig.noteHealthCheck(failing: broken, times: 1) {
-                rig.script.read(0x72, count: 2, failing: broken)
+            if !rig.noteHealthCheck(failing: broken, times: 3) {
+                for _ in 0..<3 { rig.script.read(0x72, count: 2, failing: broken) }
             }
             event = rig.poll().event
         }

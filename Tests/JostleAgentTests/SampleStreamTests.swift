@@ -78,6 +78,20 @@ import Testing
         #expect(abs(all[2].samples[0].timestamp.seconds(since: Timestamp(seconds: 103.06))) < 1e-9)
     }
 
+    /// A sample that waits alone when the gap begins is not spread over it.
+    @Test(arguments: [0.85, 1, 1.15])
+    func gapAfterFirstSampleEndsMessage(slowness: Double) {
+        var stream = SampleStream(fields: .acceleration, rate: 100, sensorRate: 200)
+        let period = 0.005 * slowness
+        let samples =
+            (0..<21).map { sample($0, at: period * Double($0)) }
+            + (21..<31).map { sample($0, at: 0.16 + period * Double($0)) }
+        var all = batches(&stream, samples)
+        stream.flush { all.append($0) }
+        #expect(all.map(\.samples.count) == [10, 1, 5])
+        #expect(abs(all[2].period - 2 * period) < 1e-9 && all[1].period == 0)
+    }
+
     @Test func payloadUsesContractUnits() {
         var stream = SampleStream(fields: [.acceleration, .rotation, .attitude], rate: 100, sensorRate: 200)
         var all = batches(&stream, [sample(3), sample(4), sample(5)])

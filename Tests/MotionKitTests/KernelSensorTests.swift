@@ -105,6 +105,43 @@ extension FakeIIO {
         #expect(sensor.status.gaps == 1 && sensor.status.lostSamples == 7 && sensor.status.misalignments == 2)
     }
 
+    /// inv_mpu6050 does this after a change of the rate: its times run away into the future.
+    @Test("If the kernel's times are wrong, they come from when the samples arrive", arguments: [4, 0.25])
+    func wrongTimes(factor: Double) throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let start = clock.now()
+        var fed = 0
+        var batch = SampleBatch(capacity: 128)
+        var samples: [MotionSample] = []
+        var delay = 0.0
+        while clock.now().seconds(since: start) < 4 {
+            let now = clock.now()
+            while start.advanced(bySeconds: 0.005 * Double(fed + 1)) <= now {
+                fed += 1
+                let time = start.advanced(bySeconds: factor * 0.005 * Double(fed) - (factor < 1 ? 12 : 0))
+                fake.feed(0, mpuFrame([Int16(fed), 1, 2, 3, 4, 5, 6], time))
+            }
+            let poll = sensor.poll(into: &batch)
+            for index in 0..<batch.count {
+                samples.append(batch[index])
+                let number = (batch[index].acceleration.x / 0.002392).rounded()
+                let error = batch[index].timestamp.seconds(since: start.advanced(bySeconds: 0.005 * number))
+                if clock.now().seconds(since: start) > 2.5 { delay = max(delay, abs(error)) }
+            }
+            batch.removeAll()
+            if case .failed(let fault) = poll.event { Issue.record("\(fault)") }
+            SystemClock.sleep(until: min(poll.next, clock.now().advanced(bySeconds: 0.02)))
+        }
+        // None for about a second, then all.
+        #expect(samples.count > 450 && samples.count <= fed, "\(samples.count) of \(fed)")
+        #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+        #expect(delay < 0.04, "\(delay) s")
+        #expect(sensor.status.state == .streaming && sensor.status.misalignments > 100)
+        #expect(abs(sensor.status.period - 0.005) < 0.0001)
+        try sensor.stop()
+    }
+
     @Test("Interpolates a separate gyroscope device at the accelerometer's times")
     func pair() throws {
         try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)

@@ -5,6 +5,7 @@ internal import VirtualIMU
 enum Fault: String, CaseIterable {
     case oneNAK = "one NAK"
     case someNAKs = "1 % NAKs, 10 s"
+    case someErrors = "1/7 of transfers fails, 10 s"
     case shortNAKs = "NAKs, 0.1 s"
     case longNAKs = "NAKs, 5 s"
     case stuckBus = "stuck bus, 30 s"
@@ -40,7 +41,7 @@ enum Fault: String, CaseIterable {
     /// The duration, seconds; zero for momentary faults.
     var duration: Double {
         switch self {
-        case .someNAKs, .adapterGone: 10
+        case .someNAKs, .someErrors, .adapterGone: 10
         case .shortNAKs, .brownOutAmidShortNAKs, .shortHostStall: 0.1
         case .longNAKs, .frozen, .noSamples: 5
         case .stuckBus: 30
@@ -63,6 +64,8 @@ enum Fault: String, CaseIterable {
         switch self {
         case .oneNAK: Bounds(detection: 0.1)
         case .someNAKs: Bounds(detection: 5)
+        // A FIFO whose read failed is emptied: nobody knows what was read.
+        case .someErrors: Bounds(detection: 1, recovery: 0.2, lost: 1000)
         case .shortNAKs: Bounds(detection: 0.1)
         case .shortHostStall, .fastOscillator, .slowOscillator: Bounds()
         case .overflow: Bounds(detection: 0.1, recovery: 0.2, lost: 20)
@@ -71,7 +74,8 @@ enum Fault: String, CaseIterable {
         // While the FIFO is empty, its framing cannot be lost.
         case .slip: Bounds(recovery: 0.2, lost: 20)
         // An adapter gives a stuck bus up after one second, so both detection and recovery take that long.
-        case .stuckBus: Bounds(detection: 1.1, recovery: 1 + Fault.bringUp, lost: Int(200 * (1 + Fault.bringUp)))
+        // The first failure is repeated once.
+        case .stuckBus: Bounds(detection: 2.1, recovery: 1 + Fault.bringUp, lost: Int(200 * (1 + Fault.bringUp)))
         case .longNAKs, .adapterGone, .unplugged, .wrongIdentity, .unpluggedInBringUp, .brownOutAmidNAKs, .onesRead,
             .noSamples, .frozen:
             Bounds(detection: 1, recovery: Fault.bringUp, lost: Int(200 * Fault.bringUp))
@@ -114,6 +118,7 @@ enum Fault: String, CaseIterable {
         switch self {
         case .oneNAK: chip.inject(.notAcknowledged, from: start, lasting: .transactions(1))
         case .someNAKs: hold(.randomlyNotAcknowledged(probability: 0.01))
+        case .someErrors: hold(.randomlyFailing(probability: 1 / 7.0))
         case .shortNAKs, .longNAKs: hold(.notAcknowledged)
         case .stuckBus: hold(.stuckBus)
         case .adapterGone: hold(.adapterAbsent)

@@ -3,35 +3,35 @@ internal import MotionCore
 /// Transactions with retries. Reading or writing these registers twice is harmless. FIFO reads may be retried only if
 /// the chip did not answer at all.
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Attempts at a transaction before it counts as failed.
-    private var attempts: Int { 3 }
-
-    /// Writes a register; retries if the address was not acknowledged or arbitration was lost.
+    /// Writes a register; retries after a failure that may pass.
     mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
         var attempt = 1
         while true {
             do throws(BusError) {
-                return try bus.write(register.number, value.bits)
+                try bus.write(register.number, value.bits)
+                isBusStuck = false
+                return
             } catch {
                 try giveUpOrRepeat(error, after: &attempt)
             }
         }
     }
 
-    /// Reads a register; retries if the address was not acknowledged or arbitration was lost.
+    /// Reads a register; retries after a failure that may pass.
     mutating func read(_ register: RegisterAddress) throws(BusError) -> RegisterValue {
         try readGroup(ChipRegisters(first: register, count: 1))
         return RegisterValue(buffer.registers[0])
     }
 
-    /// Reads adjacent registers into `buffer.registers`; retries if the address was not acknowledged or arbitration was
-    /// lost.
+    /// Reads adjacent registers into `buffer.registers`; retries after a failure that may pass.
     mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
         var attempt = 1
         while true {
             do throws(BusError) {
                 let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
-                return try bus.read(registers.first.number, into: group)
+                try bus.read(registers.first.number, into: group)
+                isBusStuck = false
+                return
             } catch {
                 try giveUpOrRepeat(error, after: &attempt)
             }
@@ -79,9 +79,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     private mutating func giveUpOrRepeat(_ error: BusError, after attempt: inout Int) throws(BusError) {
         status.busErrors.count(error)
-        // A timeout has already taken long enough, and the other failures are not transient.
-        let isPassing = error.kind == .notAcknowledged || error.kind == .arbitrationLost
-        guard isPassing && attempt < attempts else { throw error }
+        let attempts: Int
+        switch error.kind {
+        case .notAcknowledged, .arbitrationLost, .inputOutput:
+            attempts = 3
+        case .timedOut:
+            // An adapter takes up to a second to give up: a bus that stays stuck gets one attempt.
+            attempts = isBusStuck ? 1 : 2
+            isBusStuck = attempt >= attempts
+        default:
+            attempts = 1
+        }
+        guard attempt < attempts else { throw error }
         attempt += 1
     }
 }

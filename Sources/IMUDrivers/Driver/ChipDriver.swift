@@ -40,6 +40,8 @@ package struct ChipDriver<
     var recovery = Recovery()
     /// A register whose value is restored when the chip changes it.
     var kept: KeptRegister?
+    /// Whether the last transaction timed out, also when it was repeated.
+    var isBusStuck = false
 
     /// Creates a driver. It does not use the bus before the first `poll`.
     ///

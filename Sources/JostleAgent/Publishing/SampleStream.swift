@@ -35,6 +35,8 @@ struct SampleStream {
 
     /// Every `step`-th sample is published.
     let step: UInt64
+    /// The nominal time between two samples of a message, s.
+    private let nominalPeriod: Double
     /// The number of samples in a full message.
     private let capacity: Int
     private var sequence: UInt64 = 0
@@ -48,7 +50,8 @@ struct SampleStream {
         self.fields = fields
         // The tolerance prevents a rounding error in equal rates from increasing the step.
         step = rate.map { UInt64(max(1, min((sensorRate / $0 - 1e-6).rounded(.up), 1e9))) } ?? 1
-        let count = (interval * sensorRate / Double(step) + 1e-6).rounded(.down)
+        nominalPeriod = Double(step) / sensorRate
+        let count = (interval / nominalPeriod + 1e-6).rounded(.down)
         capacity = max(1, min(SampleStream.maximumSamples, Int(count)))
         waiting.reserveCapacity(capacity)
     }
@@ -78,8 +81,10 @@ struct SampleStream {
     /// sensor lost.
     private func isGap(from last: MeasuredSample, to sample: MeasuredSample) -> Bool {
         if sample.number - last.number != step { return true }
-        guard waiting.count > 1 else { return false }
-        let period = last.timestamp.seconds(since: waiting[0].timestamp) / Double(waiting.count - 1)
+        // One sample alone does not tell the period. A chip's own is within 15 % of the nominal one.
+        let period =
+            waiting.count > 1
+            ? last.timestamp.seconds(since: waiting[0].timestamp) / Double(waiting.count - 1) : nominalPeriod
         return sample.timestamp.seconds(since: last.timestamp) > 1.5 * period
     }
 }

@@ -25,6 +25,7 @@ extension KernelSensor {
         let frozenCount = max(KernelSensorTiming.frozenAfter * info.nominalRate, KernelSensorTiming.minimumFrozenCount)
         if source.isNoisy, Double(repetitions) > frozenCount { throw .stalled }
         try checkForStall(source)
+        try checkTimes(source)
         updatePeriod(source)
         let now = clock.now()
         return IMUPoll(next: isMoreWaiting ? now : now.advanced(bySeconds: settings.batchInterval), event: event)
@@ -53,12 +54,13 @@ extension KernelSensor {
         let isFull = frames == room && room > 0
         // If this read was full, the kernel's buffer may have overflowed, and a gap can appear in the next read.
         defer { wasBacklogged = isFull }
-        if !source.hasTime { estimator.observe(completed: sampleCount + Int64(frames), from: before, to: after) }
+        let hasTime = source.hasTime && !ignoresKernelTime
+        if !hasTime { estimator.observe(completed: sampleCount + Int64(frames), from: before, to: after) }
         for index in 0..<frames {
             var reading = capture.reading(at: index)
             sampleCount += 1
             if let rotation = gyroscopeRotation { reading.rotationRate = rotation * reading.rotationRate }
-            let time = reading.time ?? estimator.timestamp(ofSample: sampleCount)
+            let time = (hasTime ? reading.time : nil) ?? estimator.timestamp(ofSample: sampleCount)
             deliver(reading, at: time, now: after, into: &batch, &event)
         }
         return isFull
@@ -135,6 +137,7 @@ extension KernelSensor {
         _ event: inout SensorEvent
     ) {
         var time = measured
+        times.samples += 1
         let age = now.seconds(since: time)
         guard age > -KernelSensorTiming.timeTolerance, age < KernelSensorTiming.maximumAge else {
             return discardMistimed()
@@ -165,8 +168,26 @@ extension KernelSensor {
 
     /// Counts a sample that is left out because its time is impossible.
     private func discardMistimed() {
+        times.impossible += 1
         status.misalignments += 1
         status.lastFault = .misaligned
+    }
+
+    /// Judges the kernel's times. A driver may compute them wrongly for as long as it streams, as inv_mpu6050 does after a
+    /// change of the rate. The times of a single device then come from when its samples arrive.
+    ///
+    /// - Throws: `misaligned` if the device must be opened again.
+    private func checkTimes(_ source: KernelSource) throws(IMUFault) {
+        let now = clock.now()
+        guard now.seconds(since: times.start) >= KernelSensorTiming.timeCheck else { return }
+        let areImpossible = 2 * times.impossible > times.samples
+        times = KernelTimes(from: now)
+        guard areImpossible else { return }
+        guard source.hasTime, source.gyroscope == nil, !ignoresKernelTime else { throw .misaligned }
+        ignoresKernelTime = true
+        estimator = SamplePeriodEstimator(nominalPeriod: 1 / info.nominalRate)
+        sampleCount = 0
+        meter = PeriodMeter()
     }
 
     /// Ends the start-up, an outage or a gap with the sample at `time`. Returns the event to report.
@@ -213,12 +234,10 @@ extension KernelSensor {
         let now = clock.now()
         if now.seconds(since: lastArrival) > timeout { throw .stalled }
         if source.gyroscope != nil, now.seconds(since: lastGyroscopeArrival) > timeout { throw .stalled }
-        // Samples arrive but are all discarded: their times are from another clock.
-        if !hasStreamed, now.seconds(since: streamStart) > 2 * KernelSensorTiming.startTimeout { throw .misaligned }
     }
 
     private func updatePeriod(_ source: KernelSource?) {
-        if let source, !source.hasTime {
+        if let source, !source.hasTime || ignoresKernelTime {
             guard estimator.isSettled else { return }
             status.period = estimator.period
         } else {

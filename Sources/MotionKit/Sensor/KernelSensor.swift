@@ -37,6 +37,8 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     var lastArrival = Timestamp(nanoseconds: 0)
     var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
     var hasStreamed = false
+    /// The times that samples came with lately.
+    var times = KernelTimes()
     var lastReading = IIOReading()
     var repetitions = 0
     /// Whether the last read returned as many samples as it could take.
@@ -45,6 +47,8 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     var nextTemperature = Timestamp(nanoseconds: .min)
     var temperature = Double.nan
     var nextRaw = Timestamp(nanoseconds: .min)
+    /// Whether the kernel's times were wrong, so that the times of samples come from when they arrive.
+    var ignoresKernelTime = false
     /// The time of the last sample, which survives the end of a stream.
     var lastTimestamp: Timestamp?
 
@@ -115,6 +119,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         lastArrival = streamStart
         lastGyroscopeArrival = streamStart
         hasStreamed = false
+        times = KernelTimes(from: streamStart)
         repetitions = 0
         wasBacklogged = false
         failedPolls = 0
@@ -182,6 +187,21 @@ enum KernelSensorTiming {
     static let minimumFrozenCount = 32.0
     /// How often the temperature is read if it is not part of the samples.
     static let temperatureInterval = 1.0
+    /// Over this time it is judged whether the kernel's times are possible.
+    static let timeCheck = 1.0
     /// The number of polls in a row that may fail before the device is opened again.
     static let failedPollLimit = 3
+}
+
+/// How many samples came lately, and how many of them with a time that is impossible.
+struct KernelTimes: BitwiseCopyable {
+    var start = Timestamp(nanoseconds: 0)
+    var samples = 0
+    var impossible = 0
+
+    init() {}
+
+    init(from start: Timestamp) {
+        self.start = start
+    }
 }

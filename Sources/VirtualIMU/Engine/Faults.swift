@@ -7,6 +7,8 @@ package enum FaultCondition: Equatable, Sendable {
     case notAcknowledged
     /// At each transaction, the chip does not answer with this probability, 0 to 1.
     case randomlyNotAcknowledged(probability: Double)
+    /// Each transaction fails with this probability, 0 to 1 (`inputOutput`); no byte of a FIFO is consumed.
+    case randomlyFailing(probability: Double)
     /// The bus is held low (`timedOut`); the chip continues to sample.
     case stuckBus
     /// The chip is disconnected: it does not answer, and returns in the power-on state.
@@ -163,12 +165,17 @@ struct FaultSchedule {
         actions.insert((time, action), at: index)
     }
 
+    private mutating func isChosen(_ probability: Double) -> Bool {
+        0.5 * (random.symmetric() + 1) < probability
+    }
+
     /// The error of a transaction under a condition, with the errno that Linux reports.
     private mutating func error(of condition: FaultCondition) -> BusError? {
         switch condition {
         case .notAcknowledged, .unplugged: BusError(.notAcknowledged, code: 121)  // EREMOTEIO
         case .randomlyNotAcknowledged(let probability):
-            0.5 * (random.symmetric() + 1) < probability ? BusError(.notAcknowledged, code: 121) : nil
+            isChosen(probability) ? BusError(.notAcknowledged, code: 121) : nil
+        case .randomlyFailing(let probability): isChosen(probability) ? BusError(.inputOutput, code: 5) : nil  // EIO
         case .stuckBus: BusError(.timedOut, code: 110)  // ETIMEDOUT
         case .adapterAbsent: BusError(.absent, code: 19)  // ENODEV
         case .wrongIdentity, .frozenOutput, .stalled, .onesRead: nil
