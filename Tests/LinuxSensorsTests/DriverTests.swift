@@ -39,8 +39,8 @@ import Testing
         #expect(fake.rudeRequests == 0)
     }
 
-    // Enough failures to exceed the retries and abandon at least one attempt; a missing acknowledgement is retried.
-    @Test(arguments: [(ETIMEDOUT, 18), (EIO, 18), (EREMOTEIO, 54)] as [(Int32, UInt64)])
+    // Enough failures to exceed the retries and abandon at least one attempt; a timeout is retried once, the others twice.
+    @Test(arguments: [(ETIMEDOUT, 18), (EIO, 54), (EREMOTEIO, 54)] as [(Int32, UInt64)])
     func recoversFromABusFailure(code: Int32, transactions: UInt64) throws {
         let fake = try FakeAdapter(Adapter.raspberryPi4.configure)
         var run = Run(try I2CDevice(path: fake.path, address: 0x68))
