@@ -234,7 +234,7 @@ import Testing
         rig.script.read(0x2D, 0x10)
         rig.script.write(0x76, 0x01)
         rig.script.write(0x7C, 0x50)
-        rig.script.write(0x76, 0x00, failing: BusError(.timedOut))
+        for _ in 0..<2 { rig.script.write(0x76, 0x00, failing: BusError(.timedOut)) }
         rig.poll()
         #expect(rig.state == .recovering)
         rig.script.read(0x75, 0x00)

@@ -226,7 +226,7 @@ private struct SyntheticStream {
     }
 
     @Test(
-        "A step of the period is learnt within 3.3 s or 45 samples, while sampling or across a restart",
+        "A step of the period is learnt within 3.3 s or 80 samples, while sampling or across a restart",
         arguments: 1...60 as ClosedRange<UInt64>)
     func steps(seed: UInt64) {
         let rate = [4, 12.5, 25, 50, 100, 200, 500, 1000][Int(seed % 8)] as Double
@@ -239,7 +239,7 @@ private struct SyntheticStream {
         stream.interval = max(0.02, 1 / rate)
         var estimator = SamplePeriodEstimator(nominalPeriod: 1 / rate)
         let outcome = stream.run(across ? 60 : 61, restartAt: across ? at : .infinity, outage: 0.5, into: &estimator)
-        let wanted = at + max(3.3, 45 / rate) + (across ? 0.5 : 0)
+        let wanted = at + max(3.3, 80 / rate) + (across ? 0.5 : 0)
         #expect(outcome.lastWrong < wanted, "\(rate) Hz, \(stream.deviation) to \(stream.deviationAfterStep) ppm")
         #expect(outcome.reversals == 0)
     }
