@@ -56,7 +56,7 @@ private struct SyntheticStream {
     /// Runs for `duration` seconds. At `restartAt` the FIFO is emptied for `outage` seconds.
     func run(
         _ duration: Double, restartAt: Double = .infinity, outage: Double = 0,
-        into estimator: inout SamplePeriodEstimator, from start: Double = 0
+        samplesOn: Bool = false, into estimator: inout SamplePeriodEstimator, from start: Double = 0
     ) -> Outcome {
         var outcome = Outcome()
         var random = seed
@@ -82,10 +82,10 @@ private struct SyntheticStream {
                 now += outage
                 look = now
                 while instant(newest + 1) <= now { newest += 1 }
-                estimator.restart()
+                estimator.restart(samplesOn: samplesOn)
                 emptied = newest
                 lastStamped = newest
-                measuredFrom = now + 1
+                measuredFrom = samplesOn ? now : now + 1
             }
             now = max(now, look) + lateness * uniform()
             if stallEvery > 0, Int(uniform() * Double(stallEvery)) == 0 { now += stall }
@@ -223,6 +223,17 @@ private struct SyntheticStream {
         #expect(abs(estimator.deviation - 30_000) < 50)
         let isSettled = estimator.isSettled
         #expect(!isSettled)
+    }
+
+    @Test("If the chip samples on while its FIFO is emptied, the phase is kept", arguments: [4, 10, 50, 200, 1000])
+    func keptPhase(rate: Double) {
+        var estimator = SamplePeriodEstimator(nominalPeriod: 1 / rate)
+        var stream = SyntheticStream(rate: rate, deviation: -17_000)
+        stream.interval = max(0.02, 1 / rate)
+        let outcome = stream.run(60, restartAt: 40, outage: 0.3, samplesOn: true, into: &estimator)
+        // From the first sample after it.
+        #expect(outcome.worst < max(0.0012, 0.02 / rate), "\(outcome.worst) s")
+        #expect(outcome.reversals == 0)
     }
 
     @Test(

@@ -57,6 +57,28 @@ import Testing
     }
 
     @Test(
+        "An identity of only zeros or ones is a stuck line, not a copy of a chip", arguments: [0x00, 0xFF] as [UInt8])
+    func lineLevels(identity: UInt8) throws {
+        let (found, _) = try identify([0x75: identity, 0x00: identity, 0x72: identity])
+        #expect(found.isLineLevel && !found.isSupported)
+        #expect(found.explanation.contains("data line (SDA) is stuck \(identity == 0 ? "low" : "high")"))
+        let report = SensorScan.BusReport(
+            path: "/dev/i2c-1", chips: [SensorScan.ChipReport(address: 0x68, finding: .chip(found))])
+        let text = SensorScan([report], chips: ChipRegistry.all).explanation(in: .library)
+        #expect(text.contains("is stuck") && !text.contains("copy"), "\(text)")
+    }
+
+    @Test("An address that the adapter does not know is free as long as the adapter is there")
+    func absentAddress() {
+        for (kind, isListed, isSilent) in [
+            (.notAcknowledged, true, true), (.absent, true, true), (.absent, false, false), (.timedOut, true, false),
+        ] as [(BusError.Kind, Bool, Bool)] {
+            let finding = SensorScan.finding(of: BusError(kind), isBusListed: isListed)
+            if case .silent = finding { #expect(isSilent) } else { #expect(!isSilent) }
+        }
+    }
+
+    @Test(
         "The first register that is known decides, each is read once, and nothing is written",
         arguments: [
             ([0x75: 0x70], "MPU-6500", [0x75]), ([0x75: 0x47], "third", [0x75]),

@@ -15,6 +15,9 @@ package struct IMUIdentity: Sendable {
     /// Whether a driver supports the part.
     package var isSupported: Bool { family != nil }
 
+    /// Whether all bits are alike and it is no known part's identity. This is how a data line reads that does not change.
+    package var isLineLevel: Bool { name == nil && (identity == 0x00 || identity == 0xFF) }
+
     /// A supported part.
     package init(register: UInt8, identity: UInt8, name: StaticString, family: IMUFamily) {
         self.register = register

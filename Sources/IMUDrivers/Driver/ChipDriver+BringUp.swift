@@ -120,7 +120,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Starts the FIFO of a configured chip.
     private mutating func beginStream() throws(IMUFault) -> IMUPoll {
-        try startFIFO()
+        try startFIFO(samplesOn: false)
         try perform(.verify(.fifo))
         status.state = .settling
         repetition.reset()
@@ -129,12 +129,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return IMUPoll(next: nextRead())
     }
 
-    /// Empties and starts the FIFO. Sample numbering and phase restart.
-    mutating func startFIFO() throws(IMUFault) {
+    /// Empties and starts the FIFO. The numbering of samples restarts, and their phase too unless the chip `samplesOn`.
+    mutating func startFIFO(samplesOn: Bool) throws(IMUFault) {
         thermometer.forgetReference()
         let count = plan.startFIFO.count
         for index in 0..<count { try perform(plan.startFIFO[index]) }
-        estimator.restart()
+        estimator.restart(samplesOn: samplesOn)
         restartLine()
         repetition.releaseHeld()
         progress.begin(at: clock.now())

@@ -11,7 +11,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         default: break
         }
         guard recovery.interrupt(by: fault) else { throw fault }
-        try startFIFO()
+        try startFIFO(samplesOn: true)
         return IMUPoll(next: nextRead(), event: event)
     }
 

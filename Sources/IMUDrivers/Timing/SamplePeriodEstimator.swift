@@ -37,6 +37,8 @@ package struct SamplePeriodEstimator: ~Copyable {
     private var newestIndex: Int64 = 0
     private var newestBound = Timestamp(nanoseconds: 0)
     private var contradictions = 0
+    /// When some sample was complete before the samples were numbered anew, if the chip has sampled on since then.
+    private var clockPhase: Timestamp?
     private var lastIndex: Int64 = 0
     private var lastTimestamp: Timestamp?
 
@@ -57,6 +59,9 @@ package struct SamplePeriodEstimator: ~Copyable {
 
     /// Consecutive observations that must contradict the line by more than half a sample before it is discarded.
     static var contradictionLimit: Int { 3 }
+
+    /// How far a chip's clock may run away from the estimate, as a ratio: temperature, and the error of the period.
+    static var clockDrift: Double { 0.0005 }
 
     /// By how many periods the line must be wrong to be fitted anew at once.
     static var wrongness: Double { 0.05 }
@@ -112,10 +117,12 @@ package struct SamplePeriodEstimator: ~Copyable {
         lastTimestamp = timestamp
     }
 
-    /// Restarts the numbering after the FIFO was emptied or the chip was restarted. The period is kept; the phase is
-    /// searched for again.
-    package mutating func restart() {
+    /// Restarts the numbering after the FIFO was emptied or the chip was restarted. The period is kept. If the chip
+    /// `samplesOn`, so is the phase; otherwise it is searched for again.
+    package mutating func restart(samplesOn: Bool = false) {
+        let phase = samplesOn && isSettled ? instant(ofSample: newestIndex) : clockPhase
         forgetPhase()
+        clockPhase = samplesOn ? phase : nil
         lastTimestamp = nil
     }
 
@@ -149,7 +156,14 @@ package struct SamplePeriodEstimator: ~Copyable {
         // Sample n was completed after a count that would have included sample n + 1: some time within one period.
         let uncertainty = period + observation.upperTime.seconds(since: observation.lowerTime)
         anchorIndex = observation.upperIndex
-        anchorTime = observation.upperTime.advanced(bySeconds: -uncertainty / 2)
+        let middle = observation.upperTime.advanced(bySeconds: -uncertainty / 2)
+        anchorTime = middle
+        // The chip's clock tells the phase better, unless its drift since then may amount to more.
+        guard let phase = clockPhase else { return }
+        clockPhase = nil
+        let elapsed = middle.seconds(since: phase)
+        guard elapsed >= 0, elapsed * Self.clockDrift < 0.1 * period else { return }
+        anchorTime = phase.advanced(bySeconds: (elapsed / period).rounded() * period)
     }
 
     private mutating func forgetPhase() {

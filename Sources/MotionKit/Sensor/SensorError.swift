@@ -90,7 +90,7 @@ extension SensorScan {
                     // A supported chip was not chosen because the user named another family.
                     let wanted = identity.family.map { ", which is what \(vocabulary.driver($0.name)) drives" } ?? ""
                     findings.append("\(place): \(identity.explanation)\(wanted)")
-                    if identity.name == nil { unknown = unknown ?? chip.address }
+                    if identity.name == nil, !identity.isLineLevel { unknown = unknown ?? chip.address }
                 case .untouched: findings.append("\(place): no chip with a driver has this address")
                 case .taken(let error): findings.append(SensorError.withAdvice(error, vocabulary))
                 case .failed(let error): findings.append("\(place): \(error.explanation)")
@@ -126,6 +126,9 @@ extension IMUIdentity {
         switch (name, isSupported) {
         case (let name?, true): "\(name)"
         case (let name?, false): "identity \(hexadecimal(identity)), \(name), for which there is no driver"
+        case (nil, _) where isLineLevel:
+            "identity \(hexadecimal(identity)): no chip has that, the data line (SDA) is stuck "
+                + (identity == 0 ? "low, or the chip has no supply" : "high, or the chip sends nothing")
         case (nil, _): "identity \(hexadecimal(identity)), which is not known"
         }
     }

@@ -120,7 +120,8 @@ public struct SensorScan: Sendable {
             }
             do throws(LinuxSensorsError) {
                 var device = try I2CDevice(path: path, address: address)
-                report.chips.append(ChipReport(address: address, finding: identify(&device, among: candidates)))
+                report.chips.append(
+                    ChipReport(address: address, finding: identify(&device, on: path, among: candidates)))
             } catch {
                 switch error.reason {
                 case .kernelDriver, .inUse, .invalidAddress, .cannotLock:
@@ -134,11 +135,21 @@ public struct SensorScan: Sendable {
         return report
     }
 
-    private static func identify(_ device: inout I2CDevice, among candidates: [RegisteredChip]) -> Finding {
+    private static func identify(
+        _ device: inout I2CDevice, on path: String, among candidates: [RegisteredChip]
+    ) -> Finding {
         do throws(BusError) {
             return try ChipRegistry.identify(&device, among: candidates).map { .chip($0) } ?? .untouched
         } catch {
-            return error.kind == .notAcknowledged ? .silent : .failed(error)
+            return finding(of: error, isBusListed: I2CBus.all().contains { $0.path == path })
         }
+    }
+
+    /// The result for an address at which the identity could not be read.
+    ///
+    /// The kernel's i2c-stub says of an address without a chip that there is no such device, as an adapter that is gone
+    /// says of every address.
+    static func finding(of error: BusError, isBusListed: Bool) -> Finding {
+        error.kind == .notAcknowledged || error.kind == .absent && isBusListed ? .silent : .failed(error)
     }
 }
