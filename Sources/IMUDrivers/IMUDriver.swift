@@ -65,6 +65,8 @@ public enum IMUFault: Error, Equatable, Sendable, BitwiseCopyable {
     case configurationLost(register: UInt8)
     /// The chip answers but produces no samples.
     case stalled
+    /// A kernel driver that waits for the chip's interrupt never delivered a sample.
+    case noTrigger
 }
 
 /// What a driver is doing.

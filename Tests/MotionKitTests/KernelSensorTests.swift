@@ -225,6 +225,22 @@ extension FakeIIO {
         #expect(sensor.status.lastFault == .stalled && frozen.count < 300)
     }
 
+    /// Raspberry Pi OS declares an interrupt of an MPU-6050 on GPIO 4, which few people wire.
+    @Test("Reads value by value if the buffer is never filled")
+    func unwiredInterrupt() throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let (none, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
+        #expect(none.isEmpty && events == [.failed(.noTrigger)])
+        #expect(IMUFault.noTrigger.explanation.contains("INT pin"))
+        let (samples, more) = try poll(sensor, samples: 5)
+        #expect(more.first == .streaming(afterGap: 0) && sensor.info.nominalRate == 50)
+        #expect(samples.allSatisfy { $0.acceleration == Vector3(11 * 0.002392, -12 * 0.002392, 13 * 0.002392) })
+        #expect(samples.allSatisfy { $0.rotationRate.x == 11 * 0.001064724 && $0.flags.contains(.rotationRate) })
+        #expect(fake.value("iio:device0", "buffer0/enable") == "0")
+        try sensor.stop()
+    }
+
     @Test("Measures the period from the kernel's times")
     func period() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)

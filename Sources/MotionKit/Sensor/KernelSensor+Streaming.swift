@@ -223,7 +223,7 @@ extension KernelSensor {
         return .gap(gap, fault)
     }
 
-    /// Throws if no samples have arrived for too long.
+    /// Throws if no samples have arrived for too long; `noTrigger` if none ever has.
     private func checkForStall(_ source: KernelSource) throws(IMUFault) {
         let timeout =
             hasStreamed
@@ -232,7 +232,7 @@ extension KernelSensor {
                 2 * settings.batchInterval)
             : KernelSensorTiming.startTimeout
         let now = clock.now()
-        if now.seconds(since: lastArrival) > timeout { throw .stalled }
+        if now.seconds(since: lastArrival) > timeout { throw lastTimestamp == nil ? .noTrigger : .stalled }
         if source.gyroscope != nil, now.seconds(since: lastGyroscopeArrival) > timeout { throw .stalled }
     }
 

@@ -49,6 +49,8 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     var nextRaw = Timestamp(nanoseconds: .min)
     /// Whether the kernel's times were wrong, so that the times of samples come from when they arrive.
     var ignoresKernelTime = false
+    /// Whether values are read one by one because the buffer was never filled.
+    var readsValues = false
     /// The time of the last sample, which survives the end of a stream.
     var lastTimestamp: Timestamp?
 
@@ -139,8 +141,11 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         }
         status.state = .configuring
         do throws(IIOError) {
-            begin(try KernelSource.open(found.accelerometer, found.gyroscope, settings, in: places))
+            begin(
+                try KernelSource.open(
+                    found.accelerometer, found.gyroscope, settings, in: places, readsValues: readsValues))
         } catch {
+            readsValues = false
             return recover(from: .bus(error.busError))
         }
         return IMUPoll(next: clock.now().advanced(bySeconds: settings.batchInterval))
@@ -149,6 +154,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     /// Closes the device and schedules the next attempt to open it, with an increasing backoff.
     private func recover(from fault: IMUFault) -> IMUPoll {
         if case .bus(let error) = fault { status.busErrors.count(error) }
+        readsValues = fault == .noTrigger || readsValues && fault != .stalled
         // If the device is gone, its settings cannot be restored. The fault is reported below anyway.
         do throws(BusError) { try source?.stop() } catch { status.busErrors.count(error) }
         source = nil

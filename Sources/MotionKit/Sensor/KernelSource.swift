@@ -28,14 +28,15 @@ struct KernelSource {
             && info.accelerometerRange < 17 * standardGravity && info.gyroscopeRange < 45
     }
 
-    /// Opens the devices of a sensor.
+    /// Opens the devices of a sensor. If it `readsValues`, no buffer is used.
     ///
     /// - Throws: `IIOError`, after restoring the settings of the devices.
     static func open(
-        _ accelerometer: IIODevice, _ gyroscope: IIODevice?, _ settings: IMUSettings, in places: IIOPlaces
+        _ accelerometer: IIODevice, _ gyroscope: IIODevice?, _ settings: IMUSettings, in places: IIOPlaces,
+        readsValues: Bool = false
     ) throws(IIOError) -> KernelSource {
         let rotation = rotation(from: gyroscope ?? accelerometer, to: accelerometer)
-        guard let main = try IIOCapture.open(accelerometer, settings, in: places) else {
+        guard let main = readsValues ? nil : try IIOCapture.open(accelerometer, settings, in: places) else {
             let values = try IIORawReader.open(accelerometer, settings, in: places)
             var second: IIORawReader?
             if let gyroscope { second = try IIORawReader.open(gyroscope, settings, in: places) }

@@ -167,6 +167,9 @@ extension IMUFault {
         case .configurationLost(let register):
             "the chip lost its configuration (register \(hexadecimal(register))): it was reset or its supply failed"
         case .stalled: "the chip answers but measures nothing"
+        case .noTrigger:
+            "the kernel driver delivers nothing; it waits for the chip's INT pin, which may not be wired: its values are "
+                + "read one by one, at most 50 a second"
         }
     }
 }
