@@ -86,6 +86,7 @@ private struct SyntheticStream {
                 emptied = newest
                 lastStamped = newest
                 measuredFrom = samplesOn ? now : now + 1
+                if samplesOn { outcome.worst = 0 }
             }
             now = max(now, look) + lateness * uniform()
             if stallEvery > 0, Int(uniform() * Double(stallEvery)) == 0 { now += stall }

@@ -85,9 +85,14 @@ extension BrowserTests {
             let rig = try await BrowserRig(trajectory, agent: ["sensor.rate=200Hz"])
             try await rig.openBoard()
             let frames: Int = try rig.browser.value("jostlePage.frames")
-            let drawn = try drawn(rig.browser, milliseconds: 7000)
+            var drawn = try drawn(rig.browser, milliseconds: 7000)
             let more = try rig.browser.value("jostlePage.frames", as: Int.self) - frames
-            let (count, span) = try compare(drawn, rig.observer)
+            var (count, span) = try compare(drawn, rig.observer)
+            // On a busy machine there are few frames; the trajectory repeats.
+            for _ in 1...3 where count <= 30 || span <= 80 {
+                drawn += try self.drawn(rig.browser, milliseconds: 7000)
+                (count, span) = try compare(drawn, rig.observer)
+            }
             #expect(count > 30 && count > drawn.count / 2, "\(count) of \(drawn.count) were observed")
             #expect(span > 80, "the board turned by \(span)°")
 
