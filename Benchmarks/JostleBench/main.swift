@@ -44,8 +44,8 @@ func run(_ words: [String]) -> ExitStatus {
         for complaint in check.complaints { printError(complaint) }
         print("attitude filter: \(check.count) samples, \(check.complaints.isEmpty ? "sound" : "NOT sound")")
         return check.complaints.isEmpty ? .success : .failed
-    case .faults(let isVerbose):
-        let check = FaultCheck()
+    case .faults(let chips, let isVerbose):
+        let check = FaultCheck(chips: chips)
         print(report(check, isVerbose: isVerbose), terminator: "")
         return check.complaints.isEmpty ? .success : .failed
     case .bus(let path, let seconds, let asJSON):

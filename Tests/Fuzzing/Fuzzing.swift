@@ -18,6 +18,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
     "lsm6ds": { driveChip(.lsm6ds, $0) },
     "bmi160": { driveChip(.bmi160, $0) },
     "icm42688": { driveChip(.icm42688, $0) },
+    "icm20948": { driveChip(.icm20948, $0) },
     "adxl345": { driveChip(.adxl345, $0) },
 ]
 

@@ -8,7 +8,7 @@ import VirtualIMU
 
 /// The families of chips.
 enum Family {
-    case mpu, lsm6ds, bmi160, icm42688, adxl345
+    case mpu, lsm6ds, bmi160, icm42688, adxl345, icm20948
 }
 
 /// The rest of an input.
@@ -70,9 +70,10 @@ func driveChip(_ family: Family, _ bytes: [UInt8]) {
     case .mpu: drive(MPUFamily.self, [.mpu6050, .mpu6500, .icm20602, .icm20689][choice % 4], input)
     case .lsm6ds:
         if choice % 4 == 3 { return drive(LSM6DSO32Family.self, .lsm6dso32, input) }
-        drive(LSM6DSFamily.self, [.lsm6ds3, .lsm6ds3trc, .lsm6dso][choice % 3], input)
+        drive(LSM6DSFamily.self, [.lsm6ds3, .lsm6ds3trc, .lsm6dso, .ism330dhcx][choice / 4 % 4], input)
     case .bmi160: drive(BMI160Family.self, .bmi160, input)
-    case .icm42688: drive(ICM42688Family.self, .icm42688, input)
+    case .icm20948: drive(ICM20948Family.self, .icm20948, input)
+    case .icm42688: drive(ICM42688Family.self, choice % 2 == 0 ? .icm42688 : .icm42605, input)
     case .adxl345:
         if choice % 2 == 1 { return drive(ADXL375Family.self, .adxl375, input) }
         drive(ADXL345Family.self, .adxl345, input)

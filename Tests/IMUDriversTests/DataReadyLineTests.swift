@@ -33,7 +33,7 @@ private struct TimedBus: RegisterBus {
 
 /// The chips tested with a data-ready line.
 private let wiredParts: [VirtualPart] = [
-    .mpu6050, .icm20602, .lsm6ds3trc, .lsm6dso, .bmi160, .icm42688, .adxl345,
+    .mpu6050, .icm20602, .lsm6ds3trc, .lsm6dso, .ism330dhcx, .bmi160, .icm42688, .icm42605, .adxl345, .icm20948,
 ]
 
 /// A driver whose polls are up to 3 ms late, and one in fifty 20 ms late.
@@ -307,7 +307,7 @@ private final class LineRig {
         arguments: [
             (.mpu6050, 0x38, 0), (.mpu6050, 0x37, 7), (.lsm6ds3trc, 0x0D, 1), (.lsm6dso, 0x0B, 7), (.bmi160, 0x51, 4),
             (.bmi160, 0x53, 3), (.bmi160, 0x56, 7), (.icm42688, 0x14, 0), (.icm42688, 0x64, 4), (.icm42688, 0x65, 3),
-            (.adxl345, 0x2E, 7), (.adxl345, 0x2F, 7),
+            (.adxl345, 0x2E, 7), (.adxl345, 0x2F, 7), (.icm20948, 0x0F, 7), (.icm20948, 0x11, 0),
         ] as [(VirtualPart, UInt8, UInt8)])
     func flipped(chip: VirtualPart, register: UInt8, bit: UInt8) {
         let rig = LineRig(chip)

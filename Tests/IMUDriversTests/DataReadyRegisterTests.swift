@@ -34,7 +34,8 @@ import Testing
         #expect(MPUFamily(settings: IMUSettings()).planned(0x37)?.value == 0)
     }
 
-    @Test("LSM6DS family: pulse mode, and the gyroscope's data-ready on INT1", arguments: [0x6A, 0x6C] as [UInt8])
+    @Test(
+        "LSM6DS family: pulse mode, and the gyroscope's data-ready on INT1", arguments: [0x6A, 0x6B, 0x6C] as [UInt8])
     func lsm6ds(identity: UInt8) throws {
         let found = try difference(LSM6DSFamily.self, identity: identity)
         #expect(
@@ -70,6 +71,14 @@ import Testing
                 PlannedRegister(0x65, 0x08, in: .dataReady),
             ])
         #expect(Set(found.registers) == [0x14, 0x64, 0x65])
+    }
+
+    @Test("ICM-20948: INT_PIN_CFG as after a reset, push-pull, active high and pulsed; INT_ENABLE_1")
+    func icm20948() throws {
+        let found = try difference(ICM20948Family.self, identity: 0xEA)
+        #expect(
+            found.steps == [PlannedRegister(0x0F, 0x00, in: .dataReady), PlannedRegister(0x11, 0x01, in: .dataReady)])
+        #expect(Set(found.registers) == [0x0F, 0x11])
     }
 
     @Test("ADXL345: INT_ENABLE, INT_MAP; its pin pulses once per batch")

@@ -83,10 +83,10 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "Detects lost framing of tagged words",
-        arguments: [.fifoSlip(bytes: 1), .fifoSlip(bytes: 3), .fifoSlip(bytes: 7), .fifoSlip(bytes: 8)] as [FaultEvent])
-    func taggedSlip(event: FaultEvent) {
-        expectRecovery(of: VirtualRig(.lsm6dso), from: event)
+        "Detects lost framing of tagged words", arguments: [.lsm6dso, .ism330dhcx] as [VirtualPart],
+        [.fifoSlip(bytes: 1), .fifoSlip(bytes: 3), .fifoSlip(bytes: 7), .fifoSlip(bytes: 8)] as [FaultEvent])
+    func taggedSlip(model: VirtualPart, event: FaultEvent) {
+        expectRecovery(of: VirtualRig(model), from: event)
     }
 
     private func expectRecovery(of rig: VirtualRig, from event: FaultEvent) {

@@ -33,7 +33,7 @@ final class LSM6DSRig {
         driver = LSM6DS(bus: ScriptedBus(script), clock: clock, settings: IMUSettings())
     }
 
-    var isTagged: Bool { identity == 0x6C }
+    var isTagged: Bool { isTaggedLSM6DS(identity) }
     var status: IMUStatus { driver.status }
 
     /// Frames that the chip has put into the FIFO since the driver's last read.
@@ -122,6 +122,9 @@ final class LSM6DSRig {
     }
 }
 
+/// Whether the part with this identity has a FIFO of tagged words.
+func isTaggedLSM6DS(_ identity: UInt8) -> Bool { identity == 0x6B || identity == 0x6C }
+
 /// A frame of raw values: distinct on every axis, some negative.
 struct LSM6DSFrame {
     var acceleration: (Int16, Int16, Int16) = (1000, -2000, 4096)
@@ -159,7 +162,7 @@ extension BusScript {
     /// The reset is done. Every register is written and read back, the sensors last.
     func expectConfiguration(of identity: UInt8) {
         read(0x12, 0x04)
-        let isTagged = identity == 0x6C
+        let isTagged = isTaggedLSM6DS(identity)
         var registers: [(UInt8, UInt8)] = [
             (0x12, 0x44), (0x13, identity == 0x69 ? 0x08 : 0x0A), (0x14, 0), (0x15, 0), (0x16, 0), (0x17, 0),
             isTagged ? (0x09, 0x55) : (0x08, 0x09), (0x11, 0x5C), (0x10, 0x5C),
@@ -174,13 +177,13 @@ extension BusScript {
     /// The FIFO is switched off and on.
     func expectFIFOStart(of identity: UInt8) {
         write(0x0A, 0)
-        if identity == 0x6C { read(0x3B, 0x00) }
-        write(0x0A, identity == 0x6C ? 0x06 : 0x2E)
+        if isTaggedLSM6DS(identity) { read(0x3B, 0x00) }
+        write(0x0A, isTaggedLSM6DS(identity) ? 0x06 : 0x2E)
     }
 
     /// One group of the health check, with the correct content.
     func expectHealth(_ group: Int, of identity: UInt8) {
-        let isTagged = identity == 0x6C
+        let isTagged = isTaggedLSM6DS(identity)
         switch group {
         case 0: read(0x10, [0x5C, 0x5C, 0x44, identity == 0x69 ? 0x08 : 0x0A])
         case 1 where isTagged: read(0x07, [0, 0, 0x55, 0x06])

@@ -9,7 +9,7 @@ import Testing
 @Suite struct LSM6DSScriptTests {
     @Test(
         "Writes the registers in order from the first poll to the first sample",
-        arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+        arguments: [0x69, 0x6A, 0x6B, 0x6C] as [UInt8])
     func bringUp(identity: UInt8) {
         let rig = LSM6DSRig(identity)
         let start = rig.clock.now()
@@ -20,7 +20,7 @@ import Testing
         rig.poll()
         #expect(rig.status.state == .configuring)
         rig.script.expectFIFOStart(of: identity)
-        rig.script.read(0x0A, identity == 0x6C ? 0x06 : 0x2E)
+        rig.script.read(0x0A, isTaggedLSM6DS(identity) ? 0x06 : 0x2E)
         rig.poll()
         #expect(rig.status.state == .settling)
         #expect(rig.driver.info.identity == identity)
@@ -33,7 +33,7 @@ import Testing
 
     @Test(
         "Delivers a frame's values on their axes, in SI units, with the temperature",
-        arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+        arguments: [0x69, 0x6A, 0x6B, 0x6C] as [UInt8])
     func values(identity: UInt8) throws {
         let rig = LSM6DSRig(identity)
         rig.stream()
@@ -106,9 +106,9 @@ import Testing
         #expect(rig.status.misalignments == 1)
     }
 
-    @Test("Detects an overflow by the chip's flag", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    @Test("Detects an overflow by the chip's flag", arguments: [0x69, 0x6A, 0x6B, 0x6C] as [UInt8])
     func overflow(identity: UInt8) {
-        for flag in identity == 0x6C ? [0x40, 0x08] : [0x40] as [UInt8] {
+        for flag in isTaggedLSM6DS(identity) ? [0x40, 0x08] : [0x40] as [UInt8] {
             let rig = LSM6DSRig(identity)
             rig.stream()
             rig.advance()
@@ -123,7 +123,7 @@ import Testing
 
     @Test(
         "Discards samples that the chip marks as unsettled, however long it does",
-        arguments: [0x69, 0x6A, 0x6C] as [UInt8], [0, 1] as [Int])
+        arguments: [0x69, 0x6A, 0x6B, 0x6C] as [UInt8], [0, 1] as [Int])
     func marked(identity: UInt8, sensor: Int) {
         let rig = LSM6DSRig(identity)
         rig.bringUp()
@@ -146,7 +146,7 @@ import Testing
         #expect(rig.status.state == .streaming && rig.status.misalignments == 0)
     }
 
-    @Test("Refuses another chip", arguments: [0x68, 0x6B, 0x33, 0xFF] as [UInt8])
+    @Test("Refuses another chip", arguments: [0x68, 0x6D, 0x33, 0xFF] as [UInt8])
     func wrongIdentity(found: UInt8) {
         let rig = LSM6DSRig(0x6A)
         rig.script.read(0x0F, found)
@@ -179,7 +179,7 @@ import Testing
         #expect(rig.pollNow().event == .failed(.configurationLost(register: 0x11)))
     }
 
-    @Test("Stopping switches FIFO and sensors off", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    @Test("Stopping switches FIFO and sensors off", arguments: [0x69, 0x6A, 0x6B, 0x6C] as [UInt8])
     func stop(identity: UInt8) throws {
         let rig = LSM6DSRig(identity)
         rig.stream()
@@ -240,6 +240,21 @@ import Testing
         #expect(LSM6DSO32Family(identity: 0x6A, settings: settings) == nil)
     }
 
+    @Test(
+        "ISM330DHCX: the bandwidths of its datasheet with FTYPE 0, the bits 0 and 1 of CTRL2_G for other ranges clear",
+        arguments: [
+            (12.5, 4.3), (26, 8.3), (52, 16.7), (104, 33), (208, 67), (416, 133), (833, 222), (1660, 274),
+        ] as [(Double, Double)])
+    func ism330dhcx(rate: Double, bandwidth: Double) throws {
+        var settings = IMUSettings()
+        settings.rate = rate
+        settings.gyroscopeRange = 99
+        let part = try #require(LSM6DSFamily(identity: 0x6B, settings: settings))
+        #expect(part.rate == rate && part.bandwidth == bandwidth)
+        #expect((part.planned(0x11)?.value ?? 0xFF) & 0x0F == 0x0C)
+        #expect(abs(part.gyroscopeScale - 0.07 * .pi / 180) < 1e-9)
+    }
+
     @Test("More than an LSM6DS3H holds is an overflow, although an LSM6DS3 would hold it")
     func largeFIFO() {
         let rig = LSM6DSRig(0x69)
@@ -255,11 +270,13 @@ import Testing
     func identities() {
         for identity: UInt8 in 0...255 {
             let part = LSM6DSFamily(identity: identity, settings: IMUSettings())
-            #expect((part != nil) == [0x69, 0x6A, 0x6C].contains(identity))
+            #expect((part != nil) == [0x69, 0x6A, 0x6B, 0x6C].contains(identity))
         }
         // As the LSM6DS3H, which has the same identity.
         #expect(LSM6DSFamily(identity: 0x69, settings: IMUSettings())?.fifo.size == 4096)
         #expect(LSM6DSFamily(identity: 0x6A, settings: IMUSettings())?.fifo.size == 4096)
+        #expect(LSM6DSFamily(identity: 0x6B, settings: IMUSettings())?.fifo.size == 3584)
         #expect(LSM6DSFamily(identity: 0x6C, settings: IMUSettings())?.fifo.size == 3584)
+        #expect(LSM6DSFamily(identity: 0x6B, settings: IMUSettings())?.name.description == "ISM330DHCX")
     }
 }

@@ -75,11 +75,12 @@ import Testing
         "For every chip, each stage of the table is written and read back, and each register is checked once per round")
     func families() throws {
         try check(MPUFamily.self, [0x68, 0x70, 0x12, 0x98])
-        try check(ICM42688Family.self, [0x47])
-        try check(LSM6DSFamily.self, [0x69, 0x6A, 0x6C])
+        try check(ICM42688Family.self, [0x42, 0x47])
+        try check(LSM6DSFamily.self, [0x69, 0x6A, 0x6B, 0x6C])
         try check(BMI160Family.self, [0xD1])
         try check(ADXL345Family.self, [0xE5])
         try check(LSM6DSO32Family.self, [0x6C])
         try check(ADXL375Family.self, [0xE5])
+        try check(ICM20948Family.self, [0xEA])
     }
 }

@@ -16,6 +16,7 @@ import VirtualIMU
         .adxl345: [25, 50, 100, 200, 400, 800],
         .lsm6dso32: [104, 1660],
         .adxl375: [100, 800],
+        .icm20948: [5, 25, 45, 75, 125, 225, 375, 1125],
     ]
 
     private static func rig(_ part: VirtualPart, _ rate: Double, oscillatorError: Double = 0.02) -> VirtualRig {

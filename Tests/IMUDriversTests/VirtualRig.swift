@@ -37,6 +37,7 @@ extension VirtualPart {
         case .bmi160: Polled(BMI160Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .adxl345: Polled(ADXL345Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .lsm6dso32: Polled(LSM6DSO32Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .icm20948: Polled(ICM20948Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .adxl375: Polled(ADXL375Family.self, bus: bus, clock: clock, settings: settings, line: line)
         }
     }
@@ -70,7 +71,7 @@ final class VirtualRig {
                 (accelerometer, gyroscope, startUp) = (90e-6, 0.005, 0.035)
                 // Seven times the noise at the highest rate.
                 (force, temperature) = (0.25, 0.5)
-            case .icm42688: startUp = 0.03
+            case .icm42688, .icm20948: startUp = 0.03
             case .bmi160, .adxl345: break
             // A count is 0.48 m/s². Without some noise in counts, every reading would be the same.
             case .adxl375: (accelerometer, force) = (3.5e-3, 7)

@@ -119,7 +119,7 @@ import Testing
 
     @Test(arguments: [
         ("address=0x40", "no chip answers", "Check the four wires"),
-        ("who=0x42", "ICM-42605, for which there is no driver", "jostle scan"),
+        ("who=0x20", "ICM-20690, for which there is no driver", "jostle scan"),
         ("who=0x75", "which is not known", "jostle scan"),
         ("fail=1x100:ETIMEDOUT", "is stuck or too slow", "Take the sensor off the bus"),
         ("busy", "the kernel driver", "jostle scan"),

@@ -6,7 +6,9 @@ import Testing
 @Suite struct SensorWordsTests {
     @Test(arguments: [
         ("mpu9250", "mpu6050"), ("MPU-9250", "mpu6050"), ("GY-521", "mpu6050"), ("icm20602", "mpu6050"),
-        ("LSM6DSOX", "lsm6ds"), ("icm42688p", "icm42688"), ("BMI160", "bmi160"), ("virtaul", "virtual"),
+        ("LSM6DSOX", "lsm6ds"), ("ISM330DHCX", "lsm6ds"), ("ICM-42605", "icm42688"), ("ICM-20948", "icm20948"),
+        ("icm42688p", "icm42688"),
+        ("BMI160", "bmi160"), ("virtaul", "virtual"),
         ("LSM6DSO-32", "lsm6dso32"), ("ADXL-375", "adxl375"),
     ])
     func suggestsDriver(word: String, driver: String) throws {

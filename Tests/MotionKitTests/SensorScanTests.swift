@@ -97,6 +97,55 @@ import Testing
         #expect(read == reads)
     }
 
+    @Test(
+        "Names chips without a driver at the addresses where they are, and says what to do",
+        arguments: [
+            (0x68, [0x00: 0x24], "BMI270", "echo bmi270 0x68 | sudo tee /sys/bus/i2c/devices/i2c-1/new_device"),
+            (0x68, [0x75: 0x20], "ICM-20690", "sudo modprobe inv-mpu6050-i2c; echo icm20690 0x68"),
+            (0x69, [0x75: 0x42, 0x00: 0x24], "ICM-42605", ""), (0x69, [0x00: 0xE1], "ICM-20649", "docs/chips.md"),
+            (0x6A, [0x0F: 0x70], "LSM6DSV", "echo lsm6dsv 0x6A"), (0x6B, [0x0F: 0x68], "LSM9DS1", "lsm9ds1-imu"),
+            (0x6B, [0x00: 0x05], "QMI8658", "docs/chips.md"), (0x1D, [0x00: 0xAD], "ADXL355", "docs/chips.md"),
+            // The identity of a copy is not overruled by what its register 0 holds.
+            (0x68, [0x75: 0x13, 0x00: 0x24], nil, "sensor.identity"), (0x53, [0x00: 0x24], nil, "sensor.identity"),
+            (0x68, [0x00: 0x05], nil, "sensor.identity"), (0x6A, [0x00: 0x24], nil, "sensor.identity"),
+        ] as [(UInt8, [UInt8: UInt8], String?, String)])
+    func unsupported(address: UInt8, content: [UInt8: UInt8], name: String?, advice: String) throws {
+        var bus = Registers(content: content)
+        let candidates = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
+        let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
+        #expect(identity.name.map { "\($0)" } == name)
+        let scan = SensorScan(found([(1, address, identity)]), chips: ChipRegistry.all)
+        #expect((scan.choice == nil) == !advice.isEmpty)
+        #expect(advice.isEmpty || scan.explanation(in: .agent).contains(advice), "\(scan.explanation(in: .agent))")
+    }
+
+    @Test(
+        "Says which parts a chip could be, and how that was decided",
+        arguments: [
+            (0x69, nil, "could be LSM6DS3, LSM6DS3H or LSM6DS33: they have the same identity and are driven alike"),
+            (0x6B, nil, "could be ISM330DHCX, LSM6DSR or LSM6DSRX: they have the same identity and are driven alike"),
+            (
+                0x6C, nil,
+                "could be LSM6DSO, LSM6DSOX or LSM6DSO32: no register tells them apart, and LSM6DSO is assumed; "
+                    + "for LSM6DSO32, set sensor.driver: lsm6dso32"
+            ),
+            (0x6C, .lsm6dso32, "is driven as the LSM6DSO32 that was named; LSM6DSO or LSM6DSOX would answer alike"),
+        ] as [(UInt8, IMUFamily?, String)])
+    func sharedIdentity(byte: UInt8, family: IMUFamily?, note: String) throws {
+        var bus = Registers(content: [0x0F: byte])
+        let candidates = ChipRegistry.candidates(at: 0x6A, named: family, of: ChipRegistry.all)
+        let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
+        #expect(identity.sharedNote(in: .agent) == note)
+        let name = try #require(identity.name).description
+        #expect(SharedIdentity(of: byte, in: 0x0F)?.parts.contains(name) == true)
+    }
+
+    @Test("Chips that answer for themselves have no note")
+    func ownIdentity() {
+        #expect(mpu6500.sharedNote(in: .agent) == nil && unknown.sharedNote(in: .agent) == nil)
+        #expect(SharedIdentity(of: 0x6C, in: 0x75) == nil)
+    }
+
     @Test("Reports an unknown chip with the identity in the first register")
     func unknownChip() throws {
         let (identity, reads) = try identify([0x75: 0x75, 0x00: 0x11])

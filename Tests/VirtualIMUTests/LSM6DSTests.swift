@@ -41,20 +41,31 @@ import VirtualIMU
         func samples(_ count: Int) { clock.advance(bySeconds: (Double(count) + 0.5) / 104) }
     }
 
+    private func isTagged(_ model: VirtualPart) -> Bool { model == .lsm6dso || model == .ism330dhcx }
+
+    private func identity(of model: VirtualPart) -> UInt8 {
+        switch model {
+        case .lsm6ds3: 0x69
+        case .lsm6ds3trc: 0x6A
+        case .ism330dhcx: 0x6B
+        default: 0x6C
+        }
+    }
+
     @Test("After power-on both sensors are off and the FIFO is empty", arguments: VirtualPart.parts(of: .lsm6ds))
     func defaults(model: VirtualPart) throws {
         let bench = Bench(model)
         bench.clock.advance(bySeconds: 1)
         #expect(bench.chip.sampleCount == 0)
-        #expect(try bench.read(0x0F) == [model == .lsm6ds3 ? 0x69 : model == .lsm6ds3trc ? 0x6A : 0x6C])
+        #expect(try bench.read(0x0F) == [identity(of: model)])
         #expect(try bench.read(0x10, 3) == [0, 0, 0x04])
-        #expect(try bench.read(0x3A, 2) == [0, model == .lsm6dso ? 0 : 0x10])
+        #expect(try bench.read(0x3A, 2) == [0, isTagged(model) ? 0 : 0x10])
     }
 
     @Test("A reset restores the defaults, and its bit clears itself", arguments: VirtualPart.parts(of: .lsm6ds))
     func reset(model: VirtualPart) throws {
         let bench = Bench(model)
-        try bench.start(isTagged: model == .lsm6dso)
+        try bench.start(isTagged: isTagged(model))
         try bench.write(0x12, 0x05)
         #expect(try bench.read(0x12) == [0x05])
         bench.clock.advance(bySeconds: 0.001)
@@ -98,7 +109,7 @@ import VirtualIMU
     @Test("An overrun sets the flag; a disabled FIFO is empty", arguments: VirtualPart.parts(of: .lsm6ds))
     func overrun(model: VirtualPart) throws {
         let bench = Bench(model)
-        let isTagged = model == .lsm6dso
+        let isTagged = self.isTagged(model)
         try bench.start(isTagged: isTagged)
         bench.samples(isTagged ? 300 : 800)
         let flags = try bench.read(0x3A, 2)

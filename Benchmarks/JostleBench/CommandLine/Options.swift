@@ -5,7 +5,7 @@ struct Options: Equatable {
         case measure(asJSON: Bool)
         case checkAllocations
         case checkEndurance
-        case faults(isVerbose: Bool)
+        case faults(of: [FaultChip], isVerbose: Bool)
         case bus(path: String, seconds: Double, asJSON: Bool)
         case once(Stage, samples: Int)
     }
@@ -27,7 +27,7 @@ struct Options: Equatable {
             usage: jostle-bench [--json]
                    jostle-bench --check-allocations
                    jostle-bench --check-endurance
-                   jostle-bench --faults [--verbose]
+                   jostle-bench --faults [--chip CHIP] [--verbose]
                    jostle-bench --bus PATH [--seconds N] [--json]
                    jostle-bench --once STAGE [--samples N]
 
@@ -41,6 +41,7 @@ struct Options: Equatable {
                                    status 1 if not
               --faults             inject every fault into virtual chips of every family, and print how long driver and
                                    pipeline take to detect it and to recover; exit status 1 if a bound is exceeded
+              --chip CHIP          --faults on this virtual chip only, such as icm20948
               --verbose            also print the results chip by chip
               --bus PATH           read the MPU-6050 at 0x68 on a bus such as /dev/i2c-1 at 1 kHz, through driver and
                                    pipeline: samples lost, and CPU time per sample; see Scripts/compare-with-python
@@ -62,6 +63,7 @@ struct Options: Equatable {
         var wantsCheck = false
         var wantsEndurance = false
         var wantsFaults = false
+        var chip: FaultChip?
         var isVerbose = false
         var bus: String?
         var seconds: Double?
@@ -85,6 +87,9 @@ struct Options: Equatable {
             case "--faults":
                 if wantsFaults { throw UsageError.repeated(word) }
                 wantsFaults = true
+            case "--chip":
+                if chip != nil { throw UsageError.repeated(word) }
+                chip = try Options.chip(named: try Options.value(of: word, in: &rest))
             case "--verbose":
                 if isVerbose { throw UsageError.repeated(word) }
                 isVerbose = true
@@ -112,9 +117,10 @@ struct Options: Equatable {
             return
         }
         if isVerbose, !wantsFaults { throw UsageError("--verbose requires --faults") }
+        if chip != nil, !wantsFaults { throw UsageError("--chip requires --faults") }
         if wantsFaults {
             guard stage == nil, !wantsCheck, !wantsEndurance, !wantsJSON else { throw Options.exclusive }
-            task = .faults(isVerbose: isVerbose)
+            task = .faults(of: chip.map { [$0] } ?? FaultChip.faultChips, isVerbose: isVerbose)
             return
         }
         switch (stage, wantsCheck, wantsEndurance, wantsJSON) {
@@ -124,6 +130,14 @@ struct Options: Equatable {
         case (nil, false, false, _): task = .measure(asJSON: wantsJSON)
         default: throw Options.exclusive
         }
+    }
+
+    private static func chip(named name: String) throws(UsageError) -> FaultChip {
+        guard let chip = FaultChip(rawValue: name) else {
+            let known = FaultChip.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("--chip is \"\(name)\", not one of \(known)")
+        }
+        return chip
     }
 
     private static var exclusive: UsageError {

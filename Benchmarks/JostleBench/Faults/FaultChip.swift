@@ -28,6 +28,7 @@ extension VirtualPart {
         case .adxl345: FaultRun<ADXL345Family>.outcome(self, plan)
         case .lsm6dso32: FaultRun<LSM6DSO32Family>.outcome(self, plan)
         case .adxl375: FaultRun<ADXL375Family>.outcome(self, plan)
+        case .icm20948: FaultRun<ICM20948Family>.outcome(self, plan)
         }
     }
 
@@ -36,10 +37,11 @@ extension VirtualPart {
         switch self {
         case .mpu6050, .mpu6500, .icm20602, .icm20689: 0x74
         case .lsm6ds3, .lsm6ds3trc: 0x3E
-        case .lsm6dso, .lsm6dso32: 0x78
+        case .lsm6dso, .lsm6dso32, .ism330dhcx: 0x78
         case .bmi160: 0x24
-        case .icm42688: 0x30
+        case .icm42688, .icm42605: 0x30
         case .adxl345, .adxl375: 0x32
+        case .icm20948: 0x72
         }
     }
 

@@ -36,7 +36,7 @@ package enum ChipStep: Equatable, Sendable, BitwiseCopyable {
 /// A sequence of steps, in memory that is fixed at `init`.
 package struct ChipScript: ~Copyable {
     /// The most steps in a script.
-    static var capacity: Int { 24 }
+    static var capacity: Int { 32 }
 
     private let steps: UnsafeMutablePointer<ChipStep>
     private(set) var count = 0

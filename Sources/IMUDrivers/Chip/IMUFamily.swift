@@ -8,6 +8,7 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
     /// An LSM6DSO32 has the identity of an LSM6DSO, and an ADXL375 that of an ADXL345. Only a user can tell them apart.
     case lsm6dso32
     case adxl375
+    case icm20948
 
     /// Its name in a configuration.
     public var word: StaticString {
@@ -19,6 +20,7 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
         case .adxl345: "adxl345"
         case .lsm6dso32: "lsm6dso32"
         case .adxl375: "adxl375"
+        case .icm20948: "icm20948"
         }
     }
 }

@@ -34,20 +34,53 @@ package struct IMUIdentity: Sendable {
         family = nil
     }
 
-    /// InvenSense's identity register up to the ICM-426xx, and from the ICM-456xx on (ArduPilot Invensensev3,
-    /// Betaflight accgyro_spi_icm456xx.c). No part with a driver has the second one.
-    package static var commonRegister: UInt8 { 0x75 }
-    package static var laterRegister: UInt8 { 0x72 }
+    /// A part about which nothing is known.
+    package init(unnamed identity: UInt8, in register: UInt8) {
+        self.register = register
+        self.identity = identity
+        name = nil
+        family = nil
+    }
+
+    /// A register to read if the identity in `register` is unknown; `nil` if there is none.
+    ///
+    /// InvenSense's identity moved from 0x75 to 0x72 with the ICM-456xx (ArduPilot Invensensev3, Betaflight
+    /// accgyro_spi_icm456xx.c). A QMI8658, at the addresses of ST's chips, has it in 0x00. No part with a driver has these.
+    package static func furtherRegister(after register: UInt8) -> UInt8? {
+        switch register {
+        case 0x75: 0x72
+        case 0x0F: 0x00
+        default: nil
+        }
+    }
+
+    /// Whether the name of an unsupported part can be believed, if an identity register that was read earlier held
+    /// `earlier`, which is unknown, or if this is the first (`nil`).
+    ///
+    /// Register 0x00 of a copy of an MPU-6050 may hold any value, but its 0x75 holds an identity. Bosch's parts have nothing
+    /// or offsets there, which are 0 unless set.
+    package func isCredible(after earlier: IMUIdentity?) -> Bool {
+        switch (register, identity) {
+        case (0x00, 0xAD), (0x00, 0xE6): earlier == nil
+        case (0x00, 0x05): earlier?.register == 0x0F
+        case (0x00, 0x24), (0x00, 0x0F):
+            earlier?.register == 0x75 && (earlier?.identity == 0x00 || earlier?.identity == 0xFF)
+        case (0x00, _): earlier?.register == 0x75
+        default: true
+        }
+    }
 
     /// The name of a part, supported or not.
     ///
-    /// Numbers: Linux inv_mpu_iio.h and Betaflight accgyro_mpu.h; 0x00 of bank 0: Pimoroni's icm20948.
+    /// Numbers in 0x75: Linux inv_mpu_iio.h and Betaflight accgyro_mpu.h. In 0x00: ArduPilot Invensensev2_registers.h (bank
+    /// 0); Linux bmi270.h and bmg160_core.c, whose number the gyroscopes of BMI055, BMI088 and BMX055 share; Linux
+    /// adxl355_core.c, whose number the ADXL357 and ADXL372 share; the datasheet of the ADXL346; Waveshare's QMI8658 driver.
+    /// In 0x0F: Linux st_lsm6dsx_core.c, whose 0x70 LSM6DSV and LSM6DSV16X share; Pololu's L3G.cpp.
     package static func knownName(of identity: UInt8, in register: UInt8) -> StaticString? {
         switch (register, identity) {
         case (0x75, 0x78): "MPU-6880"
         case (0x75, 0xAC): "ICM-20601"
         case (0x75, 0xA6): "ICM-20609"
-        case (0x75, 0xE1): "ICM-20649"
         case (0x75, 0x20): "ICM-20690"
         case (0x75, 0xA9): "IAM-20680"
         case (0x75, 0x3B): "ICM-40609"
@@ -57,7 +90,18 @@ package struct IMUIdentity: Sendable {
         case (0x75, 0x47): "ICM-42688-P"
         case (0x72, 0xE9): "ICM-45686"
         case (0x75, 0x6F): "IIM-42652"
+        case (0x00, 0xE0): "ICM-20648"
+        case (0x00, 0xE1): "ICM-20649"
         case (0x00, 0xEA): "ICM-20948"
+        case (0x00, 0x24): "BMI270"
+        case (0x00, 0x0F): "BMG160"
+        case (0x00, 0xAD): "ADXL355"
+        case (0x00, 0xE6): "ADXL346"
+        case (0x00, 0x05): "QMI8658"
+        case (0x0F, 0x68): "LSM9DS1"
+        case (0x0F, 0x70): "LSM6DSV"
+        case (0x0F, 0xD4): "L3GD20"
+        case (0x0F, 0xD7): "L3GD20H"
         default: nil
         }
     }

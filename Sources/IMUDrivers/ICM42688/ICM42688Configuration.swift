@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// The ICM-42688-P's register values for the settings, and the resulting figures.
+/// The family's register values for the settings, and the resulting figures.
 ///
 /// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
@@ -12,7 +12,7 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     /// The effective figures; the low-passes are of second order.
     let figures: ChipFigures
 
-    init(_ settings: IMUSettings) {
+    init(_ settings: IMUSettings, variant: ICM42688Variant) {
         // Settings converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         let row = Self.rate(for: settings.rate * rounding)
@@ -33,7 +33,7 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
             turn -= 1
         }
         figures = ChipFigures(
-            rate: row.rate, bandwidth: filter.bandwidth, delay: filter.delay + Self.antiAliasDelay,
+            rate: row.rate, bandwidth: filter.bandwidth, delay: filter.delay + variant.antiAliasDelay,
             accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree)
         accelerometerBits = RegisterValue(force << 5 | row.code)
         gyroscopeBits = RegisterValue(turn << 5 | row.code)
@@ -54,7 +54,8 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     /// The widest low-pass that passes nothing above half of `rate`, or the narrowest if none qualifies: its code in
     /// ACCEL_UI_FILT_BW and GYRO_UI_FILT_BW, -3 dB bandwidth in Hz and group delay in seconds.
     ///
-    /// The figures are those of DS-000347 r1.8, 5.5, for filters of second order. The delay is rounded to 0.1 ms there.
+    /// The figures are those of DS-000347 r1.8, 5.5, for filters of second order. The delay is rounded to 0.1 ms there. They
+    /// are assumed for the ICM-42605 too, whose codes are the same (Linux `inv_icm42600_filter`).
     static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
         switch rate {
         case 1000...: (1, 230.7, 0.0021)
@@ -65,9 +66,4 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
         default: (7, 8.5, 0.0300)
         }
     }
-
-    /// The delay of the gyroscope's anti-alias filter, seconds. After a reset it is a second-order low-pass of 585 Hz
-    /// (GYRO_AAF_DELT is 13; DS-000347 5.3, 15.3). The section gives no delay: √2/(2π·585 Hz), that of a Butterworth
-    /// filter, is computed. The accelerometer's, of 1163 Hz, is 0.2 ms shorter.
-    static var antiAliasDelay: Double { 0.000385 }
 }

@@ -1,20 +1,27 @@
 package import MotionCore
 
-/// TDK InvenSense's ICM-42688-P, as registers and scripts.
+/// TDK InvenSense's ICM-42688-P and ICM-42605, as registers and scripts.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which reveals lost framing. It shares the address and the
 /// identity register of the MPU family but has a different identity. "DS" is DS-000347 r1.8. What it does not say comes
-/// from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted.
+/// from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted. The datasheet of the ICM-42605, DS-000292, was
+/// not at hand: what it shares with the ICM-42688-P is taken from these drivers, which treat both alike.
 package struct ICM42688Family: ChipPart {
+    let variant: ICM42688Variant
     let configuration: ICM42688Configuration
 
     package init?(identity: UInt8, settings: IMUSettings) {
-        guard identity == ICM42688Value.identity else { return nil }
-        self.init(settings: settings)
+        guard let variant = ICM42688Variant(identity: identity) else { return nil }
+        self.init(variant, settings)
     }
 
     package init(settings: IMUSettings) {
-        configuration = ICM42688Configuration(settings)
+        self.init(.icm42688p, settings)
+    }
+
+    private init(_ variant: ICM42688Variant, _ settings: IMUSettings) {
+        self.variant = variant
+        configuration = ICM42688Configuration(settings, variant: variant)
     }
 
     package static var family: IMUFamily { .icm42688 }
@@ -23,7 +30,7 @@ package struct ICM42688Family: ChipPart {
     package static var identityRegister: RegisterAddress { ICM42688Register.whoAmI }
     package static var bankRegister: RegisterAddress? { ICM42688Register.bank }
     package static var largestFIFO: Int { 2080 }
-    package var name: StaticString { "ICM-42688-P" }
+    package var name: StaticString { variant.name }
     package var figures: ChipFigures { configuration.figures }
 
     /// While nothing is read, the FIFO holds 2048 bytes less one packet, and up to one packet more than 2048 bytes during
@@ -82,6 +89,7 @@ package struct ICM42688Family: ChipPart {
         // Switches a spike filter on, which may hide the acknowledgement of this write (Linux inv_icm42600_i2c.c).
         script.add(.write(ICM42688Register.bank, ICM42688Value.bank1))
         script.add(.attempt(ICM42688Register.interface6, ICM42688Value.plainBus))
+        if variant.setsAntiAlias { addAntiAlias(to: &script) }
         script.add(.write(ICM42688Register.bank, .none))
         script.add(.write(ICM42688Register.drive, ICM42688Value.slewRates))
         script.add(.check(RegisterSetting(ICM42688Register.drive, set: ICM42688Value.slewRates)))
@@ -92,6 +100,24 @@ package struct ICM42688Family: ChipPart {
             .settle(ICM42688Timing.gyroscopeStartUp + ICM42688Timing.settlingDelays * configuration.figures.delay))
         script.add(.wait(ICM42688Timing.power))
         script.add(.verify(.sensors))
+    }
+
+    /// The widest anti-alias filters. Bank 1 is selected before and bank 2 afterwards. The health check does not see these
+    /// registers, but a reset changes others too.
+    private func addAntiAlias(to script: inout ChipScript) {
+        add(ICM42688Register.gyroscopeAntiAlias, ICM42688Value.gyroscopeAntiAlias, to: &script)
+        add(ICM42688Register.gyroscopeAntiAliasSquare, ICM42688Value.antiAliasSquare, to: &script)
+        add(ICM42688Register.gyroscopeAntiAliasShift, ICM42688Value.antiAliasShift, to: &script)
+        script.add(.write(ICM42688Register.bank, ICM42688Value.bank2))
+        add(ICM42688Register.accelerometerAntiAlias, ICM42688Value.accelerometerAntiAlias, to: &script)
+        add(ICM42688Register.accelerometerAntiAliasSquare, ICM42688Value.antiAliasSquare, to: &script)
+        add(ICM42688Register.accelerometerAntiAliasShift, ICM42688Value.antiAliasShift, to: &script)
+    }
+
+    /// Writes a register and reads it back.
+    private func add(_ register: RegisterAddress, _ value: RegisterValue, to script: inout ChipScript) {
+        script.add(.write(register, value))
+        script.add(.check(RegisterSetting(register, set: value)))
     }
 
     /// The first count after a flush is 0, whatever the FIFO holds (Linux inv_icm42600_buffer.c).
@@ -121,6 +147,6 @@ package struct ICM42688Family: ChipPart {
     }
 }
 
-/// A driver for an ICM-42688-P.
+/// A driver for an ICM-42688-P or ICM-42605.
 package typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<ICM42688Family, Bus, Clock, NoDataReadyLine>

@@ -36,6 +36,15 @@ enum ICM42688Register {
     static var interruptSource: RegisterAddress { RegisterAddress(0x65) }
     /// INTF_CONFIG6 of bank 1: I3C_EN in bit 4, I3C_DDR_EN in 1, I3C_SDR_EN in 0.
     static var interface6: RegisterAddress { RegisterAddress(0x7C) }
+    /// GYRO_CONFIG_STATIC3 to 5 of bank 1, ACCEL_CONFIG_STATIC2 to 4 of bank 2: the anti-alias filters, as DELT, the low byte
+    /// of DELTSQR, and BITSHIFT with the high bits of DELTSQR. The accelerometer's DELT is in bits 6…1 (Betaflight
+    /// accgyro_spi_icm426xx.c).
+    static var gyroscopeAntiAlias: RegisterAddress { RegisterAddress(0x0C) }
+    static var gyroscopeAntiAliasSquare: RegisterAddress { RegisterAddress(0x0D) }
+    static var gyroscopeAntiAliasShift: RegisterAddress { RegisterAddress(0x0E) }
+    static var accelerometerAntiAlias: RegisterAddress { RegisterAddress(0x03) }
+    static var accelerometerAntiAliasSquare: RegisterAddress { RegisterAddress(0x04) }
+    static var accelerometerAntiAliasShift: RegisterAddress { RegisterAddress(0x05) }
     /// WHO_AM_I.
     static var whoAmI: RegisterAddress { RegisterAddress(0x75) }
     /// REG_BANK_SEL: present in every bank.
@@ -44,12 +53,18 @@ enum ICM42688Register {
 
 /// The register values that do not depend on settings.
 enum ICM42688Value {
-    static var identity: UInt8 { 0x47 }
     static var softReset: RegisterValue { RegisterValue(0x01) }
     static var resetDone: RegisterValue { RegisterValue(0x10) }
     /// INT_STATUS: FIFO_FULL_INT.
     static var fifoFull: UInt8 { 0x02 }
     static var bank1: RegisterValue { RegisterValue(0x01) }
+    static var bank2: RegisterValue { RegisterValue(0x02) }
+    /// DELT 63, DELTSQR 3968 (0xF80), BITSHIFT 3: 995 Hz in an ICM-42605, its widest anti-alias filter (Betaflight and INAV
+    /// `aafLUT42605`, which cite table 5.3 of DS-000292 v1.7).
+    static var gyroscopeAntiAlias: RegisterValue { RegisterValue(63) }
+    static var accelerometerAntiAlias: RegisterValue { RegisterValue(63 << 1) }
+    static var antiAliasSquare: RegisterValue { RegisterValue(0x80) }
+    static var antiAliasShift: RegisterValue { RegisterValue(0x3F) }
     /// INTF_CONFIG6 for I2C: I3C_EN without I3C_SDR_EN and I3C_DDR_EN (DS 12.3), and without in-band interrupts, as in
     /// Linux inv_icm42600_i2c.c. Bit 6 is reserved and keeps its reset value. I3C_BUS_MODE in INTF_CONFIG4 is 0 already.
     static var plainBus: RegisterValue { RegisterValue(0x50) }

@@ -72,6 +72,9 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// LSM6DSO: bandwidths from the table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet. No source at
     /// hand has its delays. They are assumed to be those of the LSM6DSL, whose bandwidths are nearly the same.
     ///
+    /// ISM330DHCX, LSM6DSR: bandwidths of FTYPE 0 from DS13012 rev. 7, table 58, as in ISM330DHCX.h of i2cdevlib. No source
+    /// at hand has the delays; those of the LSM6DSL are assumed.
+    ///
     /// LSM6DS3: no source at hand has its figures. It has only LPF2: the LSM6DSL's delay without LPF1 is assumed.
     static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
         let delay: Double =
@@ -85,20 +88,34 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
             case 7: 0.00194
             default: 0.00139
             }
-        let isOlder = variant == .lsm6ds3
-        let isTagged = variant.isTagged
-        let bandwidth: Double =
-            switch code {
-            case 1: isOlder || isTagged ? 4.2 : 4
-            case 2: isOlder || isTagged ? 8.3 : 8
-            case 3: isOlder || isTagged ? 16.6 : 17
-            case 4: 33
-            case 5: 67
-            case 6: isOlder ? 134 : isTagged ? 136.6 : 138
-            case 7: isOlder ? 267 : isTagged ? 239.2 : 245
-            default: isOlder ? 539 : isTagged ? 304.2 : 315
-            }
-        return (bandwidth, isOlder ? delay - 0.00067 : delay)
+        return (bandwidth(code: code, variant: variant), variant == .lsm6ds3 ? delay - 0.00067 : delay)
+    }
+
+    private static func bandwidth(code: UInt8, variant: LSM6DSVariant) -> Double {
+        switch (code, variant) {
+        case (4, _): 33
+        case (5, _): 67
+        case (1, .lsm6ds3trc): 4
+        case (2, .lsm6ds3trc): 8
+        case (3, .lsm6ds3trc): 17
+        case (6, .lsm6ds3trc): 138
+        case (7, .lsm6ds3trc): 245
+        case (_, .lsm6ds3trc): 315
+        case (1, .ism330dhcx): 4.3
+        case (1, _): 4.2
+        case (2, _): 8.3
+        case (3, .ism330dhcx): 16.7
+        case (3, _): 16.6
+        case (6, .lsm6ds3): 134
+        case (7, .lsm6ds3): 267
+        case (_, .lsm6ds3): 539
+        case (6, .ism330dhcx): 133
+        case (7, .ism330dhcx): 222
+        case (_, .ism330dhcx): 274
+        case (6, _): 136.6
+        case (7, _): 239.2
+        default: 304.2
+        }
     }
 
     /// Samples of the gyroscope that its filters need at a rate after the turn-on time (AN5040 rev. 3, table 16 with FTYPE

@@ -1,6 +1,6 @@
 /// The registers that the driver uses, named as in the datasheets.
 ///
-/// Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h and lsm6dso_reg.h ("reg.h"), and the tables in Linux
+/// Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h, lsm6dso_reg.h and ism330dhcx_reg.h ("reg.h"), and the tables in Linux
 /// drivers/iio/imu/st_lsm6dsx ("Linux"). The names of registers that differ between the two kinds of FIFO begin with
 /// `tagged` or `untagged`.
 enum LSM6DSRegister {
@@ -43,7 +43,8 @@ enum LSM6DSRegister {
     static var control7: RegisterAddress { RegisterAddress(0x16) }
     /// CTRL8_XL: second filter of the accelerometer (reg.h).
     static var control8: RegisterAddress { RegisterAddress(0x17) }
-    /// CTRL9_XL: I3C_DISABLE in bit 1 (lsm6dso_reg.h).
+    /// CTRL9_XL: I3C_DISABLE in bit 1 (lsm6dso_reg.h), DEVICE_CONF of the ISM330DHCX, which its maker wants set
+    /// (ism330dhcx_reg.h).
     static var control9: RegisterAddress { RegisterAddress(0x18) }
     /// OUT_TEMP_L, OUT_TEMP_H (reg.h).
     static var temperature: RegisterAddress { RegisterAddress(0x20) }

@@ -12,12 +12,15 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
     /// The same with twice the ranges of the accelerometer. It also answers with the same identity: only the user can
     /// tell.
     case lsm6dso32
+    /// Registers and FIFO of an LSM6DSO, another gyroscope filter; LSM6DSR and LSM6DSRX answer with the same identity.
+    case ism330dhcx
 
     /// The variant that usually answers with `identity` (Linux st_lsm6dsx_core.c, `wai`); `nil` if none does.
     init?(identity: UInt8) {
         switch identity {
         case 0x69: self = .lsm6ds3
         case 0x6A: self = .lsm6ds3trc
+        case 0x6B: self = .ism330dhcx
         case 0x6C: self = .lsm6dso
         default: return nil
         }
@@ -29,11 +32,12 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         case .lsm6ds3trc: "LSM6DS3TR-C"
         case .lsm6dso: "LSM6DSO"
         case .lsm6dso32: "LSM6DSO32"
+        case .ism330dhcx: "ISM330DHCX"
         }
     }
 
     /// Whether the FIFO's words carry tags that identify the sensor.
-    var isTagged: Bool { self == .lsm6dso || self == .lsm6dso32 }
+    var isTagged: Bool { self != .lsm6ds3 && self != .lsm6ds3trc }
 
     /// Whether the gyroscope has an additional low-pass besides the one that follows its rate.
     var filtersGyroscope: Bool { self != .lsm6ds3 }
@@ -58,7 +62,7 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         switch self {
         case .lsm6ds3: 0x0F
         case .lsm6ds3trc: 0x07
-        case .lsm6dso, .lsm6dso32: 0x03
+        case .lsm6dso, .lsm6dso32, .ism330dhcx: 0x03
         }
     }
 

@@ -11,12 +11,20 @@ package enum PartNames {
                 "icm20600", "icm20608", "icm20608d", "icm20689", "gy521", "gy87", "gy88", "gy91", "gy9250", "gy6500",
             ]
         ),
-        (.icm42688, ["icm42688", "icm42688p"]),
-        (.lsm6ds, ["lsm6ds", "lsm6ds3", "lsm6ds3tr", "lsm6ds3trc", "lsm6dsl", "lsm6dso", "lsm6dsox"]),
+        (.icm42688, ["icm42688", "icm42688p", "icm42605"]),
+        (
+            .lsm6ds,
+            [
+                "lsm6ds", "lsm6ds3", "lsm6ds3h", "lsm6ds33", "lsm6ds3tr", "lsm6ds3trc", "lsm6dsl", "lsm6dsm",
+                "ism330dlc",
+                "lsm6dso", "lsm6dsox", "ism330dhcx", "lsm6dsr", "lsm6dsrx",
+            ]
+        ),
         (.bmi160, ["bmi160"]),
         (.adxl345, ["adxl345", "gy291"]),
         (.lsm6dso32, ["lsm6dso32"]),
         (.adxl375, ["adxl375"]),
+        (.icm20948, ["icm20948"]),
     ]
 
     /// The family of the chip with this name, however it is written: `MPU-9250`; `nil` if none is known.

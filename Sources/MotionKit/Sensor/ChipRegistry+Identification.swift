@@ -35,11 +35,16 @@ extension ChipRegistry {
                 return IMUIdentity(register: register, identity: identity, name: name, family: chip.family)
             }
             let other = IMUIdentity(register: register, identity: identity)
-            if other.name != nil { return other }
-            if unknown == nil { unknown = other }
+            if other.name != nil, other.isCredible(after: unknown) { return other }
+            if unknown == nil { unknown = IMUIdentity(unnamed: identity, in: register) }
         }
-        guard unknown != nil, registers.contains(IMUIdentity.commonRegister) else { return unknown }
-        let other = IMUIdentity(register: IMUIdentity.laterRegister, identity: try bus.read(IMUIdentity.laterRegister))
-        return other.name == nil ? unknown : other
+        for register in registers {
+            guard let further = IMUIdentity.furtherRegister(after: register), !registers.contains(further) else {
+                continue
+            }
+            let other = IMUIdentity(register: further, identity: try bus.read(further))
+            if other.name != nil, other.isCredible(after: unknown) { return other }
+        }
+        return unknown
     }
 }

@@ -9,6 +9,7 @@ enum ChipRegistry {
         RegisteredChip(ICM42688Family.self),
         RegisteredChip(LSM6DSFamily.self),
         RegisteredChip(BMI160Family.self),
+        RegisteredChip(ICM20948Family.self),
         RegisteredChip(ADXL345Family.self),
         RegisteredChip(LSM6DSO32Family.self),
         RegisteredChip(ADXL375Family.self),

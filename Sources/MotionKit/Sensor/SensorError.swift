@@ -90,6 +90,9 @@ extension SensorScan {
                     // A supported chip was not chosen because the user named another family.
                     let wanted = identity.family.map { ", which is what \(vocabulary.driver($0.name)) drives" } ?? ""
                     findings.append("\(place): \(identity.explanation)\(wanted)")
+                    if let advice = identity.advice(at: chip.address, on: bus.path, vocabulary) {
+                        findings.append(advice)
+                    }
                     if identity.name == nil, !identity.isLineLevel { unknown = unknown ?? chip.address }
                 case .untouched: findings.append("\(place): no chip with a driver has this address")
                 case .taken(let error): findings.append(SensorError.withAdvice(error, vocabulary))

@@ -1,25 +1,36 @@
 internal import MotionCore
 
-/// An ICM-42688-P's banks 0 and 1 and its FIFO of packets (DS-000347 r1.8).
+/// An ICM-42688-P's or ICM-42605's banks 0 to 2 and its FIFO of packets (DS-000347 r1.8).
+///
+/// The ICM-42605 differs in its identity and its anti-alias filters. Its reset values are assumed to be the same.
 ///
 /// Where the datasheet only forbids something, the model punishes it: it ignores a write that 12.9 does not allow, and
 /// without FIFO_RESUME_PARTIAL_RD a read that does not empty the FIFO consumes nothing. Two properties that it does not
 /// mention are modelled from other drivers: the first count after a flush is 0 (Linux inv_icm42600_buffer.c), and with
 /// the adaptive full scale the gyroscope stands still above 100 °/s (ArduPilot: there for 2 ms, here for as long).
 struct VirtualICM42688Registers: VirtualRegisters {
-    private var registers = RegisterFile(
-        count: 128,
-        defaults: [
-            0x13: 0x05, 0x1D: 0x80, 0x4C: 0x30, 0x4D: 0x91, 0x4F: 0x06, 0x50: 0x06, 0x51: 0x16, 0x52: 0x11, 0x53: 0x0D,
-            0x54: 0x23, 0x56: 0x82, 0x64: 0x10, 0x65: 0x10, 0x75: 0x47,
-        ])
+    private let antiAlias: VirtualICM42688AntiAlias
+    private var registers: RegisterFile
+    /// GYRO_CONFIG_STATIC2 to 5, INTF_CONFIG4 and 6.
     private var bank1 = RegisterFile(
         count: 128, defaults: [0x0B: 0xA0, 0x0C: 0x0D, 0x0D: 0xAA, 0x0E: 0x80, 0x7A: 0x83, 0x7C: 0x5F])
+    /// ACCEL_CONFIG_STATIC2 to 4.
+    private var bank2 = RegisterFile(count: 128, defaults: [0x03: 0x30, 0x04: 0x40, 0x05: 0x62])
     /// One packet of the 2048 bytes is reserved while nothing is read (6.3).
     private var fifo = FrameFIFO(capacity: 2032, frameLength: 16)
     private var hidesCount = false
     private var lastPacket: [UInt8] = [0x68] + [UInt8](repeating: 0, count: 15)
     private var packets: UInt16 = 0
+
+    init(isICM42605: Bool) {
+        antiAlias = isICM42605 ? .icm42605 : .icm42688p
+        registers = RegisterFile(
+            count: 128,
+            defaults: [
+                0x13: 0x05, 0x1D: 0x80, 0x4C: 0x30, 0x4D: 0x91, 0x4F: 0x06, 0x50: 0x06, 0x51: 0x16, 0x52: 0x11,
+                0x53: 0x0D, 0x54: 0x23, 0x56: 0x82, 0x64: 0x10, 0x65: 0x10, 0x75: isICM42605 ? 0x42 : 0x47,
+            ])
+    }
 
     var identityRegister: UInt8 { 0x75 }
     var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
@@ -27,6 +38,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
         bank1.powerUp()
+        bank2.powerUp()
         fifo.removeAll()
         hidesCount = true
         registers[0x2D] = 0x10
@@ -51,6 +63,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
             case (0, 0x2F): buffer[index] = UInt8(count & 0xFF)
             case (0, _): buffer[index] = registers[address]
             case (1, _): buffer[index] = bank1[address]
+            case (2, _): buffer[index] = bank2[address]
             default: buffer[index] = 0
             }
             if bank == 0, address == 0x2D { registers[address] = 0 }
@@ -70,12 +83,14 @@ struct VirtualICM42688Registers: VirtualRegisters {
         }
         guard bank == 0 else {
             if bank == 1, !isRunning { bank1[Int(register)] = value }
+            if bank == 2, !isRunning { bank2[Int(register)] = value }
             return
         }
         switch register {
         case 0x11 where value & 1 != 0:
             registers.reset(until: engine.now.advanced(bySeconds: 0.001))
             bank1.powerUp()
+            bank2.powerUp()
             fifo.removeAll()
             hidesCount = true
         case 0x4B:
@@ -97,9 +112,11 @@ struct VirtualICM42688Registers: VirtualRegisters {
     private func configure(_ engine: inout SensorEngine) {
         let rate = VirtualICM42688Filter.rate(registers[0x4F] & 0x0F)
         let force = VirtualICM42688Filter(
-            rate: rate, code: registers[0x52] >> 4, order: registers[0x53] >> 3 & 0x03, antiAlias: 1163)
+            rate: rate, code: registers[0x52] >> 4, order: registers[0x53] >> 3 & 0x03,
+            antiAlias: antiAlias.bandwidth(delt: bank2[0x03] >> 1, low: bank2[0x04], high: bank2[0x05]))
         let turn = VirtualICM42688Filter(
-            rate: rate, code: registers[0x52] & 0x0F, order: registers[0x51] >> 2 & 0x03, antiAlias: 585)
+            rate: rate, code: registers[0x52] & 0x0F, order: registers[0x51] >> 2 & 0x03,
+            antiAlias: antiAlias.bandwidth(delt: bank1[0x0C], low: bank1[0x0D], high: bank1[0x0E]))
         let runs = registers[0x4E] & 0x0F == 0x0F && !registers.isResetting(at: engine.now)
         let lowPass = LowPassSetting(force.bandwidth, turn.bandwidth, turn.delay)
         engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)

@@ -10,6 +10,8 @@ enum VirtualLSM6DSModel: Sendable {
     case lsm6dso
     /// The same with twice the ranges of the accelerometer.
     case lsm6dso32
+    /// The FIFO of an LSM6DSO, with an identity and a low-pass of its own.
+    case ism330dhcx
 
     /// The value of WHO_AM_I.
     var identity: UInt8 {
@@ -17,11 +19,12 @@ enum VirtualLSM6DSModel: Sendable {
         case .lsm6ds3: 0x69
         case .lsm6ds3trc: 0x6A
         case .lsm6dso, .lsm6dso32: 0x6C
+        case .ism330dhcx: 0x6B
         }
     }
 
     /// Whether FIFO words have a tag: seven bytes instead of two.
-    var isTagged: Bool { self == .lsm6dso || self == .lsm6dso32 }
+    var isTagged: Bool { words == 512 }
 
     /// µg per count for FS_XL 0 to 3.
     var microgravities: [Double] { self == .lsm6dso32 ? [122, 976, 244, 488] : [61, 488, 122, 244] }
@@ -40,7 +43,7 @@ enum VirtualLSM6DSModel: Sendable {
         switch self {
         case .lsm6ds3: 4096
         case .lsm6ds3trc: 2048
-        case .lsm6dso, .lsm6dso32: 512
+        case .lsm6dso, .lsm6dso32, .ism330dhcx: 512
         }
     }
 
@@ -70,10 +73,14 @@ enum VirtualLSM6DSModel: Sendable {
             let delay = phaseDelay(index, period) - 0.67e-3
             return LowPassSetting(accelerometer, bandwidth, delay, baseRate: 1 / period)
         }
-        let bandwidth =
-            isTagged
-            ? [4.2, 8.3, 16.6, 33, 67, 136.6, 239.2, 304.2][index] : [4, 8, 17, 33, 67, 138, 245, 315][index]
-        return LowPassSetting(accelerometer, bandwidth, phaseDelay(index, period), baseRate: 1 / period)
+        let bandwidths: [Double] =
+            switch self {
+            case .lsm6ds3, .lsm6ds3trc: [4, 8, 17, 33, 67, 138, 245, 315]
+            case .lsm6dso, .lsm6dso32: [4.2, 8.3, 16.6, 33, 67, 136.6, 239.2, 304.2]
+            // DS13012 rev. 7, table 58.
+            case .ism330dhcx: [4.3, 8.3, 16.7, 33, 67, 133, 222, 274]
+            }
+        return LowPassSetting(accelerometer, bandwidths[index], phaseDelay(index, period), baseRate: 1 / period)
     }
 
     /// The delay of both low-passes, seconds: phases at 20 Hz, degrees.

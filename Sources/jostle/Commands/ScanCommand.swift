@@ -82,6 +82,10 @@ enum ScanCommand {
                 let header = ["address", "chip", "family", "identity", ""]
                 Output.text(TextTable([header] + rows).description)
             }
+            for chip in found {
+                guard let text = note(for: chip, on: bus, hasChoice: scan.choice != nil) else { continue }
+                Output.line("  \(text)")
+            }
             let silent = bus.chips.count - found.count
             if silent > 0 {
                 let addresses = bus.chips.compactMap { chip -> String? in
@@ -103,6 +107,15 @@ enum ScanCommand {
         } else if let choice = scan.kernelChoice {
             Output.line("auto takes the kernel's \(choice.name): no other chip is free, and it is \(choice.reason)")
         }
+    }
+
+    /// What else a chip could be, or what to do about one without a driver, if no error will say that.
+    private static func note(
+        for chip: SensorScan.ChipReport, on bus: SensorScan.BusReport, hasChoice: Bool
+    ) -> String? {
+        guard case .chip(let identity) = chip.finding else { return nil }
+        if let shared = identity.sharedNote(in: .agent) { return "the chip at \(hexadecimal(chip.address)) \(shared)" }
+        return hasChoice ? identity.advice(at: chip.address, on: bus.path, .agent) : nil
     }
 
     private static func row(for device: IIODevice, _ choice: KernelSensorChoice?) -> [String] {
@@ -215,6 +228,9 @@ enum ScanCommand {
             entry.add("family", identity.family?.name)
             entry.add("name", identity.name.map { "\($0)" })
             entry.add("supported", identity.isSupported)
+            if let shared = SharedIdentity(of: identity.identity, in: identity.register) {
+                entry.add("possible_parts", shared.parts)
+            }
         case .taken, .failed, .untouched: entry.add("error", words(for: chip.finding))
         }
         return entry

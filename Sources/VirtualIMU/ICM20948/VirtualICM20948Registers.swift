@@ -1,0 +1,196 @@
+internal import MotionCore
+
+/// An ICM-20948's banks 0 and 2 and its FIFO, according to DS-000189 r1.3 as far as it was at hand (pages 12, 25, 37), and to
+/// the headers of PX4 and ArduPilot.
+///
+/// What the datasheet does not say is modelled from other drivers and punished: a frame that is put into a FIFO with 32
+/// frames or more is corrupt (ArduPilot Invensensev2). The delays of the low-passes are those of the MPU-9250
+/// (RM-MPU-9250A-00 r1.6), interpolated and in proportion to the base rates. Not modelled: the magnetometer, the DMP, duty
+/// cycles, different rates of the two sensors, the sensors without low-pass.
+struct VirtualICM20948Registers: VirtualRegisters {
+    /// Duration of a reset, seconds.
+    private static let resetTime = 0.005
+
+    private var registers = RegisterFile(count: 128, defaults: [0x00: 0xEA, 0x05: 0x40, 0x06: 0x41])
+    private var bank2 = RegisterFile(count: 128, defaults: [0x01: 0x01, 0x14: 0x01])
+    private var fifo = ByteFIFO(capacity: 512)
+    private var frame = FrameWriter()
+
+    var identityRegister: UInt8 { 0x00 }
+    var retainedSamples: Int { fifo.capacity / 12 + 2 }
+
+    mutating func powerCycle(_ engine: inout SensorEngine) {
+        registers.powerUp()
+        begin(&engine)
+    }
+
+    private mutating func begin(_ engine: inout SensorEngine) {
+        bank2.powerUp()
+        clearFIFO()
+        configure(&engine)
+        engine.resetFilters()
+    }
+
+    private mutating func clearFIFO() {
+        fifo.removeAll()
+        frame.discardRest()
+    }
+
+    private var bank: UInt8 { registers[0x7F] >> 4 & 0x03 }
+    private var isFIFOEnabled: Bool { registers[0x03] & 0x40 != 0 }
+    /// The FIFO is held in reset by any bit of FIFO_RST.
+    private var isFIFOHeld: Bool { registers[0x68] & 0x1F != 0 }
+
+    // MARK: Bus
+
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
+        var address = register & 0x7F
+        let count = fifo.count
+        for index in buffer.indices {
+            switch (bank, address) {
+            case (_, 0x7F): buffer[index] = registers[0x7F]
+            case (0, 0x06): buffer[index] = registers[0x06] | (registers.isResetting(at: engine.now) ? 0x80 : 0)
+            case (0, 0x70): buffer[index] = UInt8(count >> 8)
+            case (0, 0x71): buffer[index] = UInt8(count & 0xFF)
+            case (0, 0x72): buffer[index] = isFIFOEnabled ? fifo.removeFirst() : fifo.lastRead
+            case (0, _): buffer[index] = registers[Int(address)]
+            case (2, _): buffer[index] = bank2[Int(address)]
+            default: buffer[index] = 0
+            }
+            address = self.address(after: address)
+        }
+    }
+
+    func address(after register: UInt8) -> UInt8 {
+        bank == 0 && register == 0x72 ? register : (register + 1) & 0x7F
+    }
+
+    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
+        guard !registers.isResetting(at: engine.now) else { return }
+        switch (bank, register) {
+        case (_, 0x7F):
+            registers[0x7F] = value & 0x30
+        case (0, 0x06) where value & 0x80 != 0:
+            registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
+            begin(&engine)
+        case (0, 0x00), (0, 0x17...0x52), (0, 0x70...0x74):
+            return
+        case (0, _):
+            let wakes = register == 0x06 && registers[0x06] & 0x40 != 0 && value & 0x40 == 0
+            if wakes { engine.gyroscopeStart = engine.now }
+            registers[Int(register)] = value
+            if register == 0x68, isFIFOHeld { clearFIFO() }
+            configure(&engine)
+        case (2, _):
+            bank2[Int(register)] = register == 0x10 ? value & 0x0F : value
+            configure(&engine)
+        default:
+            return
+        }
+    }
+
+    // MARK: Configuration
+
+    /// Runs at the gyroscope's rate while awake with both low-passes on.
+    private func configure(_ engine: inout SensorEngine) {
+        let gyroscope = bank2[0x01]
+        let accelerometer = bank2[0x14]
+        let isAwake = registers[0x06] & 0x40 == 0 && registers[0x06] & 0x07 != 7
+        let runs = isAwake && gyroscope & 1 != 0 && accelerometer & 1 != 0 && !registers.isResetting(at: engine.now)
+        let bandwidth = Self.gyroscopeBandwidths[Int(gyroscope >> 3 & 0x07)]
+        let lowPass = LowPassSetting(
+            Self.accelerometerBandwidths[Int(accelerometer >> 3 & 0x07)], bandwidth, Self.delay(bandwidth),
+            baseRate: 1125)
+        engine.run(
+            runs ? SensorModel.Setup(lowPass: lowPass, period: (1 + Double(bank2[0x00])) / 1125) : nil,
+            isAwake: isAwake)
+    }
+
+    /// -3 dB bandwidths by GYRO_DLPFCFG and ACCEL_DLPFCFG, Hz.
+    private static let gyroscopeBandwidths = [196.6, 151.8, 119.5, 51.2, 23.9, 11.6, 5.7, 361.4]
+    private static let accelerometerBandwidths = [246.0, 246, 111.4, 50.4, 23.9, 11.5, 5.7, 473]
+
+    /// The MPU-9250's delay, seconds, at the bandwidth nearest on its table that is not larger; beyond that with the
+    /// difference of first-order low-passes. For 361.4 Hz from the row of 250 Hz.
+    private static func delay(_ bandwidth: Double) -> Double {
+        let rows: [(Double, Double)] = [
+            (5, 33.48), (10, 17.85), (20, 9.9), (41, 5.9), (92, 3.9), (184, 2.9), (250, 0.97),
+        ]
+        let row = rows.last { $0.0 <= bandwidth } ?? rows[0]
+        let first = 1000 / (2 * Double.pi)
+        return (first / bandwidth + (row.1 - first / row.0) * 1000 / 1125) * 1e-3
+    }
+
+    // MARK: Sampling
+
+    /// RAW_DATA_0_RDY_EN; active high, push-pull and pulsed.
+    var raisesPin: Bool { registers[0x11] & 0x01 != 0 && registers[0x0F] & 0xE0 == 0 }
+
+    mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        if let reading = sample.reading { store(reading) }
+        let enabled = registers[0x67]
+        guard isFIFOEnabled, !isFIFOHeld, enabled & 0x1F != 0 else { return }
+        writeFrame(until: nil, engine)
+        let isCorrupt = fifo.count >= 32 * 14
+        frame.begin(at: sample.time)
+        // In the order of the registers: accelerometer, gyroscope by axis, temperature.
+        if enabled & 0x10 != 0 { append(0x2D..<0x33, isCorrupt) }
+        for axis in 0..<3 where enabled & 0x02 << UInt8(axis) != 0 {
+            append(0x33 + 2 * axis..<0x35 + 2 * axis, isCorrupt)
+        }
+        if enabled & 0x01 != 0 { append(0x39..<0x3B, false) }
+    }
+
+    private mutating func append(_ addresses: Range<Int>, _ isCorrupt: Bool) {
+        for address in addresses { frame.append(isCorrupt ? 0x11 : registers[address]) }
+    }
+
+    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
+
+    /// Writes the part of the newest frame that is due at `instant` into the FIFO; all of it for `nil`.
+    private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
+        guard isFIFOEnabled, !isFIFOHeld else { return }
+        for index in frame.takeDue(at: instant, taking: engine.imperfections.fifoWriteTime) { push(frame.bytes[index]) }
+    }
+
+    /// In snapshot mode, a full FIFO keeps what it has.
+    private mutating func push(_ byte: UInt8) {
+        guard registers[0x69] & 0x01 == 0 || fifo.count < fifo.capacity else { return }
+        _ = fifo.append(byte)
+    }
+
+    private mutating func store(_ reading: SensorEngine.Reading) {
+        let standby = registers[0x07]
+        let forceScale = Double(16384 >> Int(bank2[0x14] >> 1 & 0x03)) / standardGravity
+        let rateScale = 131 / Double(1 << Int(bank2[0x01] >> 1 & 0x03)) * degreesPerRadian
+        for axis in 0..<3 {
+            if standby & 0x38 == 0 { put(reading.force[axis] * forceScale, 0x2D + 2 * axis) }
+            if standby & 0x07 == 0 { put(reading.rate[axis] * rateScale, 0x33 + 2 * axis) }
+        }
+        if registers[0x06] & 0x08 == 0 { put((reading.temperature - 21) * 333.87, 0x39) }
+    }
+
+    /// Stores a value as a saturated 16-bit number, high byte first.
+    private mutating func put(_ value: Double, _ address: Int) {
+        let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
+        registers[address] = UInt8(bits >> 8)
+        registers[address + 1] = UInt8(bits & 0xFF)
+    }
+
+    // MARK: Faults
+
+    mutating func overflow() {
+        guard isFIFOEnabled else { return }
+        let filler = frame.bytes.isEmpty ? [0] : frame.bytes
+        for _ in 0...(fifo.capacity - fifo.count) / filler.count {
+            for byte in filler { push(byte) }
+        }
+    }
+
+    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
+
+    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
+        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
+        configure(&engine)
+    }
+}
