@@ -19,6 +19,10 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// only one bank, or if the scripts do not use others.
     static var bankRegister: RegisterAddress? { get }
 
+    /// The bits to add to a register's number if several bytes are read, on a chip that otherwise does not advance from register
+    /// to register.
+    static var burstBit: UInt8 { get }
+
     /// The largest FIFO of any part in the family, bytes.
     static var largestFIFO: Int { get }
 
@@ -67,7 +71,8 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     func isUnsettled(_ frame: ChipFrame) -> Bool
 
     /// How many times in a row a working chip may repeat a frame bit for bit, by chance, if the noise is below one
-    /// count.
+    /// count. `Int.max` if the noise is so small that repetitions do not distinguish a frozen chip from one at rest: then
+    /// they are samples.
     var longestRepetition: Int { get }
 
     /// Whether a chip that has just been reset could also return this frame, so that its registers must be checked.
@@ -100,6 +105,7 @@ extension ChipPart {
     package var longestRepetition: Int { 4 }
 
     package static var bankRegister: RegisterAddress? { nil }
+    package static var burstBit: UInt8 { 0 }
 
     package func isUnsettled(_ frame: ChipFrame) -> Bool { false }
     package var hasErraticThermometer: Bool { false }

@@ -59,13 +59,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// - Throws: `stalled` if the frames keep repeating.
     mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> SensorEvent {
         let part = part
+        let canRepeat = part.longestRepetition == .max
         let certain = Double(part.longestRepetition) + DriverTiming.certainlyFrozen
         let limit = min(max(DriverTiming.frozenAfter * part.rate, certain), DriverTiming.mostFrozen)
         var event = SensorEvent.none
         for index in 0..<count {
             progress.takeFrame()
             guard let frame = buffer.frames[index] else { continue }
-            let isRepeated = repetition.isRepeated(by: frame)
+            let isRepeated = !canRepeat && repetition.isRepeated(by: frame)
             if isRepeated {
                 repetition.countRepetition()
                 guard Double(repetition.repetitions) <= limit else { throw .stalled }

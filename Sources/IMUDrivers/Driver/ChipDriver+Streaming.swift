@@ -91,12 +91,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// After a bus failure, schedules another read soon while the FIFO can still hold the data; otherwise throws.
     private func wait(for fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
         guard case .bus(let error) = fault, !error.isLasting, mayWaitForBus else { throw fault }
-        return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)), event: event)
+        // A small FIFO is tried more often, so that a silence of 0.1 s loses nothing if the FIFO holds a little more.
+        let pause = held < 0.15 ? max(0.002, held / 32) : 0.02
+        return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, pause)), event: event)
     }
+
+    /// The seconds of samples that the FIFO holds.
+    private var held: Double { Double(fifo.mostFrames) * estimator.period }
 
     /// Whether the bus failure is still recent.
     private var mayWaitForBus: Bool {
-        let held = Double(fifo.mostFrames) * estimator.period
         let timeout = max(DriverTiming.shortestBusTimeout, min(held, DriverTiming.busTimeout))
         return clock.now().seconds(since: progress.lastAnswer) < timeout
     }

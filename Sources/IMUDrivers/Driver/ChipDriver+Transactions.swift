@@ -25,11 +25,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads adjacent registers into `buffer.registers`; retries after a failure that may pass.
     mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
+        let first = registers.first.number | (registers.count > 1 ? Part.burstBit : 0)
         var attempt = 1
         while true {
             do throws(BusError) {
                 let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
-                try bus.read(registers.first.number, into: group)
+                try bus.read(first, into: group)
                 isBusStuck = false
                 return
             } catch {
@@ -48,7 +49,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         while true {
             do throws(BusError) {
                 let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-                return try bus.read(fifo.data.number, into: frames)
+                return try bus.read(fifo.data.number | Part.burstBit, into: frames)
             } catch {
                 guard error.kind == .notAcknowledged else {
                     status.busErrors.count(error)
