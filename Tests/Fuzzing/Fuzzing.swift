@@ -20,6 +20,8 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
     "icm42688": { driveChip(.icm42688, $0) },
     "icm20948": { driveChip(.icm20948, $0) },
     "adxl345": { driveChip(.adxl345, $0) },
+    "lsm9ds1": { driveChip(.lsm9ds1, $0) },
+    "lis3dh": { driveChip(.lis3dh, $0) },
 ]
 
 private let target: @Sendable ([UInt8]) -> Void = {

@@ -9,6 +9,7 @@ import VirtualIMU
 /// The families of chips.
 enum Family {
     case mpu, lsm6ds, bmi160, icm42688, adxl345, icm20948
+    case lsm9ds1, lis3dh
 }
 
 /// The rest of an input.
@@ -77,6 +78,8 @@ func driveChip(_ family: Family, _ bytes: [UInt8]) {
     case .adxl345:
         if choice % 2 == 1 { return drive(ADXL375Family.self, .adxl375, input) }
         drive(ADXL345Family.self, .adxl345, input)
+    case .lsm9ds1: drive(LSM9DS1Family.self, .lsm9ds1, input)
+    case .lis3dh: drive(LIS3DHFamily.self, .lis3dh, input)
     }
 }
 

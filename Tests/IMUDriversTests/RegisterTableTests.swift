@@ -82,5 +82,7 @@ import Testing
         try check(LSM6DSO32Family.self, [0x6C])
         try check(ADXL375Family.self, [0xE5])
         try check(ICM20948Family.self, [0xEA])
+        try check(LSM9DS1Family.self, [0x68])
+        try check(LIS3DHFamily.self, [0x33])
     }
 }

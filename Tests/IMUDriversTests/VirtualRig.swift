@@ -39,6 +39,8 @@ extension VirtualPart {
         case .lsm6dso32: Polled(LSM6DSO32Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .icm20948: Polled(ICM20948Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .adxl375: Polled(ADXL375Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .lsm9ds1: Polled(LSM9DS1Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .lis3dh: Polled(LIS3DHFamily.self, bus: bus, clock: clock, settings: settings, line: line)
         }
     }
 }
@@ -75,6 +77,8 @@ final class VirtualRig {
             case .bmi160, .adxl345: break
             // A count is 0.48 m/s². Without some noise in counts, every reading would be the same.
             case .adxl375: (accelerometer, force) = (3.5e-3, 7)
+            case .lsm9ds1: startUp = 0.03
+            case .lis3dh: accelerometer = 220e-6
             }
         }
     }
@@ -127,7 +131,7 @@ final class VirtualRig {
             settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed
-        checksTemperature = identity == nil && part.family != .adxl345 && part.family != .adxl375
+        checksTemperature = identity == nil && ![.adxl345, .adxl375, .lis3dh].contains(part.family)
         next = clock.now()
         if let identity { chip.inject(.wrongIdentity(identity)) }
     }

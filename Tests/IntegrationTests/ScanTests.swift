@@ -27,7 +27,7 @@ import Testing
             outcome.lines.dropFirst() == [
                 "  address  chip      family   identity",
                 "  0x68     MPU-6050  mpu6050  0x68 in 0x75  <- auto takes this",
-                "  no answer at 0x1D, 0x53, 0x69, 0x6A, 0x6B",
+                "  no answer at 0x18, 0x19, 0x1D, 0x53, 0x69, 0x6A, 0x6B",
                 "auto takes the MPU-6050 at 0x68 on \(bus): the only chip with a driver",
                 "200 Hz take 30 % of the bus, if it has 100 kHz; up to 500 Hz are possible",
             ], "\(outcome.output)")

@@ -10,6 +10,7 @@ import Testing
         ("icm42688p", "icm42688"),
         ("BMI160", "bmi160"), ("virtaul", "virtual"),
         ("LSM6DSO-32", "lsm6dso32"), ("ADXL-375", "adxl375"),
+        ("Sense HAT", "lsm9ds1"), ("LIS3DHTR", "lis3dh"),
     ])
     func suggestsDriver(word: String, driver: String) throws {
         let problems = try build("sensor: { driver: \(word) }").problems
@@ -18,7 +19,7 @@ import Testing
 
     /// i2cdetect prints 68 for 0x68.
     @Test func suggestsHexadecimalAddress() throws {
-        for (text, read, meant) in [("68", "0x44", "0x68"), ("69", "0x45", "0x69"), ("53", "0x35", "0x53")] {
+        for (text, read, meant) in [("68", "0x44", "0x68"), ("69", "0x45", "0x69"), ("53", "0x35", "0x53"), ("18", "0x12", "0x18")] {
             let problems = try build("sensor: { address: \(text) }").problems
             #expect(
                 problems.count == 1 && problems[0].reason.hasPrefix("is decimal, that is \(read),")

@@ -182,6 +182,9 @@ import Testing
             (0x6A, 0x0F, 0x6C, IMUFamily?.none, "LSM6DSO"), (0x6A, 0x0F, 0x6C, .lsm6dso32, "LSM6DSO32"),
             (0x53, 0x00, 0xE5, nil, "ADXL345"), (0x53, 0x00, 0xE5, .adxl375, "ADXL375"),
             (0x6A, 0x0F, 0x6C, .lsm6ds, "LSM6DSO"),
+            // The identity of an MPU-6050 in another register, at an address that no MPU-6050 has.
+            (0x6A, 0x0F, 0x68, nil, "LSM9DS1"), (0x6B, 0x0F, 0x68, .lsm9ds1, "LSM9DS1"),
+            (0x18, 0x0F, 0x33, nil, "LIS3DH"), (0x68, 0x75, 0x68, nil, "MPU-6050"),
         ] as [(UInt8, UInt8, UInt8, IMUFamily?, String)])
     func sameIdentity(address: UInt8, register: UInt8, byte: UInt8, family: IMUFamily?, name: String) throws {
         var bus = Registers(content: [register: byte])

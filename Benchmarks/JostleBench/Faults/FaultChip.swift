@@ -29,6 +29,8 @@ extension VirtualPart {
         case .lsm6dso32: FaultRun<LSM6DSO32Family>.outcome(self, plan)
         case .adxl375: FaultRun<ADXL375Family>.outcome(self, plan)
         case .icm20948: FaultRun<ICM20948Family>.outcome(self, plan)
+        case .lsm9ds1: FaultRun<LSM9DS1Family>.outcome(self, plan)
+        case .lis3dh: FaultRun<LIS3DHFamily>.outcome(self, plan)
         }
     }
 
@@ -42,6 +44,8 @@ extension VirtualPart {
         case .icm42688, .icm42605: 0x30
         case .adxl345, .adxl375: 0x32
         case .icm20948: 0x72
+        case .lsm9ds1: 0x18
+        case .lis3dh: 0xA8
         }
     }
 

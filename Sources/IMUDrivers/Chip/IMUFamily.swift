@@ -9,6 +9,8 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
     case lsm6dso32
     case adxl375
     case icm20948
+    case lsm9ds1
+    case lis3dh
 
     /// Its name in a configuration.
     public var word: StaticString {
@@ -21,6 +23,8 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
         case .lsm6dso32: "lsm6dso32"
         case .adxl375: "adxl375"
         case .icm20948: "icm20948"
+        case .lsm9ds1: "lsm9ds1"
+        case .lis3dh: "lis3dh"
         }
     }
 }

@@ -24,7 +24,8 @@ extension LoadedConfiguration {
             return problem(
                 at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
         }
-        for (family, part) in [(.adxl345, "ADXL345"), (.adxl375, "ADXL375")] as [(IMUFamily, String)]
+        for (family, part) in [(.adxl345, "ADXL345"), (.adxl375, "ADXL375"), (.lis3dh, "LIS3DH")]
+            as [(IMUFamily, String)]
         where action.gesture == .turn && settings.sensor.driver == .family(family) {
             return problem(at: "\(path).on", "never acts: the \(part) has no gyroscope", found: name)
         }

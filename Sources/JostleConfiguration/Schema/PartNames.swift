@@ -25,6 +25,8 @@ package enum PartNames {
         (.lsm6dso32, ["lsm6dso32"]),
         (.adxl375, ["adxl375"]),
         (.icm20948, ["icm20948"]),
+        (.lsm9ds1, ["lsm9ds1", "sensehat"]),
+        (.lis3dh, ["lis3dh", "lis3dhtr", "lis2dh12"]),
     ]
 
     /// The family of the chip with this name, however it is written: `MPU-9250`; `nil` if none is known.

@@ -108,7 +108,7 @@ extension ValueFormat<UInt8?> {
     private static func misread(_ text: String, _ address: UInt8) -> UInt8? {
         let known =
             MPUFamily.addresses + ICM42688Family.addresses + LSM6DSFamily.addresses + BMI160Family.addresses
-            + ADXL345Family.addresses
+            + ADXL345Family.addresses + LIS3DHFamily.addresses
         guard let meant = UInt8(text, radix: 16), known.contains(meant), !known.contains(address) else { return nil }
         return meant
     }

@@ -13,6 +13,8 @@ enum ChipRegistry {
         RegisteredChip(ADXL345Family.self),
         RegisteredChip(LSM6DSO32Family.self),
         RegisteredChip(ADXL375Family.self),
+        RegisteredChip(LSM9DS1Family.self),
+        RegisteredChip(LIS3DHFamily.self),
     ]
 }
 

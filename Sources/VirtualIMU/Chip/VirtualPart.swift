@@ -10,6 +10,8 @@ package enum VirtualPart: String, CaseIterable, Sendable {
     case lsm6dso32
     case adxl375
     case icm20948
+    case lsm9ds1
+    case lis3dh
 
     /// The driver family of the chip.
     package var family: IMUFamily {
@@ -22,6 +24,8 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         case .lsm6dso32: .lsm6dso32
         case .adxl375: .adxl375
         case .icm20948: .icm20948
+        case .lsm9ds1: .lsm9ds1
+        case .lis3dh: .lis3dh
         }
     }
 
@@ -46,6 +50,8 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         case .lsm6dso32: VirtualCore(VirtualLSM6DSRegisters(.lsm6dso32), engine)
         case .adxl375: VirtualCore(VirtualADXL345Registers(isHighG: true), engine)
         case .icm20948: VirtualCore(VirtualICM20948Registers(), engine)
+        case .lsm9ds1: VirtualCore(VirtualLSM9DS1Registers(), engine)
+        case .lis3dh: VirtualCore(VirtualLIS3DHRegisters(), engine)
         }
     }
 }

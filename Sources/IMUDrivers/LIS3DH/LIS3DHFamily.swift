@@ -1,0 +1,111 @@
+package import MotionCore
+
+/// ST's LIS3DH, an accelerometer without a gyroscope, as registers and scripts. A LIS2DH12 has the same identity and the same
+/// registers (Linux st_accel_core.c).
+///
+/// It has no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. Its thermometer
+/// measures changes only, and is not used. No source describes a data-ready pulse, so a line is not used.
+package struct LIS3DHFamily: ChipPart {
+    let configuration: LIS3DHConfiguration
+
+    package init?(identity: UInt8, settings: IMUSettings) {
+        guard identity == LIS3DHValue.identity else { return nil }
+        self.init(settings: settings)
+    }
+
+    package init(settings: IMUSettings) {
+        configuration = LIS3DHConfiguration(settings)
+    }
+
+    package static var family: IMUFamily { .lis3dh }
+    /// SA0 low and high (reg.h).
+    package static var addresses: [UInt8] { [0x18, 0x19] }
+    package static var identityRegister: RegisterAddress { LIS3DHRegister.whoAmI }
+    package static var burstBit: UInt8 { LIS3DHValue.burst }
+    package static var largestFIFO: Int { LIS3DHValue.entries * LIS3DHValue.entryLength }
+    package var name: StaticString { "LIS3DH" }
+    package var figures: ChipFigures { configuration.figures }
+    package var dataReadyPulse: DataReadyPulse { .never }
+
+    /// Two counts below the full scale: 2000 counts, or 1333 at ±16 g.
+    package var accelerometerLimit: Int16 {
+        Int16((figures.accelerometerRange / figures.accelerometerScale).rounded()) - 2
+    }
+
+    package var fifo: ChipFIFO {
+        var fifo = ChipFIFO(
+            size: Self.largestFIFO, frameLength: LIS3DHValue.entryLength,
+            count: ChipRegisters(first: LIS3DHRegister.fifoSource, count: 1), data: LIS3DHRegister.output)
+        fifo.reportsOverflow = true
+        return fifo
+    }
+
+    /// FSS has five bits: with 32 entries it is 31 and OVRN_FIFO is set (ruuvitag_fw, issue 67). A host that finds 32 is too
+    /// late to read them all, because the next sample replaces the oldest.
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int {
+        let source = registers[0]
+        if source & LIS3DHValue.overrun != 0 { return Self.largestFIFO + LIS3DHValue.entryLength }
+        if source & LIS3DHValue.empty != 0 { return 0 }
+        return Int(source & LIS3DHValue.entryBits) * LIS3DHValue.entryLength
+    }
+
+    package func celsius(_ raw: Int16) -> Double { .nan }
+
+    /// At low rates and large ranges the noise is far less than a count, so that a board at rest repeats a frame for long.
+    /// From 0.3 counts on, not even a board whose three axes are all in the middle of a count does so 60 times.
+    package var longestRepetition: Int { configuration.noise < 0.3 ? .max : 60 }
+
+    /// Zeros on every axis mean free fall, or output registers after a power failure.
+    package func mayFollowReset(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
+
+    // MARK: Registers
+
+    package func addRegisters(to table: inout RegisterTable) {
+        table.add(LIS3DHRegister.control2, .none, in: .configuration)
+        table.add(LIS3DHRegister.control3, .none, in: .configuration)
+        table.add(LIS3DHRegister.control4, configuration.format, in: .configuration)
+        table.add(LIS3DHRegister.control5, LIS3DHValue.fifoEnabled, in: .configuration)
+        table.add(LIS3DHRegister.control6, .none, in: .configuration)
+        table.add(LIS3DHRegister.control1, configuration.rate, in: .sensors)
+        table.add(LIS3DHRegister.fifoControl, LIS3DHValue.stream, in: .fifo)
+    }
+
+    // MARK: Scripts
+
+    /// In power-down, which is ODR 0, registers may be set in any order. Measuring starts last.
+    package func addBringUp(to script: inout ChipScript) {
+        script.add(.enter(.resetting))
+        script.add(.write(LIS3DHRegister.control1, .none))
+        script.add(.write(LIS3DHRegister.fifoControl, LIS3DHValue.bypass))
+        script.add(.enter(.configuring))
+        script.add(.configure(.configuration))
+        script.add(.configure(.sensors))
+        // Turn-on time of the twelve-bit mode: seven samples (datasheet, DocID17530 Rev 2, table 11). With one more, because
+        // samples come at unknown phases, and for a chip that runs 10 % slow.
+        script.add(.settle(0.001 + 1.1 * 8 / rate))
+    }
+
+    /// Bypass empties the FIFO (datasheet, 5.1.1).
+    package func addFIFOStart(to script: inout ChipScript) {
+        script.add(.write(LIS3DHRegister.fifoControl, LIS3DHValue.bypass))
+        script.add(.apply(.fifo))
+    }
+
+    package func addSleep(to script: inout ChipScript) {
+        script.add(.write(LIS3DHRegister.control1, .none))
+    }
+
+    // MARK: Frames
+
+    /// Three values of twelve bits, low byte first, in the upper bits of sixteen.
+    package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+        func value(_ index: Int) -> Int16 {
+            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self)) >> 4
+        }
+        return ChipFrame(ax: value(0), ay: value(1), az: value(2))
+    }
+}
+
+/// A driver for a LIS3DH.
+package typealias LIS3DH<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+    ChipDriver<LIS3DHFamily, Bus, Clock, NoDataReadyLine>
