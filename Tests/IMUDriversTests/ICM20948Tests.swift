@@ -105,7 +105,8 @@ import VirtualIMU
         rig.poll()
         rig.script.read(0x06, 0x01)
         rig.script.write(0x7F, 0x20)
-        rig.script.write(0x00, 4, failing: BusError(.timedOut))
+        // A write that timed out is repeated once.
+        for _ in 0..<2 { rig.script.write(0x00, 4, failing: BusError(.timedOut)) }
         rig.poll()
         #expect(rig.driver.status.state == .recovering)
         rig.script.read(0x00, 0x00)
