@@ -230,8 +230,8 @@ import Testing
             settings.accelerometerRange = gravities * 9.80665
             return LIS3DHFamily(settings: settings).longestRepetition
         }
-        #expect(longest(200, 8) == 60 && longest(400, 8) == 60 && longest(25, 2) == 60)
-        #expect(longest(100, 8) == .max && longest(400, 16) == .max && longest(10, 4) == .max)
+        #expect(longest(1344, 8) == 32 && longest(400, 4) == 32 && longest(100, 2) == 32)
+        #expect(longest(400, 8) == .max && longest(1344, 16) == .max && longest(50, 2) == .max)
     }
 }
 

@@ -47,7 +47,7 @@ struct FaultCheck {
     init(rounds: Int = FaultCheck.defaultRounds, chips: [FaultChip] = FaultChip.faultChips) {
         for fault in Fault.allCases {
             var all = Finding(fault, nil)
-            for chip in chips {
+            for chip in chips where chip.shows(fault) {
                 var own = Finding(fault, chip)
                 for round in 0..<rounds {
                     let plan = FaultPlan(fault: fault, round: round)

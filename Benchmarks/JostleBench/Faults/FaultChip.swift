@@ -18,6 +18,9 @@ extension VirtualPart {
     /// All but those that differ from another one in the accelerometer's scale only.
     static var faultChips: [VirtualPart] { allCases.filter { $0 != .lsm6dso32 && $0 != .adxl375 } }
 
+    /// Whether the driver can notice a fault: with less noise than a count, a LIS3DH at rest repeats frames as a frozen one does.
+    func shows(_ fault: Fault) -> Bool { self != .lis3dh || fault != .frozen }
+
     /// Runs a plan on this chip.
     func outcome(of plan: FaultPlan) -> FaultOutcome {
         switch family {

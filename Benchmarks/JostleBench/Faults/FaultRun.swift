@@ -22,13 +22,15 @@ struct FaultPlan {
 
     static let shakeStart = 2.4
     static let turningStart = 5.4
+    static let shakeAmplitude = 2 * standardGravity
+    static let shakeFrequency = 5.0
 
     /// The board is at rest, is shaken along x with 2 g, and is then turned to and fro.
     static let trajectory: any Trajectory = MotionSequence([
         Rest(shakeStart),
         Shake(
-            axis: Vector3(1, 0, 0), amplitude: 2 * standardGravity, frequency: 5,
-            cycles: 5 * (turningStart - shakeStart)),
+            axis: Vector3(1, 0, 0), amplitude: shakeAmplitude, frequency: shakeFrequency,
+            cycles: shakeFrequency * (turningStart - shakeStart)),
         Oscillation(axis: Vector3(1, 2, 2), amplitude: 0.8, frequency: 1.5),
     ])
 
@@ -213,7 +215,10 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         let hasRate = driver.info.gyroscopeRange > 0
         // Seven standard deviations of the noise after the low-pass, quantisation, and the low-pass's attenuation.
         let noise = 7 * (1.6 * driver.info.bandwidth).squareRoot()
-        let force = 0.1 + noise * FaultRun.accelerometerNoise
+        let ratio = FaultPlan.shakeFrequency / driver.info.bandwidth
+        let attenuation = 1 - 1 / (1 + ratio * ratio).squareRoot()
+        let force =
+            max(0.1, 1.2 * FaultPlan.shakeAmplitude * attenuation) + noise * FaultRun.accelerometerNoise
         let rate = 0.02 + noise * FaultRun.gyroscopeNoise
         guard sample.flags.contains(.rotationRate) == hasRate else { return false }
         for axis in 0..<3 {

@@ -51,9 +51,9 @@ package struct LIS3DHFamily: ChipPart {
 
     package func celsius(_ raw: Int16) -> Double { .nan }
 
-    /// At low rates and large ranges the noise is far less than a count, so that a board at rest repeats a frame for long.
-    /// From 0.3 counts on, not even a board whose three axes are all in the middle of a count does so 60 times.
-    package var longestRepetition: Int { configuration.noise < 0.3 ? .max : 60 }
+    /// With less noise than a count, a board at rest repeats a frame for seconds, the more so as the low-pass makes successive
+    /// samples alike: that is the case at ±8 g, except at 1344 Hz.
+    package var longestRepetition: Int { configuration.noise < 0.8 ? .max : 32 }
 
     /// Zeros on every axis mean free fall, or output registers after a power failure.
     package func mayFollowReset(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }

@@ -105,8 +105,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         for _ in 0...32 { fifo.append(lastEntry) }
     }
 
-    /// Entries are removed only as a whole.
-    mutating func dropOldest(_ bytes: Int) { fifo.drop((bytes + 5) / 6 * 6) }
+    /// Entries are removed only as a whole. Every read begins with one, so a slip of less has no effect.
+    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes / 6 * 6) }
 
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
         let address = register & 0x3F

@@ -195,9 +195,9 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         isOverrun = true
     }
 
-    /// Entries are removed only as a whole.
+    /// Entries are removed only as a whole. Every read begins with one, so a slip of less has no effect.
     mutating func dropOldest(_ bytes: Int) {
-        let entries = (bytes + 11) / 12
+        let entries = bytes / 12
         rotations.drop(6 * entries)
         forces.drop(6 * entries)
     }
