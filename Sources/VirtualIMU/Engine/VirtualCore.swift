@@ -54,7 +54,7 @@ struct VirtualCore<Registers: VirtualRegisters>: SimulatedChip {
     }
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) {
-        registers.read(register & 0x7F, into: buffer, &engine)
+        registers.read(register & registers.readMask, into: buffer, &engine)
     }
 
     mutating func write(_ register: UInt8, _ values: UnsafeBufferPointer<UInt8>) {

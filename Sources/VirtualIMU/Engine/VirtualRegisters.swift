@@ -5,6 +5,9 @@ protocol VirtualRegisters: Sendable {
     /// The register that identifies the chip.
     var identityRegister: UInt8 { get }
 
+    /// The bits of a register's number that matter in a read; bit 7 does only on some chips.
+    var readMask: UInt8 { get }
+
     /// The number of samples that can be read some time after they were taken: those that fit into the FIFO, plus a
     /// margin.
     var retainedSamples: Int { get }
@@ -39,6 +42,7 @@ protocol VirtualRegisters: Sendable {
 }
 
 extension VirtualRegisters {
+    var readMask: UInt8 { 0x7F }
     func address(after register: UInt8) -> UInt8 { (register + 1) & 0x7F }
     mutating func completePendingChanges(_ engine: inout SensorEngine) {}
 }

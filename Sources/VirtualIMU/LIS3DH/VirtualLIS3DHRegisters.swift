@@ -12,6 +12,7 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
     private var firstIndex: UInt64 = 0
 
     var identityRegister: UInt8 { 0x0F }
+    var readMask: UInt8 { 0xFF }
     var retainedSamples: Int { 34 }
     var raisesPin: Bool { false }
 
