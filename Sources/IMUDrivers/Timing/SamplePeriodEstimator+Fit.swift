@@ -55,10 +55,16 @@ extension SamplePeriodEstimator {
         let first = window.span < Self.straightSpan ? 0 : window.count - window.count / 4
         let recent = gap(at: best, from: first)
         let newest = window[window.count - 1]
+        var place = recent.middle
+        if keepsPhase, window.span < Self.straightSpan, recent.margin >= 0 {
+            // The first bounds leave a wide gap, and the chip's clock has not moved in it.
+            let kept = instant(ofSample: newest.upperIndex).seconds(since: newest.upperTime)
+            place = min(max(kept, recent.earliest), recent.latest)
+        }
         period = best
         margin = recent.margin
         anchorIndex = newest.upperIndex
-        anchorTime = newest.upperTime.advanced(bySeconds: recent.middle)
+        anchorTime = newest.upperTime.advanced(bySeconds: place)
         if isSettled { tolerance = Self.widestTolerance }
     }
 

@@ -39,6 +39,8 @@ package struct SamplePeriodEstimator: ~Copyable {
     private var contradictions = 0
     /// When some sample was complete before the samples were numbered anew, if the chip has sampled on since then.
     private var clockPhase: Timestamp?
+    /// Whether the phase is that of a stream before this one.
+    private(set) var keepsPhase = false
     private var lastIndex: Int64 = 0
     private var lastTimestamp: Timestamp?
 
@@ -123,6 +125,7 @@ package struct SamplePeriodEstimator: ~Copyable {
         let phase = samplesOn && isSettled ? instant(ofSample: newestIndex) : clockPhase
         forgetPhase()
         clockPhase = samplesOn ? phase : nil
+        keepsPhase = false
         lastTimestamp = nil
     }
 
@@ -164,6 +167,7 @@ package struct SamplePeriodEstimator: ~Copyable {
         let elapsed = middle.seconds(since: phase)
         guard elapsed >= 0, elapsed * Self.clockDrift < 0.1 * period else { return }
         anchorTime = phase.advanced(bySeconds: (elapsed / period).rounded() * period)
+        keepsPhase = true
     }
 
     private mutating func forgetPhase() {
