@@ -19,7 +19,9 @@ import Testing
 
     /// i2cdetect prints 68 for 0x68.
     @Test func suggestsHexadecimalAddress() throws {
-        for (text, read, meant) in [("68", "0x44", "0x68"), ("69", "0x45", "0x69"), ("53", "0x35", "0x53"), ("18", "0x12", "0x18")] {
+        for (text, read, meant) in [
+            ("68", "0x44", "0x68"), ("69", "0x45", "0x69"), ("53", "0x35", "0x53"), ("18", "0x12", "0x18"),
+        ] {
             let problems = try build("sensor: { address: \(text) }").problems
             #expect(
                 problems.count == 1 && problems[0].reason.hasPrefix("is decimal, that is \(read),")
