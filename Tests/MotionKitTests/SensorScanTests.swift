@@ -103,7 +103,7 @@ import Testing
             (0x68, [0x00: 0x24], "BMI270", "echo bmi270 0x68 | sudo tee /sys/bus/i2c/devices/i2c-1/new_device"),
             (0x68, [0x75: 0x20], "ICM-20690", "sudo modprobe inv-mpu6050-i2c; echo icm20690 0x68"),
             (0x69, [0x75: 0x42, 0x00: 0x24], "ICM-42605", ""), (0x69, [0x00: 0xE1], "ICM-20649", "docs/chips.md"),
-            (0x6A, [0x0F: 0x70], "LSM6DSV", "echo lsm6dsv 0x6A"), (0x6B, [0x0F: 0x68], "LSM9DS1", "lsm9ds1-imu"),
+            (0x6A, [0x0F: 0x70], "LSM6DSV", "echo lsm6dsv 0x6A"),
             (0x6B, [0x00: 0x05], "QMI8658", "docs/chips.md"), (0x1D, [0x00: 0xAD], "ADXL355", "docs/chips.md"),
             // The identity of a copy is not overruled by what its register 0 holds.
             (0x68, [0x75: 0x13, 0x00: 0x24], nil, "sensor.identity"), (0x53, [0x00: 0x24], nil, "sensor.identity"),

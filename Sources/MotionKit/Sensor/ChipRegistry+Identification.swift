@@ -36,14 +36,17 @@ extension ChipRegistry {
             }
             let other = IMUIdentity(register: register, identity: identity)
             if other.name != nil, other.isCredible(after: unknown) { return other }
-            if unknown == nil { unknown = IMUIdentity(unnamed: identity, in: register) }
+            // Any other value is more than that of a line which does not change.
+            if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: register) }
         }
         for register in registers {
             guard let further = IMUIdentity.furtherRegister(after: register), !registers.contains(further) else {
                 continue
             }
-            let other = IMUIdentity(register: further, identity: try bus.read(further))
+            let identity = try bus.read(further)
+            let other = IMUIdentity(register: further, identity: identity)
             if other.name != nil, other.isCredible(after: unknown) { return other }
+            if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: further) }
         }
         return unknown
     }
