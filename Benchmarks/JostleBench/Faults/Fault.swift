@@ -65,7 +65,7 @@ enum Fault: String, CaseIterable {
         case .oneNAK: Bounds(detection: 0.1)
         case .someNAKs: Bounds(detection: 5)
         // A FIFO whose read failed is emptied: nobody knows what was read.
-        case .someErrors: Bounds(detection: 1, recovery: 0.2, lost: 1000)
+        case .someErrors: Bounds(detection: 1, recovery: 0.3, lost: 60)
         case .shortNAKs: Bounds(detection: 0.1)
         case .shortHostStall, .fastOscillator, .slowOscillator: Bounds()
         case .overflow: Bounds(detection: 0.1, recovery: 0.2, lost: 20)
