@@ -5,35 +5,11 @@ import Testing
 
 /// Requirement: a chip is brought up by exactly these transactions, and its frames are decoded as the datasheet says.
 @Suite struct ChipBringUpTests {
-    /// A driver on a scripted bus, polled when it is due.
-    private final class Rig<Part: ChipPart> {
-        let clock = ManualClock()
-        let script: BusScript
-        var driver: ChipDriver<Part, ScriptedBus, ManualClock, NoDataReadyLine>
-        var batch = SampleBatch(capacity: 64)
-        var next: Timestamp
-
-        init(_ settings: IMUSettings = IMUSettings()) {
-            script = BusScript(clock: clock)
-            next = clock.now()
-            driver = ChipDriver(
-                bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: settings)
-        }
-
-        func poll() {
-            clock.advance(to: next)
-            batch.removeAll()
-            next = driver.poll(into: &batch).next
-        }
-
-        var state: IMUState { driver.status.state }
-    }
-
     @Test(
         "BMI160: reset, accelerometer, gyroscope, configuration with read-back, FIFO; values and temperature of a frame"
     )
     func bmi160() throws {
-        let rig = Rig<BMI160Family>()
+        let rig = ScriptedChipRig<BMI160Family>()
         rig.script.read(0x00, 0xD1)
         rig.script.write(0x7E, 0xB6)
         rig.poll()
@@ -81,7 +57,7 @@ import Testing
     @Test(
         "ADXL345: standby, configuration with read-back, measuring, FIFO; one entry per transaction, no rotation rate")
     func adxl345() throws {
-        let rig = Rig<ADXL345Family>()
+        let rig = ScriptedChipRig<ADXL345Family>()
         rig.script.read(0x00, 0xE5)
         rig.script.write(0x2D, 0x00)
         rig.script.write(0x38, 0x00)
@@ -113,7 +89,7 @@ import Testing
 
     @Test("ADXL375: its only range with full resolution, 49 mg per count on every axis")
     func adxl375() throws {
-        let rig = Rig<ADXL375Family>()
+        let rig = ScriptedChipRig<ADXL375Family>()
         rig.script.read(0x00, 0xE5)
         rig.script.write(0x2D, 0x00)
         rig.script.write(0x38, 0x00)
@@ -139,7 +115,7 @@ import Testing
     @Test(
         "ADXL345: zeros on every axis are a sample only if the settings are intact", arguments: [true, false])
     func adxl345Zeros(isFalling: Bool) throws {
-        let rig = Rig<ADXL345Family>()
+        let rig = ScriptedChipRig<ADXL345Family>()
         rig.script.read(0x00, 0xE5)
         rig.script.write(0x2D, 0x00)
         rig.script.write(0x38, 0x00)
@@ -172,7 +148,7 @@ import Testing
         "ICM-42688-P: reset, I2C settings, configuration with read-back, both sensors, flush; values of a packet",
         arguments: [true, false])
     func icm42688(acknowledgesSpikeFilter: Bool) throws {
-        let rig = Rig<ICM42688Family>()
+        let rig = ScriptedChipRig<ICM42688Family>()
         rig.script.read(0x75, 0x47)
         rig.script.write(0x76, 0x00)
         rig.script.write(0x11, 0x01)
@@ -226,7 +202,7 @@ import Testing
 
     @Test("ICM-42605: like the ICM-42688-P, with the widest anti-alias filters in banks 1 and 2, read back")
     func icm42605() throws {
-        let rig = Rig<ICM42688Family>()
+        let rig = ScriptedChipRig<ICM42688Family>()
         rig.script.read(0x75, 0x42)
         rig.script.write(0x76, 0x00)
         rig.script.write(0x11, 0x01)
@@ -265,7 +241,7 @@ import Testing
 
     @Test("ICM-42688-P: after a failure with the other bank selected, it selects bank 0 before it identifies the chip")
     func icm42688Bank() {
-        let rig = Rig<ICM42688Family>()
+        let rig = ScriptedChipRig<ICM42688Family>()
         rig.script.read(0x75, 0x47)
         rig.script.write(0x76, 0x00)
         rig.script.write(0x11, 0x01)
@@ -287,7 +263,7 @@ import Testing
 
     @Test("ICM-42688-P: a chip that was never identified is not written to")
     func icm42688Stranger() {
-        let rig = Rig<ICM42688Family>()
+        let rig = ScriptedChipRig<ICM42688Family>()
         rig.script.read(0x75, 0x00)
         rig.poll()
         #expect(rig.driver.status.lastFault == .identity(found: 0x00))

@@ -4,48 +4,21 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
+extension ScriptedChipRig where Part == ICM20948Family {
+    /// The FIFO is stopped, emptied and started at 25 °C.
+    fileprivate func expectFIFOStart() {
+        script.write(0x67, 0x00)
+        script.write(0x03, 0x00)
+        script.write(0x68, 0x1F)
+        script.write(0x68, 0x00)
+        script.read(0x39, [0x05, 0x37])
+        script.write(0x03, 0x40)
+        script.write(0x67, 0x1F)
+    }
+}
+
 /// Requirement: an ICM-20948 is brought up by exactly these transactions, and works with a register-level model of it.
 @Suite struct ICM20948Tests {
-    /// A driver on a scripted bus, polled when it is due.
-    private final class Rig {
-        let clock = ManualClock()
-        let script: BusScript
-        var driver: ICM20948<ScriptedBus, ManualClock>
-        private var batch = SampleBatch(capacity: 64)
-        private var next: Timestamp
-
-        init() {
-            script = BusScript(clock: clock)
-            next = clock.now()
-            driver = ICM20948(
-                bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: IMUSettings())
-        }
-
-        func poll() {
-            clock.advance(to: next)
-            batch.removeAll()
-            next = driver.poll(into: &batch).next
-        }
-
-        func expect(_ registers: [(UInt8, UInt8)]) {
-            for (register, value) in registers {
-                script.write(register, value)
-                script.read(register, value)
-            }
-        }
-
-        /// The FIFO is stopped, emptied and started at 25 °C.
-        func expectFIFOStart() {
-            script.write(0x67, 0x00)
-            script.write(0x03, 0x00)
-            script.write(0x68, 0x1F)
-            script.write(0x68, 0x00)
-            script.read(0x39, [0x05, 0x37])
-            script.write(0x03, 0x40)
-            script.write(0x67, 0x1F)
-        }
-    }
-
     /// 1000, -2000, 4096; -164, 328, -820; 4 K above 21 °C.
     private static let frame: [UInt8] = [
         0x03, 0xE8, 0xF8, 0x30, 0x10, 0x00, 0xFF, 0x5C, 0x01, 0x48, 0xFC, 0xCC, 0x05, 0x37,
@@ -53,7 +26,7 @@ import VirtualIMU
 
     @Test("Reset, clock, bank 2 with read-back, bank 0, FIFO; values of a frame")
     func bringUp() throws {
-        let rig = Rig()
+        let rig = ScriptedChipRig<ICM20948Family>()
         rig.script.read(0x00, 0xEA)
         rig.script.write(0x7F, 0x00)
         rig.script.write(0x06, 0x80)
@@ -95,7 +68,7 @@ import VirtualIMU
 
     @Test("After a failure with bank 2 selected, it selects bank 0 before it identifies the chip")
     func bank() {
-        let rig = Rig()
+        let rig = ScriptedChipRig<ICM20948Family>()
         rig.script.read(0x00, 0xEA)
         rig.script.write(0x7F, 0x00)
         rig.script.write(0x06, 0x80)

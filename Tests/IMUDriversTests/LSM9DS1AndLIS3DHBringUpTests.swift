@@ -6,54 +6,6 @@ import Testing
 /// Requirement: an LSM9DS1 and a LIS3DH are brought up by exactly these transactions, and their frames are decoded as the
 /// datasheets say.
 @Suite struct LSM9DS1AndLIS3DHBringUpTests {
-    /// A driver on a scripted bus.
-    private final class Rig<Part: ChipPart> {
-        let clock = ManualClock()
-        let start: Timestamp
-        let script: BusScript
-        var driver: ChipDriver<Part, ScriptedBus, ManualClock, NoDataReadyLine>
-        var batch = SampleBatch(capacity: 64)
-        var next: Timestamp
-
-        init(_ settings: IMUSettings = IMUSettings()) {
-            script = BusScript(clock: clock)
-            start = clock.now()
-            next = start
-            driver = ChipDriver(
-                bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: settings)
-        }
-
-        func poll() {
-            clock.advance(to: next)
-            batch.removeAll()
-            next = driver.poll(into: &batch).next
-        }
-
-        /// Polls this many seconds after the FIFO was started.
-        func poll(after seconds: Double, from origin: Timestamp) {
-            next = origin.advanced(bySeconds: seconds)
-            poll()
-        }
-
-        /// Expects the registers to be written and read back.
-        func expect(_ registers: [(UInt8, UInt8)]) {
-            for (register, value) in registers {
-                script.write(register, value)
-                script.read(register, value)
-            }
-        }
-
-        var state: IMUState { driver.status.state }
-        var count: Int { batch.count }
-
-        /// The last sample of the last poll.
-        func lastSample() throws -> MotionSample {
-            let count = batch.count
-            try #require(count > 0)
-            return batch[count - 1]
-        }
-    }
-
     private static func bytes(_ values: [Int16]) -> [UInt8] {
         values.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
     }
@@ -61,7 +13,7 @@ import Testing
     @Test(
         "LSM9DS1: reset, configuration with read-back, gyroscope last, FIFO; bursts of several entries; x is inverted")
     func lsm9ds1() throws {
-        let rig = Rig<LSM9DS1Family>()
+        let rig = ScriptedChipRig<LSM9DS1Family>()
         rig.script.read(0x0F, 0x68)
         rig.script.write(0x22, 0x05)
         rig.poll()
@@ -153,7 +105,7 @@ import Testing
         "LIS3DH: power-down, configuration with read-back, measuring, FIFO; bursts with the auto-increment bit; 12 bits"
     )
     func lis3dh() throws {
-        let rig = Rig<LIS3DHFamily>()
+        let rig = ScriptedChipRig<LIS3DHFamily>()
         rig.script.read(0x0F, 0x33)
         rig.script.write(0x20, 0x00)
         rig.script.write(0x2E, 0x00)

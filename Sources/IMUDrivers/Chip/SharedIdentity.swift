@@ -45,9 +45,6 @@
             case "MPU-6880", "ICM-20609", "ICM-20690", "IAM-20680":
                 module = "inv-mpu6050-i2c"
                 device = part.lowercased().filter { $0 != "-" }
-            case "LSM9DS1":
-                module = "st_lsm6dsx_i2c"
-                device = "lsm9ds1-imu"
             case "LSM6DSV":
                 module = "st_lsm6dsx_i2c"
                 device = "lsm6dsv"
