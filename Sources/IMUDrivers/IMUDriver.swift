@@ -186,6 +186,10 @@ public struct IMUStatus: Sendable, BitwiseCopyable {
     /// The measured period's deviation from the nominal one, parts per million.
     public var periodDeviation: Double = 0
 
+    /// Whether the period is being measured well; otherwise it is the nominal one, or an earlier one that the chip has
+    /// left: times may then be wrong by a sample.
+    public var isPeriodMeasured = false
+
     /// The latest fault.
     public var lastFault: IMUFault?
 

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "An MPU-6050 at 200 Hz needs four frames of 14 bytes and a count 50 times a second, and ten checks of 4 bytes")
+        "An MPU-6050 at 200 Hz needs four frames of 14 bytes, a count and two ranges 50 times a second, and ten checks")
     func mpu6050() {
         let load = load(MPUFamily.self, rate: 200)
         #expect(load.rate == 200 && load.highestRate == 1000)
@@ -25,9 +25,18 @@ import Testing
         // A read has 30 bits besides its bytes, which have nine bits each.
         let data = 50.0 * (30 + 9 * 56)
         let count = 50.0 * (30 + 9 * 2)
-        #expect(abs(load.bitsPerSecond - (data + count + 10 * (30 + 9 * 4))) < 1e-6)
+        let ranges = 50.0 * (30 + 9 * 2)
+        #expect(abs(load.bitsPerSecond - (data + count + ranges + 10 * (30 + 9 * 4))) < 1e-6)
         #expect(load.fits(clock: 100_000))
-        #expect(abs(load.share(ofClock: 100_000) - 0.2976) < 1e-4)
+        #expect(abs(load.share(ofClock: 100_000) - 0.3216) < 1e-4)
+    }
+
+    @Test("The ranges of an ICM-20948 are in another bank, which is selected and left again")
+    func icm20948() {
+        let load = load(ICM20948Family.self, rate: 225)
+        #expect(load.batch == 5 && load.frameLength == 14)
+        let ranges = 2 * (30 + 9.0) + 2 * (2 + 27.0)
+        #expect(abs(load.bitsPerSecond - (45 * (30.0 + 9 * 70 + 30 + 9 * 2 + ranges) + 2 * 660)) < 1e-6)
     }
 
     @Test("1000 Hz exceed a 100 kHz bus and use half of a 400 kHz bus; the highest rate at 100 kHz is 500 Hz")
@@ -46,8 +55,8 @@ import Testing
         let load = load(ADXL345Family.self, rate: 800)
         #expect(load.highestRate == 800)
         let reads = 800.0 * (30 + 9 * 6)
-        let counts = 50.0 * (30 + 9)
-        #expect(abs(load.bitsPerSecond - (reads + counts + 660)) < 1e-6)
+        let countsAndRanges = 50.0 * 2 * (30 + 9)
+        #expect(abs(load.bitsPerSecond - (reads + countsAndRanges + 660)) < 1e-6)
         #expect(!load.fits(clock: 80_000))
     }
 

@@ -41,6 +41,7 @@ import Testing
         // Noise changes a bit between frames.
         let earlier = [0x5D] + frame.dropFirst()
         rig.script.read(0x24, frame + earlier + frame)
+        rig.script.read(0x41, [0x08, 0x29, 0x00])
         rig.poll()
         #expect(rig.state == .streaming)
         let count = rig.batch.count
@@ -73,6 +74,7 @@ import Testing
         rig.script.read(0x39, 4)
         // 100, -200, 256.
         for noise in [1, 0, 1, 0] as [UInt8] { rig.script.read(0x32, [0x64 + noise, 0x00, 0x38, 0xFF, 0x00, 0x01]) }
+        rig.script.read(0x31, 0x0A)
         rig.poll()
         #expect(rig.state == .streaming)
         let count = rig.batch.count
@@ -103,6 +105,7 @@ import Testing
         rig.poll()
         rig.script.read(0x39, 4)
         for noise in [1, 0, 1, 0] as [UInt8] { rig.script.read(0x32, [0x64 + noise, 0x00, 0x38, 0xFF, 0x00, 0x01]) }
+        rig.script.read(0x31, 0x0B)
         rig.poll()
         let count = rig.batch.count
         try #require(count >= 1)
@@ -265,6 +268,10 @@ import Testing
     func icm42688Stranger() {
         let rig = ScriptedChipRig<ICM42688Family>()
         rig.script.read(0x75, 0x00)
+        // Only the values that a program leaves behind in bank 1 or 2 would be a reason to select bank 0.
+        rig.script.read(0x76, 0x01)
+        rig.script.read(0x7C, 0x5F)
+        rig.script.read(0x76, 0x01)
         rig.poll()
         #expect(rig.driver.status.lastFault == .identity(found: 0x00))
     }

@@ -130,6 +130,46 @@ private func makeRig(
     }
 
     @Test(
+        "A range that another program sets, at any point of a batch, never leads to a wrong sample",
+        arguments: [
+            (.mpu6050, 0x1C, 3, 0), (.mpu6050, 0x1B, 3, 0), (.icm20689, 0x1C, 3, 0), (.lsm6ds3trc, 0x10, 3, 0),
+            (.lsm6dso, 0x11, 3, 0), (.ism330dhcx, 0x10, 3, 0), (.bmi160, 0x41, 2, 0), (.bmi160, 0x43, 1, 0),
+            (.icm42688, 0x50, 5, 0), (.icm42605, 0x4F, 5, 0), (.adxl345, 0x31, 3, 0), (.adxl375, 0x31, 3, 0),
+            (.icm20948, 0x01, 1, 0x20), (.icm20948, 0x14, 1, 0x20), (.lsm9ds1, 0x10, 3, 0), (.lsm9ds1, 0x20, 4, 0),
+            (.lis3dh, 0x23, 4, 0),
+        ] as [(VirtualPart, UInt8, UInt8, UInt8)])
+    func otherRange(kind: VirtualPart, register: UInt8, bit: UInt8, bank: UInt8) throws {
+        for step in 0..<8 {
+            let rig = makeRig(kind)
+            rig.run(1 + 0.0037 * Double(step))
+            let now = rig.clock.now().advanced(bySeconds: 0.0011 * Double(step))
+            rig.clock.advance(to: now)
+            if bank != 0 { try rig.chip.write(bank, to: 0x7F, at: now) }
+            var value: UInt8 = 0
+            try withUnsafeMutableBytes(of: &value) { try rig.chip.read(register, into: $0, at: now) }
+            try rig.chip.write(value ^ 1 << bit, to: register, at: now)
+            if bank != 0 { try rig.chip.write(0, to: 0x7F, at: now) }
+            #expect(rig.run(atMost: 0.1) { rig.status.lastFault == .configurationLost(register: register) })
+            #expect(rig.run(atMost: 1) { rig.status.state == .streaming })
+            rig.run(0.5)
+            #expect(rig.status.gaps == 1 && rig.status.recoveries == 1)
+            #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        }
+    }
+
+    @Test("Tells whether the period is measured: not in the first moments after a start")
+    func measuredPeriod() {
+        let rig = makeRig(.bmi160)
+        #expect(rig.run(atMost: 1) { rig.samples > 0 } && !rig.status.isPeriodMeasured)
+        rig.run(3)
+        #expect(rig.status.isPeriodMeasured)
+        rig.chip.inject(.brownOut)
+        #expect(rig.run(atMost: 1) { rig.status.recoveries == 1 } && !rig.status.isPeriodMeasured)
+        rig.run(3)
+        #expect(rig.status.isPeriodMeasured && abs(rig.status.periodDeviation - 20_000) < 100)
+    }
+
+    @Test(
         "Reports the start and the end of a lasting fault, and recovers by itself",
         arguments: singleParts,
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput, .stalled, .onesRead]

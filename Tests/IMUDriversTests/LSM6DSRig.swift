@@ -77,6 +77,7 @@ final class LSM6DSRig {
             bytes += isTagged ? frame.tagged(slot: UInt8((taken + index) & 3)) : frame.untagged
         }
         script.read(isTagged ? 0x78 : 0x3E, bytes)
+        script.expectRanges(of: identity)
         taken += frames.count
     }
 
@@ -179,6 +180,12 @@ extension BusScript {
         write(0x0A, 0)
         if isTaggedLSM6DS(identity) { read(0x3B, 0x00) }
         write(0x0A, isTaggedLSM6DS(identity) ? 0x06 : 0x2E)
+    }
+
+    /// The check of the ranges, with the correct content, that precedes the delivery of frames.
+    func expectRanges(of identity: UInt8) {
+        if identity == 0x6C { read(0x17, 0) }
+        read(0x10, [0x5C, 0x5C])
     }
 
     /// One group of the health check, with the correct content.

@@ -62,6 +62,7 @@ import Testing
             frame.tagged(slot: UInt8(index & 3), isReversed: index % 2 == 1)
         }
         rig.script.read(0x78, bytes)
+        rig.script.expectRanges(of: 0x6C)
         rig.pollNow()
         #expect(rig.samples.count == count)
         for sample in rig.samples {

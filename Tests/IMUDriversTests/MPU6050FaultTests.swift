@@ -109,6 +109,7 @@ import Testing
         rig.script.expectCount(14 * frames.count)
         for _ in 0..<2 { rig.script.read(0x74, count: 14 * frames.count, failing: noAnswer) }
         rig.script.read(0x74, frames.flatMap(\.bytes))
+        rig.script.expectRanges()
         #expect(rig.poll().event == .none)
         #expect(rig.samples.count == frames.count)
         #expect(rig.status.busErrors.notAcknowledged == 2)
@@ -144,6 +145,7 @@ import Testing
         short.script.expectCount(14 * frames.count)
         for frame in frames.dropLast() { short.script.read(0x74, frame.bytes) }
         short.script.read(0x74, count: 14, failing: broken)
+        short.script.expectRanges()
         short.expectFIFOStart()
         #expect(short.poll().event == .streaming(afterGap: 0))
         #expect(short.samples.count >= 3)
@@ -173,6 +175,49 @@ import Testing
         #expect(rig.poll().event == .failed(.configurationLost(register: 0x19)))
         #expect(rig.samples.isEmpty)
         #expect(rig.status.lastFault == .configurationLost(register: 0x19))
+    }
+
+    @Test("Checks the ranges before it delivers, and does not deliver samples of another range")
+    func rangeChanged() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        rig.expectFIFO(TestFrame.run(rig.due), isDelivered: false)
+        for _ in 0..<2 { rig.script.read(0x1B, [0x10, 0x10]) }
+        #expect(rig.poll().event == .failed(.configurationLost(register: 0x1B)))
+        #expect(rig.samples.isEmpty)
+    }
+
+    @Test("If the bus fails before the check of the ranges, the samples wait for it; without an answer they are lost")
+    func rangesUnanswered() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        for isAnswered in [true, false] {
+            rig.advance()
+            let due = rig.due
+            rig.expectFIFO(TestFrame.run(due), isDelivered: false)
+            for _ in 0..<3 { rig.script.read(0x1B, count: 2, failing: noAnswer) }
+            #expect(rig.poll().event == .none)
+            #expect(rig.samples.isEmpty)
+            let read = rig.clock.now()
+            guard isAnswered else {
+                var event = SensorEvent.none
+                while event == .none && rig.clock.now().seconds(since: read) < 1 {
+                    rig.advance(expectingHealth: false)
+                    for _ in 0..<3 { rig.script.read(0x1B, count: 2, failing: noAnswer) }
+                    event = rig.poll().event
+                    #expect(rig.samples.isEmpty)
+                }
+                #expect(event == .failed(.bus(noAnswer)))
+                continue
+            }
+            rig.advance(expectingHealth: false)
+            rig.script.expectRanges()
+            #expect(rig.poll().event == .none)
+            #expect(rig.samples.count == due)
+            #expect(rig.samples.allSatisfy { $0.timestamp < read })
+        }
+        #expect(rig.status.gaps == 0)
     }
 
     @Test("Checks every group of registers within half a second")

@@ -80,9 +80,11 @@ final class MPU6050Rig {
         Int((clock.now().seconds(since: started) / 0.005 + 1e-6).rounded(.down)) - taken
     }
 
-    /// Expects a count and the read of `frames`.
-    func expectFIFO(_ frames: [TestFrame], at location: SourceLocation = #_sourceLocation) {
-        script.expectFIFO(frames, at: location)
+    /// Expects a count and the read of `frames`, and the check that precedes their delivery.
+    func expectFIFO(
+        _ frames: [TestFrame], isDelivered: Bool = true, at location: SourceLocation = #_sourceLocation
+    ) {
+        script.expectFIFO(frames, isDelivered: isDelivered, at: location)
         noteTaken(frames.count)
     }
 
@@ -221,18 +223,29 @@ extension BusScript {
     }
 
     /// A count, and the frames that it announces.
-    func expectFIFO(_ frames: [TestFrame], at location: SourceLocation = #_sourceLocation) {
+    func expectFIFO(
+        _ frames: [TestFrame], isDelivered: Bool = true, at location: SourceLocation = #_sourceLocation
+    ) {
         expectCount(14 * frames.count, at: location)
-        expectBursts(frames, isLate: frames.count > 36, at: location)
+        expectBursts(frames, isLate: frames.count > 36, isDelivered: isDelivered, at: location)
     }
 
     /// The reads of frames: one transaction, or several of nine frames if more than half of the FIFO is waiting.
-    func expectBursts(_ frames: [TestFrame], isLate: Bool, at location: SourceLocation = #_sourceLocation) {
+    /// If they are valid, the ranges follow.
+    func expectBursts(
+        _ frames: [TestFrame], isLate: Bool, isDelivered: Bool = true, at location: SourceLocation = #_sourceLocation
+    ) {
         var rest = frames[...]
         while !rest.isEmpty {
             let burst = rest.prefix(isLate ? 9 : rest.count)
             read(0x74, burst.flatMap(\.bytes), at: location)
             rest = rest.dropFirst(burst.count)
         }
+        if !frames.isEmpty && isDelivered { expectRanges(at: location) }
+    }
+
+    /// The check of the ranges, with the correct content, that precedes the delivery of frames.
+    func expectRanges(at location: SourceLocation = #_sourceLocation) {
+        read(0x1B, [0x18, 0x10], at: location)
     }
 }

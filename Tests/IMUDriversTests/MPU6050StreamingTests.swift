@@ -50,6 +50,7 @@ import Testing
                 let piece = frames[first..<min(first + 2, frames.count)]
                 rig.script.read(0x74, piece.flatMap(\.bytes))
             }
+            rig.script.expectRanges()
             rig.noteTaken(frames.count)
             rig.poll()
             guard late > 0 else { continue }
@@ -203,7 +204,7 @@ import Testing
         rig.script.transactionTime = 0.05
         // After the first short burst it is already certain.
         rig.script.expectCount(14 * rig.due)
-        rig.script.expectBursts(TestFrame.run(9), isLate: true)
+        rig.script.expectBursts(TestFrame.run(9), isLate: true, isDelivered: false)
         rig.expectFIFOStart()
         rig.poll()
         #expect(rig.samples.isEmpty)
@@ -237,7 +238,7 @@ import Testing
             rig.advance(lateBy: 0.005)
             var frames = TestFrame.run(rig.due)
             frames[position] = frame
-            rig.expectFIFO(frames)
+            rig.expectFIFO(frames, isDelivered: false)
             rig.expectFIFOStart()
             #expect(rig.poll().event == .none)
             #expect(rig.samples.isEmpty)

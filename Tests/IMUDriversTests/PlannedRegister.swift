@@ -47,6 +47,15 @@ extension ChipPart {
         return groups
     }
 
+    /// The runs of registers with the ranges, in the order in which the driver reads them.
+    var plannedRanges: [ChipRegisters] {
+        let plan = ChipPlan.of(self)
+        let count = plan.registers.rangeCount
+        var runs: [ChipRegisters] = []
+        for number in 0..<count { runs.append(plan.registers.range(number)) }
+        return runs
+    }
+
     /// The steps of the bring-up.
     var plannedBringUp: [ChipStep] {
         let plan = ChipPlan.of(self)

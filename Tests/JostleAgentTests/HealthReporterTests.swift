@@ -50,6 +50,18 @@ import Testing
             ])
     }
 
+    @Test func tellsWhatTheSensorCannotDo() throws {
+        var health = reporter()
+        var facts = HealthFacts()
+        let first = try object(health.report(facts, at: clocks(105)))
+        #expect(first["sensor_notes"] == nil && first["period_measured"] as? Bool == false)
+        facts.sensorNotes = ["sensor.rate: the BMI160 provides 800 Hz instead of 1000 Hz"]
+        facts.status.isPeriodMeasured = true
+        let second = try object(health.report(facts, at: clocks(110)))
+        #expect(second["sensor_notes"] as? [String] == facts.sensorNotes)
+        #expect(second["period_measured"] as? Bool == true)
+    }
+
     @Test func namesWhatTheBrokerRefuses() throws {
         var health = reporter()
         var facts = HealthFacts()

@@ -30,7 +30,7 @@ import Testing
     ) -> RegisteredChip {
         RegisteredChip(
             family: family, addresses: addresses, identityRegister: register, name: { parts[$0] }, usual: nil,
-            open: { _, _, _ in SimulatedDevice() })
+            abandonedBanks: { [] }, open: { _, _, _ in SimulatedDevice() })
     }
 
     private final class SimulatedDevice: SensorDevice {
@@ -95,6 +95,23 @@ import Testing
         #expect(identity.name.map { "\($0)" } == name)
         #expect(identity.isSupported == !name.hasPrefix("ICM"))
         #expect(read == reads)
+    }
+
+    @Test(
+        "Recognises a chip in which a program left another bank selected by the values that this program's driver writes",
+        arguments: [
+            (0x69, [0x7F: 0x20, 0x00: 4, 0x01: 0x17, 0x09: 1, 0x11: 4, 0x14: 0x15], "ICM-20948"),
+            (0x68, [0x76: 1, 0x7C: 0x50], "ICM-42688-P"),
+            (0x68, [0x76: 2, 0x03: 126, 0x04: 0x80, 0x05: 0x3F], "ICM-42688-P"),
+            // Something else has been there, or it is another chip.
+            (0x69, [0x7F: 0x20, 0x00: 4, 0x01: 0x17, 0x11: 4, 0x14: 0x15], nil), (0x68, [0x76: 1, 0x7C: 0x5F], nil),
+            (0x68, [0x7F: 0x10, 0x09: 1, 0x01: 0x17, 0x14: 0x15], nil),
+        ] as [(UInt8, [UInt8: UInt8], String?)])
+    func abandonedBank(address: UInt8, content: [UInt8: UInt8], name: String?) throws {
+        var bus = Registers(content: content)
+        let candidates = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
+        let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
+        #expect(identity.isSupported == (name != nil) && identity.name.map { "\($0)" } == name)
     }
 
     @Test(

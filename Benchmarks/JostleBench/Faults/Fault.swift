@@ -23,6 +23,7 @@ enum Fault: String, CaseIterable {
     case brownOutAmidShortNAKs = "brown-out amid 0.1 s of NAKs"
     case resetBeforeData = "reset between count and data"
     case unpluggedInBringUp = "brown-out, unplugged for 5 s in bring-up"
+    case otherRange = "another range, by another program"
     case onesRead = "all-ones reads, 1 s"
     case temperatureJump = "temperature jumps 30 °C"
     case fastOscillator = "oscillator 5 % fast"
@@ -51,8 +52,8 @@ enum Fault: String, CaseIterable {
         case .brownOutAmidNAKs, .onesRead: 1
         // Five seconds, plus the delay until the bring-up has started.
         case .unpluggedInBringUp: 5.5
-        case .oneNAK, .overflow, .slip, .brownOut, .resetBeforeData, .temperatureJump, .fastOscillator,
-            .slowOscillator:
+        case .oneNAK, .overflow, .slip, .brownOut, .resetBeforeData, .otherRange, .temperatureJump,
+            .fastOscillator, .slowOscillator:
             0
         }
     }
@@ -79,7 +80,7 @@ enum Fault: String, CaseIterable {
         case .longNAKs, .adapterGone, .unplugged, .wrongIdentity, .unpluggedInBringUp, .brownOutAmidNAKs, .onesRead,
             .noSamples, .frozen:
             Bounds(detection: 1, recovery: Fault.bringUp, lost: Int(200 * Fault.bringUp))
-        case .brownOut, .resetBeforeData, .brownOutAmidShortNAKs:
+        case .brownOut, .resetBeforeData, .otherRange, .brownOutAmidShortNAKs:
             Bounds(detection: 1, recovery: Fault.bringUp, lost: Int(200 * Fault.bringUp))
         }
     }
@@ -138,7 +139,9 @@ enum Fault: String, CaseIterable {
             hold(.unplugged, after: delay, for: duration - delay)
         case .onesRead: hold(.onesRead)
         case .temperatureJump: chip.inject(.temperatureJump(by: 30), at: start)
-        case .shortHostStall, .hostStall, .overflow, .slip, .resetBeforeData, .fastOscillator, .slowOscillator: break
+        case .shortHostStall, .hostStall, .overflow, .slip, .resetBeforeData, .otherRange, .fastOscillator,
+            .slowOscillator:
+            break
         }
     }
 }

@@ -52,6 +52,34 @@ extension VirtualPart {
         }
     }
 
+    /// The bits that change the scale of its accelerometer: the value of the bank register, the register, and the bits.
+    var rangeBits: (bank: UInt8, register: UInt8, bits: UInt8) {
+        switch self {
+        case .mpu6050, .mpu6500, .icm20602, .icm20689: (0, 0x1C, 0x08)
+        case .lsm6ds3, .lsm6ds3trc, .lsm6dso, .lsm6dso32, .ism330dhcx: (0, 0x10, 0x08)
+        case .bmi160: (0, 0x41, 0x04)
+        case .icm42688, .icm42605: (0, 0x50, 0x20)
+        case .adxl345, .adxl375: (0, 0x31, 0x08)
+        case .icm20948: (0x20, 0x14, 0x02)
+        case .lsm9ds1: (0, 0x20, 0x10)
+        case .lis3dh: (0, 0x23, 0x10)
+        }
+    }
+
+    /// Changes the scale of the accelerometer as another program would.
+    func changeRange(of chip: any VirtualChip, at instant: Timestamp) {
+        let (bank, register, bits) = rangeBits
+        do {
+            if bank != 0 { try chip.write(bank, to: 0x7F, at: instant) }
+            var value: UInt8 = 0
+            try withUnsafeMutableBytes(of: &value) { try chip.read(register, into: $0, at: instant) }
+            try chip.write(value ^ bits, to: register, at: instant)
+            if bank != 0 { try chip.write(0, to: 0x7F, at: instant) }
+        } catch {
+            preconditionFailure("the chip did not answer")
+        }
+    }
+
     /// Creates a chip that is powered on at `start`.
     func make(
         along trajectory: any Trajectory, _ imperfections: Imperfections, seed: UInt64, start: Timestamp

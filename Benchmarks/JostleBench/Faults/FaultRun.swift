@@ -67,6 +67,7 @@ struct FaultOutcome {
 /// A driver of `Part` on a virtual chip with a fault, followed by the pipeline, as on the sensor thread.
 struct FaultRun<Part: ChipPart>: ~Copyable {
     private let clock = ManualClock()
+    private let kind: FaultChip
     private let chip: any FaultyChip
     private let injector: FaultInjector
     private var driver: ChipDriver<Part, TimedBus, ManualClock, NoDataReadyLine>
@@ -91,6 +92,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     }
 
     private init(_ kind: FaultChip, _ plan: FaultPlan) {
+        self.kind = kind
         self.plan = plan
         origin = clock.now()
         start = origin.advanced(bySeconds: plan.start)
@@ -116,10 +118,16 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     private mutating func run() -> FaultOutcome {
         var isStalled = false
         var due = plan.fault.betweenPolls
+        var changesRange = plan.fault == .otherRange
         while clock.now() < end.advanced(bySeconds: 2.5) {
             if let event = due, clock.now() >= start {
                 chip.inject(event, at: clock.now())
                 due = nil
+            }
+            if changesRange, clock.now() >= start {
+                // Before the poll: some samples of the batch have the right scale.
+                kind.changeRange(of: chip, at: start)
+                changesRange = false
             }
             let status = driver.status
             batch.removeAll()

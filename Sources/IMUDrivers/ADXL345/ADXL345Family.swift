@@ -72,7 +72,8 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
     package func addRegisters(to table: inout RegisterTable) {
         table.add(ADXL345Register.rate, configuration.rateCode, in: .configuration)
         table.add(ADXL345Register.interruptEnable, configuration.interrupts, in: .configuration)
-        table.add(ADXL345Register.format, ADXL345Value.fullResolution | configuration.rangeBits, in: .configuration)
+        table.addRange(
+            ADXL345Register.format, ADXL345Value.fullResolution | configuration.rangeBits, in: .configuration)
         table.add(ADXL345Register.powerControl, ADXL345Value.measure, in: .sensors)
         table.add(ADXL345Register.fifoControl, ADXL345Value.stream, in: .fifo)
         if configuration.interrupts != .none { table.add(ADXL345Register.interruptMap, .none, in: .dataReady) }

@@ -50,9 +50,9 @@ package struct BMI160Family: ChipPart {
         table.add(bothNormal, in: .observed)
         let rate = BMI160Value.normalBandwidth | configuration.rateCode
         table.add(BMI160Register.accelerometerConfiguration, rate, in: .configuration)
-        table.add(BMI160Register.accelerometerRange, configuration.accelerometerRangeBits, in: .configuration)
+        table.addRange(BMI160Register.accelerometerRange, configuration.accelerometerRangeBits, in: .configuration)
         table.add(BMI160Register.gyroscopeConfiguration, rate, in: .configuration)
-        table.add(BMI160Register.gyroscopeRange, configuration.gyroscopeRangeBits, in: .configuration)
+        table.addRange(BMI160Register.gyroscopeRange, configuration.gyroscopeRangeBits, in: .configuration)
         table.add(BMI160Register.fifoDownsampling, BMI160Value.filteredData, in: .configuration)
         table.add(BMI160Register.fifoWatermark, BMI160Value.watermark, in: .configuration)
         table.add(BMI160Register.fifoConfiguration, BMI160Value.motionWithoutHeaders, in: .fifo)

@@ -19,6 +19,10 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// only one bank, or if the scripts do not use others.
     static var bankRegister: RegisterAddress? { get }
 
+    /// What registers show if a program that used this driver ended while another bank was selected: one list for each
+    /// bank, with the bank's own registers. The identity cannot be read then.
+    static var abandonedBanks: [[RegisterSetting]] { get }
+
     /// The bits to add to a register's number if several bytes are read, on a chip that otherwise does not advance from register
     /// to register.
     static var burstBit: UInt8 { get }
@@ -105,6 +109,7 @@ extension ChipPart {
     package var longestRepetition: Int { 4 }
 
     package static var bankRegister: RegisterAddress? { nil }
+    package static var abandonedBanks: [[RegisterSetting]] { [] }
     package static var burstBit: UInt8 { 0 }
 
     package func isUnsettled(_ frame: ChipFrame) -> Bool { false }

@@ -3,10 +3,19 @@ package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable {
     /// The number that goes over the bus.
     package let number: UInt8
 
+    /// The value of the chip's bank register that selects the register's bank; 0 for the first or only bank.
+    package let bank: UInt8
+
     /// Creates the address of the register with this number.
     @inlinable
-    package init(_ number: UInt8) {
+    package init(_ number: UInt8, bank: UInt8 = 0) {
         self.number = number
+        self.bank = bank
+    }
+
+    /// The address `count` registers further in the same bank.
+    func advanced(by count: Int) -> RegisterAddress {
+        RegisterAddress(UInt8(truncatingIfNeeded: Int(number) + count), bank: bank)
     }
 }
 
@@ -43,5 +52,14 @@ package struct ChipRegisters: Equatable, Sendable, BitwiseCopyable {
     package init(first: RegisterAddress, count: Int) {
         self.first = first
         self.count = count
+    }
+
+    /// The run extended to a register; `nil` if that is in another bank, or the run would be longer than `longest`.
+    func extended(to register: RegisterAddress, longest: Int) -> ChipRegisters? {
+        guard register.bank == first.bank else { return nil }
+        let start = min(first.number, register.number)
+        let end = max(Int(first.number) + count, Int(register.number) + 1)
+        guard end - Int(start) <= longest else { return nil }
+        return ChipRegisters(first: RegisterAddress(start, bank: first.bank), count: end - Int(start))
     }
 }

@@ -17,6 +17,9 @@ package struct RegisterSetting: Equatable, Sendable, BitwiseCopyable {
         self.init(register, set: set, clear: .all)
     }
 
+    /// The same for the register of this number in the selected bank, whichever that is.
+    var inSelectedBank: RegisterSetting { RegisterSetting(RegisterAddress(register.number), set: set, clear: clear) }
+
     /// Whether `found` satisfies the setting.
     package func holds(in found: RegisterValue) -> Bool { found & (set | clear) == set }
 }
@@ -46,6 +49,8 @@ package struct RegisterTable: ~Copyable {
     struct Row: Equatable, BitwiseCopyable {
         var setting: RegisterSetting
         var stage: RegisterStage
+        /// Whether the register holds a sensor's range.
+        var isRange: Bool
     }
 
     /// The most registers in a table: what the longest one needs (an LSM6DSO with a data-ready line), plus a few.
@@ -56,30 +61,44 @@ package struct RegisterTable: ~Copyable {
 
     private let rows: UnsafeMutablePointer<Row>
     private let groups: UnsafeMutablePointer<ChipRegisters>
+    private let ranges: UnsafeMutablePointer<ChipRegisters>
     private(set) var count = 0
     private(set) var groupCount = 0
+    private(set) var rangeCount = 0
 
     init() {
         rows = .allocate(capacity: Self.capacity)
         groups = .allocate(capacity: Self.capacity)
+        ranges = .allocate(capacity: Self.capacity)
     }
 
     deinit {
         rows.deallocate()
         groups.deallocate()
+        ranges.deallocate()
     }
 
     /// Adds the required content of a register. Each register has one row.
     package mutating func add(_ setting: RegisterSetting, in stage: RegisterStage) {
-        precondition(count < Self.capacity, "too many registers")
-        precondition(self.setting(of: setting.register.number) == nil, "a register with two settings")
-        rows[count] = Row(setting: setting, stage: stage)
-        count += 1
+        add(Row(setting: setting, stage: stage, isRange: false))
     }
 
     /// Adds the required content of a whole register.
     package mutating func add(_ register: RegisterAddress, _ value: RegisterValue, in stage: RegisterStage) {
         add(RegisterSetting(register, set: value), in: stage)
+    }
+
+    /// Adds the required content of a register that determines what a count means: a sensor's range. The driver reads it
+    /// after each FIFO read, before it delivers the samples.
+    package mutating func addRange(_ register: RegisterAddress, _ value: RegisterValue, in stage: RegisterStage) {
+        add(Row(setting: RegisterSetting(register, set: value), stage: stage, isRange: true))
+    }
+
+    private mutating func add(_ row: Row) {
+        precondition(count < Self.capacity, "too many registers")
+        precondition(setting(of: row.setting.register) == nil, "a register with two settings")
+        rows[count] = row
+        count += 1
     }
 
     /// The row at `index`.
@@ -88,19 +107,20 @@ package struct RegisterTable: ~Copyable {
         return rows[index]
     }
 
-    /// The required content of the register with this number; `nil` if it is not in the table.
-    func setting(of number: UInt8) -> RegisterSetting? {
-        for index in 0..<count where rows[index].setting.register.number == number { return rows[index].setting }
+    /// The required content of a register; `nil` if it is not in the table.
+    func setting(of register: RegisterAddress) -> RegisterSetting? {
+        for index in 0..<count where rows[index].setting.register == register { return rows[index].setting }
         return nil
     }
 
     mutating func removeAll() {
         count = 0
         groupCount = 0
+        rangeCount = 0
     }
 }
 
-// MARK: The health check's groups
+// MARK: Registers that are read together
 
 extension RegisterTable {
     /// A run of at most four adjacent registers that the health check reads in one transaction.
@@ -109,11 +129,20 @@ extension RegisterTable {
         return groups[number]
     }
 
-    /// Groups adjacent registers, ordered by each group's first appearance in the table.
+    /// A run of at most four registers that holds ranges.
+    func range(_ number: Int) -> ChipRegisters {
+        precondition(number >= 0 && number < rangeCount, "range out of range")
+        return ranges[number]
+    }
+
+    /// Groups adjacent registers, ordered by each group's first appearance in the table, and those that hold ranges.
     mutating func formGroups() {
         groupCount = 0
+        rangeCount = 0
         for index in 0..<count {
-            let group = neighbours(of: rows[index].setting.register.number)
+            let register = rows[index].setting.register
+            if rows[index].isRange { addToRanges(register) }
+            let group = neighbours(of: register)
             var isNew = true
             for other in 0..<groupCount where groups[other] == group { isNew = false }
             guard isNew else { continue }
@@ -122,23 +151,36 @@ extension RegisterTable {
         }
     }
 
+    private mutating func addToRanges(_ register: RegisterAddress) {
+        for index in 0..<rangeCount {
+            guard let run = ranges[index].extended(to: register, longest: Self.longestGroup) else { continue }
+            ranges[index] = run
+            return
+        }
+        ranges[rangeCount] = ChipRegisters(first: register, count: 1)
+        rangeCount += 1
+    }
+
     /// The group that a register belongs to. A run longer than four registers is split into groups of four.
-    private func neighbours(of number: UInt8) -> ChipRegisters {
-        var start = number
-        while start > 0 && setting(of: start - 1) != nil { start -= 1 }
-        while Int(number - start) >= Self.longestGroup { start += UInt8(Self.longestGroup) }
+    private func neighbours(of register: RegisterAddress) -> ChipRegisters {
+        var start = register
+        while start.number > 0 && setting(of: start.advanced(by: -1)) != nil { start = start.advanced(by: -1) }
+        while Int(register.number - start.number) >= Self.longestGroup {
+            start = start.advanced(by: Self.longestGroup)
+        }
         var length = 1
-        while length < Self.longestGroup, start <= .max - UInt8(length), setting(of: start + UInt8(length)) != nil {
+        while length < Self.longestGroup, start.number <= .max - UInt8(length),
+            setting(of: start.advanced(by: length)) != nil
+        {
             length += 1
         }
-        return ChipRegisters(first: RegisterAddress(start), count: length)
+        return ChipRegisters(first: start, count: length)
     }
 
     /// The first register of a group whose content is wrong; `found` is the content read for the whole group.
     func changedRegister(in group: ChipRegisters, reading found: UnsafeRawBufferPointer) -> RegisterAddress? {
         for offset in 0..<group.count {
-            let number = group.first.number + UInt8(offset)
-            guard let setting = setting(of: number) else { continue }
+            guard let setting = setting(of: group.first.advanced(by: offset)) else { continue }
             if !setting.holds(in: RegisterValue(found[offset])) { return setting.register }
         }
         return nil

@@ -10,17 +10,20 @@ struct BringUpProgress: BitwiseCopyable {
     /// The deadline of the step's wait; `nil` if it is not waiting.
     private var waitEnd: Timestamp?
 
-    /// Whether the script of an identified chip has started and not reached its end.
-    private(set) var isUnfinished = false
+    /// Whether this driver may have left another bank of registers selected than the one with the identity.
+    private(set) var mayHaveOtherBank = false
 
     /// Starts the script, once the chip has been identified.
     mutating func begin() {
         self = BringUpProgress()
-        isUnfinished = true
+        mayHaveOtherBank = true
     }
 
     /// Records that the script has reached its end.
-    mutating func finish() { isUnfinished = false }
+    mutating func finish() { mayHaveOtherBank = false }
+
+    /// Records that another bank may be selected.
+    mutating func noteOtherBank() { mayHaveOtherBank = true }
 
     /// Marks the current step as done.
     mutating func advance() {

@@ -12,7 +12,8 @@ package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
     package let wantedBatch: Int
     package let batch: Int
 
-    /// Bits per second on the bus: data, addresses, acknowledgements, FIFO counts and configuration checks.
+    /// Bits per second on the bus: data, addresses, acknowledgements, FIFO counts, and checks of the configuration, of
+    /// the ranges with each batch, of four other registers ten times a second.
     package let bitsPerSecond: Double
 
     /// The usable share of the bus clock. The rest allows for adapters that pause between bytes, clock stretching,
@@ -40,9 +41,27 @@ package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
         let reads = (batch + atOnce - 1) / atOnce
         let data = Self.bits(reads: reads, bytes: batch * fifo.frameLength)
         let count = Self.bits(reads: 1, bytes: fifo.count.count)
-        let checks = Self.bits(reads: 1, bytes: 4) / DriverTiming.healthInterval
-        bitsPerSecond = (data + count) * part.rate / Double(batch) + checks
+        let plan = ChipPlan.of(part)
+        let groups = HealthCheck.groupsAtOnce(of: plan.registers.groupCount)
+        let checks = Self.bits(reads: groups, bytes: 4 * groups) / DriverTiming.healthInterval
+        bitsPerSecond = (data + count + Self.rangeBits(plan)) * part.rate / Double(batch) + checks
     }
+
+    /// Bits of a check of the ranges.
+    private static func rangeBits(_ plan: borrowing ChipPlan) -> Double {
+        var bits = 0.0
+        var bank: UInt8 = 0
+        let count = plan.registers.rangeCount
+        for number in 0..<count {
+            let run = plan.registers.range(number)
+            bits += Self.bits(reads: 1, bytes: run.count) + (run.first.bank == bank ? 0 : writeBits)
+            bank = run.first.bank
+        }
+        return bits + (bank == 0 ? 0 : writeBits)
+    }
+
+    /// Bits of a write of one register: start, address, register, value, stop.
+    private static var writeBits: Double { 1 + 3 * 9 + 1 }
 
     /// Bits of `reads` transactions that read `bytes` bytes in all. Each transaction has a start, the write address,
     /// the register, a repeated start, the read address and a stop; every byte is acknowledged (UM10204, 3.1).

@@ -16,10 +16,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func identify() throws(IMUFault) -> IMUPoll {
         status.state = .identifying
         var identity = try get(Part.identityRegister).bits
-        if bringUp.isUnfinished, let bank = Part.bankRegister, Part(identity: identity, settings: settings) == nil {
-            // This driver may have selected another bank, in which the register has another content.
-            try put(bank, .none)
-            identity = try get(Part.identityRegister).bits
+        if let register = Part.bankRegister, Part(identity: identity, settings: settings) == nil {
+            let isInOtherBank = bringUp.mayHaveOtherBank ? true : try isBankAbandoned()
+            if isInOtherBank {
+                // There, the register has another content.
+                try put(register, .none)
+                identity = try get(Part.identityRegister).bits
+            }
         }
         info.identity = identity
         guard let found = Part(identity: identity, settings: settings) ?? assumedPart else {
@@ -36,6 +39,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         bringUp.begin()
         kept = nil
         return try runBringUp()
+    }
+
+    /// Whether a program that used this driver ended while another bank was selected. It only reads.
+    private mutating func isBankAbandoned() throws(IMUFault) -> Bool {
+        for settings in Part.abandonedBanks {
+            var isShown = true
+            for setting in settings where isShown { isShown = setting.holds(in: try get(setting.register)) }
+            if isShown { return true }
+        }
+        return false
     }
 
     /// The part that the user's `assumedIdentity` setting names, for a chip with an unknown identity.
@@ -143,6 +156,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Writes a register without requiring an acknowledgement.
     private mutating func attempt(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
         do throws(BusError) {
+            try select(register.bank)
             try bus.write(register.number, value.bits)
         } catch {
             guard error.isLasting else { return }

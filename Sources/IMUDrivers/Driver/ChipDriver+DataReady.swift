@@ -44,7 +44,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// count.
     mutating func notePeriod() {
         let tracked = Line.isWired ? matcher.trackedPeriod : nil
-        guard let period = tracked ?? (estimator.isSettled ? estimator.period : nil) else { return }
+        let measured = tracked ?? (estimator.isSettled ? estimator.period : nil)
+        status.isPeriodMeasured = measured != nil
+        guard let period = measured else { return }
         status.period = period
         status.periodDeviation = (period / estimator.nominalPeriod - 1) * 1e6
     }

@@ -1,18 +1,19 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Parses the first `count` frames in the buffer. Returns whether all of them are valid; frames that will be
-    /// discarded anyway are not checked.
+    /// Parses `count` frames that were read, and adds them to those in the buffer. Returns whether all of them are valid;
+    /// frames that will be discarded anyway are not checked.
     mutating func parseFrames(_ count: Int) -> Bool {
         // A part is too large to copy for every frame.
         let part = part
         let length = fifo.frameLength
         let bytes = UnsafeRawBufferPointer(buffer.bytes)
+        let first = progress.parsed
         var temperature = thermometer.reference
         for index in 0..<count {
             let frame = part.frame(bytes, at: index * length)
-            buffer.frames[index] = frame
-            if isDiscarded(progress.taken + 1 + Int64(index), frame, of: part) { continue }
+            buffer.frames[first + index] = frame
+            if isDiscarded(progress.taken + 1 + Int64(first + index), frame, of: part) { continue }
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
@@ -25,14 +26,15 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             guard part.hasErraticThermometer, !thermometer.isDoubtful else { return false }
             thermometer.isDoubtful = true
             guard index + 1 < count else {
-                buffer.frames[index] = nil
+                buffer.frames[first + index] = nil
                 continue
             }
             guard let next = part.frame(bytes, at: (index + 1) * length)?.temperature,
                 isPlausible(part.celsius(next), after: temperature)
             else { return false }
-            buffer.frames[index]?.temperature = next
+            buffer.frames[first + index]?.temperature = next
         }
+        progress.noteParsed(count)
         return true
     }
 

@@ -7,12 +7,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func checkHealth() throws(IMUFault) {
         guard health.isDue(at: clock.now()) else { return }
         // Slow polls check several groups, so that no group goes unchecked for much more than half a second.
-        let groups = min(4, max(1, Int((settings.batchInterval / DriverTiming.healthInterval).rounded(.up))))
+        let late = min(4, max(1, Int((settings.batchInterval / DriverTiming.healthInterval).rounded(.up))))
         let count = plan.registers.groupCount
         guard count > 0 else { return }
+        let groups = late * HealthCheck.groupsAtOnce(of: count)
         try restoreKept()
-        for _ in 0..<groups {
-            try checkGroup(health.group)
+        defer { selectFirstBank() }
+        for _ in 0..<min(groups, count) {
+            try check(plan.registers.group(health.group))
             health.advance(of: count)
         }
     }
@@ -34,21 +36,26 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Checks all registers. A chip that was reset does not send frames.
     mutating func checkAllGroups() throws(IMUFault) {
+        defer { selectFirstBank() }
         let count = plan.registers.groupCount
-        for number in 0..<count { try checkGroup(number) }
+        for number in 0..<count { try check(plan.registers.group(number)) }
     }
 
-    private mutating func checkGroup(_ number: Int) throws(IMUFault) {
+    /// Checks the registers with the ranges, which determine what a count means.
+    mutating func checkRanges() throws(IMUFault) {
+        defer { selectFirstBank() }
+        let count = plan.registers.rangeCount
+        for number in 0..<count { try check(plan.registers.range(number)) }
+    }
+
+    private mutating func check(_ group: ChipRegisters) throws(IMUFault) {
         // A single wrong reading may be a bus error.
-        guard try changedRegister(inGroup: number) != nil, let register = try changedRegister(inGroup: number) else {
-            return
-        }
+        guard try changedRegister(in: group) != nil, let register = try changedRegister(in: group) else { return }
         throw .configurationLost(register: register.number)
     }
 
     /// The first register of a group whose content is wrong.
-    private mutating func changedRegister(inGroup number: Int) throws(IMUFault) -> RegisterAddress? {
-        let group = plan.registers.group(number)
+    private mutating func changedRegister(in group: ChipRegisters) throws(IMUFault) -> RegisterAddress? {
         do throws(BusError) {
             try readGroup(group)
         } catch {

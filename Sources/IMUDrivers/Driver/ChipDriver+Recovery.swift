@@ -26,7 +26,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Discards the state that becomes invalid when the chip stops sampling.
     mutating func forgetStream() {
+        if bank != 0 {
+            bringUp.noteOtherBank()
+            bank = 0
+        }
         estimator.restart()
+        status.isPeriodMeasured = false
         recovery.forgetInterruptions()
         progress.end()
         repetition.reset()

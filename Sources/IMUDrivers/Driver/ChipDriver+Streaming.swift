@@ -37,6 +37,7 @@ enum StreamLimits {
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Settling and streaming: reads the FIFO.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+        if progress.parsed > 0 { return try deliverWaiting(into: &batch) }
         progress.countRead()
         let fill: Fill
         do throws(IMUFault) {
@@ -167,28 +168,67 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 // A transaction that was not acknowledged has consumed nothing from the FIFO, so the data is still
                 // there.
                 if error.kind == .notAcknowledged || !mayWaitForBus { return try wait(for: .bus(error), after: event) }
-                return try interrupt(.bus(error), after: event)
+                return try deliverAndInterrupt(.bus(error), after: event, into: &batch)
             }
             guard !mayHaveOverflowed(fill, taken: done * fifo.frameLength, by: clock.now()) else {
-                return try interrupt(.overflow, after: event)
+                return try deliverAndInterrupt(.overflow, after: event, into: &batch)
             }
-            guard parseFrames(frames) else { return try interrupt(.misaligned, after: event) }
-            if mayFollowReset(frames) {
-                do throws(IMUFault) {
-                    try checkAllGroups()
-                } catch {
-                    if case .bus = error { return try interrupt(error, after: event) }
-                    throw error
-                }
+            guard parseFrames(frames) else {
+                return try deliverAndInterrupt(.misaligned, after: event, into: &batch)
             }
-            let change = try deliver(frames, into: &batch)
-            if change != .none { event = change }
             done += frames
+        }
+        do throws(IMUFault) {
+            try deliverParsed(into: &batch, event: &event)
+        } catch {
+            return try wait(for: error, after: event)
         }
         notePeriod()
         matcher.forget(through: progress.taken)
         // Frames that did not fit into the batch are read immediately, unless the batch had no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
         return IMUPoll(next: isMoreWaiting ? clock.now() : nextRead(), event: event)
+    }
+
+    /// Delivers the frames in the buffer if the registers that they depend on are right: those with the ranges, or all if
+    /// a chip that was reset could have sent the frames. Registers that are right now were right at the measurement.
+    private mutating func deliverParsed(
+        into batch: inout SampleBatch, event: inout SensorEvent
+    ) throws(IMUFault) {
+        let frames = progress.parsed
+        guard frames > 0 else { return }
+        if mayFollowReset(frames) { try checkAllGroups() } else { try checkRanges() }
+        progress.forgetParsed()
+        let change = try deliver(frames, into: &batch)
+        if change != .none { event = change }
+    }
+
+    /// Delivers the frames in the buffer, which a failure of the bus has kept from being delivered at once.
+    private mutating func deliverWaiting(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+        var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
+        guard batch.capacity - batch.count - deliverableHeldFrames >= progress.parsed else {
+            return IMUPoll(next: nextRead(), event: event)
+        }
+        do throws(IMUFault) {
+            try deliverParsed(into: &batch, event: &event)
+        } catch {
+            return try wait(for: error, after: event)
+        }
+        progress.noteAnswer(at: clock.now())
+        return IMUPoll(next: clock.now(), event: event)
+    }
+
+    /// Delivers the frames in the buffer, and restarts the FIFO.
+    private mutating func deliverAndInterrupt(
+        _ fault: IMUFault, after event: SensorEvent, into batch: inout SampleBatch
+    ) throws(IMUFault) -> IMUPoll {
+        var event = event
+        do throws(IMUFault) {
+            try deliverParsed(into: &batch, event: &event)
+        } catch {
+            // Frames whose registers cannot be read are discarded with the FIFO.
+            guard case .bus = error else { throw error }
+        }
+        return try interrupt(fault, after: event)
     }
 }

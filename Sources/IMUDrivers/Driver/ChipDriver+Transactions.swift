@@ -5,6 +5,29 @@ internal import MotionCore
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Writes a register; retries after a failure that may pass.
     mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
+        try select(register.bank)
+        try writeInSelectedBank(register, value)
+    }
+
+    /// Selects the bank of the registers to use next.
+    mutating func select(_ wanted: UInt8) throws(BusError) {
+        guard bank != wanted, let register = Part.bankRegister else { return }
+        bank = nil
+        try writeInSelectedBank(register, RegisterValue(wanted))
+        bank = wanted
+    }
+
+    /// Selects the first bank, so that a chip can be identified if the program ends. If that fails, the next transaction
+    /// selects it.
+    mutating func selectFirstBank() {
+        do throws(BusError) {
+            try select(0)
+        } catch {
+            // Counted, and tried again.
+        }
+    }
+
+    private mutating func writeInSelectedBank(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
         var attempt = 1
         while true {
             do throws(BusError) {
@@ -25,6 +48,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads adjacent registers into `buffer.registers`; retries after a failure that may pass.
     mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
+        try select(registers.first.bank)
         let first = registers.first.number | (registers.count > 1 ? Part.burstBit : 0)
         var attempt = 1
         while true {
@@ -45,6 +69,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// not acknowledged has consumed no byte. After any other failure the number of consumed bytes is unknown, and a
     /// retry would break the framing.
     mutating func readFrames(bytes: Int) throws(BusError) {
+        try select(fifo.data.bank)
         var attempt = 1
         while true {
             do throws(BusError) {

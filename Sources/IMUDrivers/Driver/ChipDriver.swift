@@ -42,6 +42,8 @@ package struct ChipDriver<
     var kept: KeptRegister?
     /// Whether the last transaction timed out, also when it was repeated.
     var isBusStuck = false
+    /// The selected bank of registers; `nil` if selecting one has failed.
+    var bank: UInt8? = 0
 
     /// Creates a driver. It does not use the bus before the first `poll`.
     ///

@@ -12,6 +12,9 @@ struct HealthCheck: BitwiseCopyable {
     private(set) var group = 0
     private var due = Timestamp(nanoseconds: 0)
 
+    /// How many groups are checked at a time, so that all have been after six times at most.
+    static func groupsAtOnce(of count: Int) -> Int { (count + 5) / 6 }
+
     /// Starts the schedule: the first group is due one interval from now.
     mutating func begin(at now: Timestamp) {
         group = 0

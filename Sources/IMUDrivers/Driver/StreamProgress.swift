@@ -4,6 +4,8 @@ internal import MotionCore
 struct StreamProgress: BitwiseCopyable {
     /// Frames read from the FIFO since its last start.
     private(set) var taken: Int64 = 0
+    /// Frames in the buffer: read and parsed, but not yet delivered.
+    private(set) var parsed = 0
     /// When the FIFO was last emptied and started.
     private(set) var begunAt = Timestamp(nanoseconds: 0)
     /// When the FIFO last had a frame, or was started.
@@ -22,6 +24,7 @@ struct StreamProgress: BitwiseCopyable {
     /// Starts over after the FIFO was emptied and started.
     mutating func begin(at now: Timestamp) {
         taken = 0
+        parsed = 0
         partialFrameCounts = 0
         begunAt = now
         lastFill = now
@@ -29,7 +32,10 @@ struct StreamProgress: BitwiseCopyable {
     }
 
     /// The chip has stopped sampling.
-    mutating func end() { partialFrameCounts = 0 }
+    mutating func end() {
+        partialFrameCounts = 0
+        parsed = 0
+    }
 
     /// Sets when the newly started sensors will have settled.
     mutating func settle(until instant: Timestamp) { settledAt = instant }
@@ -51,6 +57,12 @@ struct StreamProgress: BitwiseCopyable {
 
     /// Records that the FIFO had frames.
     mutating func noteFrames(at now: Timestamp) { lastFill = now }
+
+    /// Records that this many more frames are in the buffer.
+    mutating func noteParsed(_ frames: Int) { parsed += frames }
+
+    /// Forgets the frames in the buffer.
+    mutating func forgetParsed() { parsed = 0 }
 
     /// Takes the next frame, whose number `taken` then is.
     mutating func takeFrame() { taken += 1 }

@@ -3,7 +3,7 @@ package import MotionCore
 /// TDK InvenSense's ICM-20948, as registers and scripts: accelerometer and gyroscope. Its magnetometer is left alone.
 ///
 /// It has the address of the MPU family, but an identity in another register, and settings in bank 2. The driver selects
-/// that only while it configures the chip, so the health check does not see these settings; a reset changes others too.
+/// that only while it configures or checks the chip.
 package struct ICM20948Family: ChipPart {
     let configuration: ICM20948Configuration
 
@@ -21,6 +21,18 @@ package struct ICM20948Family: ChipPart {
     package static var addresses: [UInt8] { [0x68, 0x69] }
     package static var identityRegister: RegisterAddress { ICM20948Register.whoAmI }
     package static var bankRegister: RegisterAddress? { ICM20948Register.bank }
+    package static var abandonedBanks: [[RegisterSetting]] {
+        [
+            [
+                RegisterSetting(ICM20948Register.bank, set: RegisterValue(ICM20948Register.gyroscope.bank)),
+                RegisterSetting(ICM20948Register.alignment, set: ICM20948Value.align).inSelectedBank,
+                RegisterSetting(ICM20948Register.accelerometerDividerHigh).inSelectedBank,
+                RegisterSetting(ICM20948Register.gyroscope, set: ICM20948Value.lowPassOn, clear: .none).inSelectedBank,
+                RegisterSetting(ICM20948Register.accelerometer, set: ICM20948Value.lowPassOn, clear: .none)
+                    .inSelectedBank,
+            ]
+        ]
+    }
     package static var largestFIFO: Int { 512 }
     package var name: StaticString { "ICM-20948" }
     package var figures: ChipFigures { configuration.figures }
@@ -42,9 +54,15 @@ package struct ICM20948Family: ChipPart {
 
     // MARK: Registers
 
-    /// Those of bank 0. The FIFO is switched on before its content is selected, as in ArduPilot.
+    /// The FIFO is switched on before its content is selected, as in ArduPilot.
     package func addRegisters(to table: inout RegisterTable) {
         table.add(ICM20948Register.powerManagement1, ICM20948Value.awake, in: .waking)
+        table.add(ICM20948Register.gyroscopeDivider, configuration.divider, in: .configuration)
+        table.addRange(ICM20948Register.gyroscope, configuration.gyroscopeBits, in: .configuration)
+        table.add(ICM20948Register.alignment, ICM20948Value.align, in: .configuration)
+        table.add(ICM20948Register.accelerometerDividerHigh, .none, in: .configuration)
+        table.add(ICM20948Register.accelerometerDivider, configuration.divider, in: .configuration)
+        table.addRange(ICM20948Register.accelerometer, configuration.accelerometerBits, in: .configuration)
         table.add(ICM20948Register.powerManagement2, .none, in: .configuration)
         table.add(RegisterSetting(ICM20948Register.lowPower, clear: ICM20948Value.dutyCycles), in: .observed)
         table.add(ICM20948Register.fifoEnable1, .none, in: .configuration)
@@ -73,22 +91,8 @@ package struct ICM20948Family: ChipPart {
         script.add(.wait(ICM20948Timing.clockSettling))
         script.add(.verify(.waking))
         script.add(.enter(.configuring))
-        script.add(.write(ICM20948Register.bank, ICM20948Value.bank2))
-        add(ICM20948Register.gyroscopeDivider, configuration.divider, to: &script)
-        add(ICM20948Register.gyroscope, configuration.gyroscopeBits, to: &script)
-        add(ICM20948Register.alignment, ICM20948Value.align, to: &script)
-        add(ICM20948Register.accelerometerDividerHigh, .none, to: &script)
-        add(ICM20948Register.accelerometerDivider, configuration.divider, to: &script)
-        add(ICM20948Register.accelerometer, configuration.accelerometerBits, to: &script)
-        script.add(.write(ICM20948Register.bank, .none))
         script.add(.configure(.configuration))
         script.add(.configure(.dataReady))
-    }
-
-    /// Writes a register and reads it back.
-    private func add(_ register: RegisterAddress, _ value: RegisterValue, to script: inout ChipScript) {
-        script.add(.write(register, value))
-        script.add(.check(RegisterSetting(register, set: value)))
     }
 
     /// As in ArduPilot, with all five bits of the reset as in PX4.

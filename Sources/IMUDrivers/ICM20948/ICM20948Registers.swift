@@ -33,21 +33,22 @@ enum ICM20948Register {
     /// REG_BANK_SEL: the bank in bits 5…4, present in every bank.
     static var bank: RegisterAddress { RegisterAddress(0x7F) }
 
+    /// REG_BANK_SEL for bank 2.
+    private static var bank2: UInt8 { 0x20 }
     /// Bank 2: GYRO_SMPLRT_DIV; GYRO_CONFIG_1 with GYRO_DLPFCFG in bits 5…3, GYRO_FS_SEL in 2…1, GYRO_FCHOICE in 0.
-    static var gyroscopeDivider: RegisterAddress { RegisterAddress(0x00) }
-    static var gyroscope: RegisterAddress { RegisterAddress(0x01) }
+    static var gyroscopeDivider: RegisterAddress { RegisterAddress(0x00, bank: bank2) }
+    static var gyroscope: RegisterAddress { RegisterAddress(0x01, bank: bank2) }
     /// Bank 2: ODR_ALIGN_EN, which starts both sensors' samples together.
-    static var alignment: RegisterAddress { RegisterAddress(0x09) }
+    static var alignment: RegisterAddress { RegisterAddress(0x09, bank: bank2) }
     /// Bank 2: ACCEL_SMPLRT_DIV_1 and _2, the high bits first; ACCEL_CONFIG, laid out like GYRO_CONFIG_1.
-    static var accelerometerDividerHigh: RegisterAddress { RegisterAddress(0x10) }
-    static var accelerometerDivider: RegisterAddress { RegisterAddress(0x11) }
-    static var accelerometer: RegisterAddress { RegisterAddress(0x14) }
+    static var accelerometerDividerHigh: RegisterAddress { RegisterAddress(0x10, bank: bank2) }
+    static var accelerometerDivider: RegisterAddress { RegisterAddress(0x11, bank: bank2) }
+    static var accelerometer: RegisterAddress { RegisterAddress(0x14, bank: bank2) }
 }
 
 /// The register values that do not depend on settings.
 enum ICM20948Value {
     static var identity: UInt8 { 0xEA }
-    static var bank2: RegisterValue { RegisterValue(0x20) }
     static var deviceReset: RegisterValue { RegisterValue(0x80) }
     /// PWR_MGMT_1 after a reset: SLEEP, CLKSEL 1 (DS p. 37).
     static var afterReset: RegisterValue { RegisterValue(0x41) }
@@ -56,6 +57,8 @@ enum ICM20948Value {
     static var sleep: RegisterValue { RegisterValue(0x41) }
     /// LP_CONFIG: both sensors duty-cycled, which they must not be.
     static var dutyCycles: RegisterValue { RegisterValue(0x30) }
+    /// GYRO_CONFIG_1, ACCEL_CONFIG: FCHOICE, the low-pass is on.
+    static var lowPassOn: RegisterValue { RegisterValue(0x01) }
     static var align: RegisterValue { RegisterValue(0x01) }
     static var dataReady: RegisterValue { RegisterValue(0x01) }
     /// FIFO_EN_2: accelerometer, gyroscope and temperature.

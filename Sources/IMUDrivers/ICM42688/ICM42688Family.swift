@@ -29,6 +29,22 @@ package struct ICM42688Family: ChipPart {
     package static var addresses: [UInt8] { [0x68, 0x69] }
     package static var identityRegister: RegisterAddress { ICM42688Register.whoAmI }
     package static var bankRegister: RegisterAddress? { ICM42688Register.bank }
+    package static var abandonedBanks: [[RegisterSetting]] {
+        [
+            [
+                RegisterSetting(ICM42688Register.bank, set: RegisterValue(ICM42688Register.interface6.bank)),
+                RegisterSetting(ICM42688Register.interface6, set: ICM42688Value.plainBus).inSelectedBank,
+            ],
+            [
+                RegisterSetting(
+                    ICM42688Register.bank, set: RegisterValue(ICM42688Register.accelerometerAntiAlias.bank)),
+                RegisterSetting(ICM42688Register.accelerometerAntiAlias, set: ICM42688Value.accelerometerAntiAlias)
+                    .inSelectedBank,
+                RegisterSetting(ICM42688Register.accelerometerAntiAliasSquare, set: ICM42688Value.antiAliasSquare)
+                    .inSelectedBank,
+            ],
+        ]
+    }
     package static var largestFIFO: Int { 2080 }
     package var name: StaticString { variant.name }
     package var figures: ChipFigures { configuration.figures }
@@ -58,10 +74,11 @@ package struct ICM42688Family: ChipPart {
     /// While a sensor runs, only rates, ranges and power may be changed (DS 12.9). So everything else, the pin included,
     /// precedes the sensors, and a restart of the FIFO only flushes it.
     package func addRegisters(to table: inout RegisterTable) {
+        if variant.setsAntiAlias { addAntiAlias(to: &table) }
         table.add(ICM42688Register.interface, ICM42688Value.bigEndianBytes, in: .configuration)
         table.add(ICM42688Value.fixedScale, in: .configuration)
-        table.add(ICM42688Register.gyroscope, configuration.gyroscopeBits, in: .configuration)
-        table.add(ICM42688Register.accelerometer, configuration.accelerometerBits, in: .configuration)
+        table.addRange(ICM42688Register.gyroscope, configuration.gyroscopeBits, in: .configuration)
+        table.addRange(ICM42688Register.accelerometer, configuration.accelerometerBits, in: .configuration)
         table.add(ICM42688Register.lowPass, configuration.lowPass, in: .configuration)
         table.add(ICM42688Register.gyroscopeFilter, ICM42688Value.gyroscopeSecondOrder, in: .configuration)
         table.add(ICM42688Register.accelerometerFilter, ICM42688Value.accelerometerSecondOrder, in: .configuration)
@@ -72,6 +89,16 @@ package struct ICM42688Family: ChipPart {
         table.add(ICM42688Register.interruptPin, ICM42688Value.pushPullActiveHigh, in: .dataReady)
         table.add(ICM42688Register.interruptPulse, ICM42688Value.shortPulse, in: .dataReady)
         table.add(ICM42688Register.interruptSource, ICM42688Value.dataReadyOnPin1, in: .dataReady)
+    }
+
+    /// The widest anti-alias filters.
+    private func addAntiAlias(to table: inout RegisterTable) {
+        table.add(ICM42688Register.gyroscopeAntiAlias, ICM42688Value.gyroscopeAntiAlias, in: .waking)
+        table.add(ICM42688Register.gyroscopeAntiAliasSquare, ICM42688Value.antiAliasSquare, in: .waking)
+        table.add(ICM42688Register.gyroscopeAntiAliasShift, ICM42688Value.antiAliasShift, in: .waking)
+        table.add(ICM42688Register.accelerometerAntiAlias, ICM42688Value.accelerometerAntiAlias, in: .waking)
+        table.add(ICM42688Register.accelerometerAntiAliasSquare, ICM42688Value.antiAliasSquare, in: .waking)
+        table.add(ICM42688Register.accelerometerAntiAliasShift, ICM42688Value.antiAliasShift, in: .waking)
     }
 
     // MARK: Scripts
@@ -87,10 +114,8 @@ package struct ICM42688Family: ChipPart {
                 every: ICM42688Timing.resetPoll, within: ICM42688Timing.resetDeadline))
         script.add(.enter(.configuring))
         // Switches a spike filter on, which may hide the acknowledgement of this write (Linux inv_icm42600_i2c.c).
-        script.add(.write(ICM42688Register.bank, ICM42688Value.bank1))
         script.add(.attempt(ICM42688Register.interface6, ICM42688Value.plainBus))
-        if variant.setsAntiAlias { addAntiAlias(to: &script) }
-        script.add(.write(ICM42688Register.bank, .none))
+        script.add(.configure(.waking))
         script.add(.write(ICM42688Register.drive, ICM42688Value.slewRates))
         script.add(.check(RegisterSetting(ICM42688Register.drive, set: ICM42688Value.slewRates)))
         script.add(.configure(.configuration))
@@ -100,24 +125,6 @@ package struct ICM42688Family: ChipPart {
             .settle(ICM42688Timing.gyroscopeStartUp + ICM42688Timing.settlingDelays * configuration.figures.delay))
         script.add(.wait(ICM42688Timing.power))
         script.add(.verify(.sensors))
-    }
-
-    /// The widest anti-alias filters. Bank 1 is selected before and bank 2 afterwards. The health check does not see these
-    /// registers, but a reset changes others too.
-    private func addAntiAlias(to script: inout ChipScript) {
-        add(ICM42688Register.gyroscopeAntiAlias, ICM42688Value.gyroscopeAntiAlias, to: &script)
-        add(ICM42688Register.gyroscopeAntiAliasSquare, ICM42688Value.antiAliasSquare, to: &script)
-        add(ICM42688Register.gyroscopeAntiAliasShift, ICM42688Value.antiAliasShift, to: &script)
-        script.add(.write(ICM42688Register.bank, ICM42688Value.bank2))
-        add(ICM42688Register.accelerometerAntiAlias, ICM42688Value.accelerometerAntiAlias, to: &script)
-        add(ICM42688Register.accelerometerAntiAliasSquare, ICM42688Value.antiAliasSquare, to: &script)
-        add(ICM42688Register.accelerometerAntiAliasShift, ICM42688Value.antiAliasShift, to: &script)
-    }
-
-    /// Writes a register and reads it back.
-    private func add(_ register: RegisterAddress, _ value: RegisterValue, to script: inout ChipScript) {
-        script.add(.write(register, value))
-        script.add(.check(RegisterSetting(register, set: value)))
     }
 
     /// The first count after a flush is 0, whatever the FIFO holds (Linux inv_icm42600_buffer.c).

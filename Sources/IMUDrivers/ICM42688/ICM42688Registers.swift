@@ -35,16 +35,16 @@ enum ICM42688Register {
     /// INT_SOURCE0: UI_DRDY_INT1_EN in bit 3.
     static var interruptSource: RegisterAddress { RegisterAddress(0x65) }
     /// INTF_CONFIG6 of bank 1: I3C_EN in bit 4, I3C_DDR_EN in 1, I3C_SDR_EN in 0.
-    static var interface6: RegisterAddress { RegisterAddress(0x7C) }
+    static var interface6: RegisterAddress { RegisterAddress(0x7C, bank: 1) }
     /// GYRO_CONFIG_STATIC3 to 5 of bank 1, ACCEL_CONFIG_STATIC2 to 4 of bank 2: the anti-alias filters, as DELT, the low byte
     /// of DELTSQR, and BITSHIFT with the high bits of DELTSQR. The accelerometer's DELT is in bits 6…1 (Betaflight
     /// accgyro_spi_icm426xx.c).
-    static var gyroscopeAntiAlias: RegisterAddress { RegisterAddress(0x0C) }
-    static var gyroscopeAntiAliasSquare: RegisterAddress { RegisterAddress(0x0D) }
-    static var gyroscopeAntiAliasShift: RegisterAddress { RegisterAddress(0x0E) }
-    static var accelerometerAntiAlias: RegisterAddress { RegisterAddress(0x03) }
-    static var accelerometerAntiAliasSquare: RegisterAddress { RegisterAddress(0x04) }
-    static var accelerometerAntiAliasShift: RegisterAddress { RegisterAddress(0x05) }
+    static var gyroscopeAntiAlias: RegisterAddress { RegisterAddress(0x0C, bank: 1) }
+    static var gyroscopeAntiAliasSquare: RegisterAddress { RegisterAddress(0x0D, bank: 1) }
+    static var gyroscopeAntiAliasShift: RegisterAddress { RegisterAddress(0x0E, bank: 1) }
+    static var accelerometerAntiAlias: RegisterAddress { RegisterAddress(0x03, bank: 2) }
+    static var accelerometerAntiAliasSquare: RegisterAddress { RegisterAddress(0x04, bank: 2) }
+    static var accelerometerAntiAliasShift: RegisterAddress { RegisterAddress(0x05, bank: 2) }
     /// WHO_AM_I.
     static var whoAmI: RegisterAddress { RegisterAddress(0x75) }
     /// REG_BANK_SEL: present in every bank.
@@ -57,8 +57,6 @@ enum ICM42688Value {
     static var resetDone: RegisterValue { RegisterValue(0x10) }
     /// INT_STATUS: FIFO_FULL_INT.
     static var fifoFull: UInt8 { 0x02 }
-    static var bank1: RegisterValue { RegisterValue(0x01) }
-    static var bank2: RegisterValue { RegisterValue(0x02) }
     /// DELT 63, DELTSQR 3968 (0xF80), BITSHIFT 3: 995 Hz in an ICM-42605, its widest anti-alias filter (Betaflight and INAV
     /// `aafLUT42605`, which cite table 5.3 of DS-000292 v1.7).
     static var gyroscopeAntiAlias: RegisterValue { RegisterValue(63) }

@@ -63,7 +63,7 @@ package struct LIS3DHFamily: ChipPart {
     package func addRegisters(to table: inout RegisterTable) {
         table.add(LIS3DHRegister.control2, .none, in: .configuration)
         table.add(LIS3DHRegister.control3, .none, in: .configuration)
-        table.add(LIS3DHRegister.control4, configuration.format, in: .configuration)
+        table.addRange(LIS3DHRegister.control4, configuration.format, in: .configuration)
         table.add(LIS3DHRegister.control5, LIS3DHValue.fifoEnabled, in: .configuration)
         table.add(LIS3DHRegister.control6, .none, in: .configuration)
         table.add(LIS3DHRegister.control1, configuration.rate, in: .sensors)

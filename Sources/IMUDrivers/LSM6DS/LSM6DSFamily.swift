@@ -86,15 +86,19 @@ package struct LSM6DSPart<Kind: LSM6DSKind>: ChipPart {
         table.add(LSM6DSRegister.control5, .none, in: .configuration)
         table.add(LSM6DSRegister.control6, .none, in: .configuration)
         table.add(LSM6DSRegister.control7, .none, in: .configuration)
-        table.add(LSM6DSRegister.control8, .none, in: .configuration)
+        if variant.hasRangeMode {
+            table.addRange(LSM6DSRegister.control8, .none, in: .configuration)
+        } else {
+            table.add(LSM6DSRegister.control8, .none, in: .configuration)
+        }
         if variant.isTagged {
             table.add(LSM6DSRegister.taggedControl3, RegisterValue(rate << 4 | rate), in: .configuration)
         } else {
             table.add(LSM6DSRegister.untaggedControl3, LSM6DSValue.noDecimation, in: .configuration)
         }
         let rateOfSensors = RegisterValue(rate << 4)
-        table.add(LSM6DSRegister.gyroscope, rateOfSensors | configuration.gyroscopeRangeBits, in: .sensors)
-        table.add(LSM6DSRegister.accelerometer, rateOfSensors | configuration.accelerometerRangeBits, in: .sensors)
+        table.addRange(LSM6DSRegister.gyroscope, rateOfSensors | configuration.gyroscopeRangeBits, in: .sensors)
+        table.addRange(LSM6DSRegister.accelerometer, rateOfSensors | configuration.accelerometerRangeBits, in: .sensors)
         if variant.isTagged { table.add(LSM6DSRegister.control9, LSM6DSValue.plainBus, in: .sensors) }
         table.add(fifoMode, fifoOn, in: .fifo)
         guard configuration.interrupts != .none else { return }

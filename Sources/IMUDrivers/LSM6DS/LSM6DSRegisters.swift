@@ -41,7 +41,7 @@ enum LSM6DSRegister {
     static var control6: RegisterAddress { RegisterAddress(0x15) }
     /// CTRL7_G: power mode and high-pass of the gyroscope (reg.h).
     static var control7: RegisterAddress { RegisterAddress(0x16) }
-    /// CTRL8_XL: second filter of the accelerometer (reg.h).
+    /// CTRL8_XL: second filter of the accelerometer; XL_FS_MODE in bit 1, only on the LSM6DSO (reg.h).
     static var control8: RegisterAddress { RegisterAddress(0x17) }
     /// CTRL9_XL: I3C_DISABLE in bit 1 (lsm6dso_reg.h), DEVICE_CONF of the ISM330DHCX, which its maker wants set
     /// (ism330dhcx_reg.h).

@@ -50,6 +50,10 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
     /// ±4, 8, 16 and 32 g; Linux `fs_table`).
     var rangeFactor: Double { self == .lsm6dso32 ? 2 : 1 }
 
+    /// Whether XL_FS_MODE in CTRL8_XL changes what the code of the accelerometer's highest range means (lsm6dso_reg.h,
+    /// `lsm6dso_ctrl8_xl_t`).
+    var hasRangeMode: Bool { self == .lsm6dso }
+
     /// Bytes that the FIFO holds, tags included: 2048 words of two bytes, 512 words of seven (Linux `max_fifo_size` in
     /// frames of six bytes, and the masks of `fifo_diff`).
     ///

@@ -66,8 +66,8 @@ package struct LSM9DS1Family: ChipPart {
         table.add(LSM9DS1Register.control7, .none, in: .configuration)
         table.add(LSM9DS1Register.control9, LSM9DS1Value.fifoEnabled, in: .configuration)
         table.add(LSM9DS1Register.control10, .none, in: .observed)
-        table.add(LSM9DS1Register.accelerometer, configuration.accelerometer, in: .sensors)
-        table.add(LSM9DS1Register.gyroscope, configuration.gyroscope, in: .sensors)
+        table.addRange(LSM9DS1Register.accelerometer, configuration.accelerometer, in: .sensors)
+        table.addRange(LSM9DS1Register.gyroscope, configuration.gyroscope, in: .sensors)
         table.add(LSM9DS1Register.fifoControl, LSM9DS1Value.continuous, in: .fifo)
     }
 

@@ -51,8 +51,9 @@ package struct MPUFamily: ChipPart {
             RegisterSetting(
                 MPU6050Register.configuration, set: configuration.lowPass, clear: variant.configurationMask),
             in: .configuration)
-        table.add(MPU6050Register.gyroscopeConfiguration, configuration.gyroscopeRangeBits, in: .configuration)
-        table.add(MPU6050Register.accelerometerConfiguration, configuration.accelerometerRangeBits, in: .configuration)
+        table.addRange(MPU6050Register.gyroscopeConfiguration, configuration.gyroscopeRangeBits, in: .configuration)
+        table.addRange(
+            MPU6050Register.accelerometerConfiguration, configuration.accelerometerRangeBits, in: .configuration)
         table.add(MPU6050Register.fifoEnable, variant.fifoEnable, in: .fifo)
         table.add(MPU6050Register.interruptPin, .none, in: .configuration)
         table.add(MPU6050Register.interruptEnable, configuration.interrupts, in: .configuration)

@@ -6,6 +6,8 @@ internal import MotionKit
 struct HealthFacts {
     var isStopped = false
     var sensorTitle: String?
+    /// What the sensor or its bus cannot do of the settings, or may not: one sentence each.
+    var sensorNotes: [String] = []
     var status = IMUStatus()
     /// The chip that gravity suggests instead of the one that is driven.
     var likelyChip: String?
@@ -38,6 +40,7 @@ struct HealthFacts {
         let manager = sensor.manager
         isStopped = sensor.isStopped
         sensorTitle = sensor.title
+        sensorNotes = sensor.notes
         status = manager.lastSensorStatus ?? IMUStatus()
         calibration = manager.calibration
         unavailableGestures = manager.state?.unavailableGestures(manager.settings.gestures) ?? []

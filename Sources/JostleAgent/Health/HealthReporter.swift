@@ -87,6 +87,7 @@ struct HealthReporter {
         report.add("sensor_state", (facts.isStopped ? .asleep : status.state).word)
         report.add("real_time", facts.hasRealTimePriority)
         report.add("sensor_fault", status.lastFault?.explanation)
+        if !facts.sensorNotes.isEmpty { report.add("sensor_notes", facts.sensorNotes) }
         report.add("temperature", facts.temperature, decimals: 1)
         report.add("rate", Double(samples) / elapsed, decimals: 1)
         HealthReporter.add(status, to: &report)
@@ -107,6 +108,7 @@ struct HealthReporter {
 
     private static func add(_ status: IMUStatus, to report: inout JSONObject) {
         report.add("period_ppm", status.periodDeviation, decimals: 0)
+        report.add("period_measured", status.isPeriodMeasured)
         report.add("samples", Int64(clamping: status.samples))
         report.add("gaps", Int64(clamping: status.gaps))
         report.add("lost_samples", Int64(clamping: status.lostSamples))

@@ -24,6 +24,13 @@ extension ChipRegistry {
     static func identify<Bus: RegisterBus & ~Copyable>(
         _ bus: inout Bus, among candidates: [RegisteredChip]
     ) throws(BusError) -> IMUIdentity? {
+        guard let found = try readIdentity(&bus, among: candidates) else { return nil }
+        return found.isSupported ? found : try abandonedChip(&bus, among: candidates) ?? found
+    }
+
+    private static func readIdentity<Bus: RegisterBus & ~Copyable>(
+        _ bus: inout Bus, among candidates: [RegisteredChip]
+    ) throws(BusError) -> IMUIdentity? {
         var unknown: IMUIdentity?
         var registers: [UInt8] = []
         for candidate in candidates where !registers.contains(candidate.identityRegister) {
@@ -49,5 +56,25 @@ extension ChipRegistry {
             if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: further) }
         }
         return unknown
+    }
+
+    /// The chip in which a program that ended has left a bank without the identity selected; `nil` if there is none.
+    /// Several registers must have the values that this program's driver writes.
+    private static func abandonedChip<Bus: RegisterBus & ~Copyable>(
+        _ bus: inout Bus, among candidates: [RegisteredChip]
+    ) throws(BusError) -> IMUIdentity? {
+        for chip in candidates {
+            guard let usual = chip.usual else { continue }
+            for bank in chip.abandonedBanks() {
+                var isShown = true
+                for setting in bank where isShown {
+                    isShown = setting.holds(in: RegisterValue(try bus.read(setting.register.number)))
+                }
+                guard isShown else { continue }
+                return IMUIdentity(
+                    register: chip.identityRegister, identity: usual.identity, name: usual.name, family: chip.family)
+            }
+        }
+        return nil
     }
 }

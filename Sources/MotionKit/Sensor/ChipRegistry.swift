@@ -35,6 +35,9 @@ struct RegisteredChip: Sendable {
     /// The identity and name of the family's usual part.
     let usual: (identity: UInt8, name: StaticString)?
 
+    /// What registers show if a program ended while a bank without the identity was selected, for each bank.
+    let abandonedBanks: @Sendable () -> [[RegisterSetting]]
+
     /// Creates a device for the chip on a bus.
     let open: @Sendable (consuming I2CDevice, IMUSettings, DeviceNames) -> any SensorDevice
 
@@ -58,6 +61,7 @@ extension RegisteredChip {
             family: Part.family, addresses: Part.addresses, identityRegister: Part.identityRegister.number, name: name,
             usual: (UInt8.min...UInt8.max).first { name($0).map { "\($0)" } == "\(usualName)" }
                 .map { ($0, usualName) },
+            abandonedBanks: { Part.abandonedBanks },
             open: { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in
                 DriverDevice(
                     ChipDriver<Part, I2CDevice, SystemClock, NoDataReadyLine>(

@@ -237,13 +237,11 @@ extension KernelSensor {
     }
 
     private func updatePeriod(_ source: KernelSource?) {
-        if let source, !source.hasTime || ignoresKernelTime {
-            guard estimator.isSettled else { return }
-            status.period = estimator.period
-        } else {
-            guard let period = meter.period else { return }
-            status.period = period
-        }
+        let usesArrivals = source.map { !$0.hasTime || ignoresKernelTime } ?? false
+        let measured = usesArrivals ? (estimator.isSettled ? estimator.period : nil) : meter.period
+        status.isPeriodMeasured = measured != nil
+        guard let period = measured else { return }
+        status.period = period
         status.periodDeviation = (status.period * info.nominalRate - 1) * 1e6
     }
 
