@@ -38,8 +38,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Settings converted from other units may exceed a value by a rounding error.
     private static var rounding: Double { 1 - 1e-6 }
 
-    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`). Two faster rates are left out,
-    /// because no I2C bus can carry them.
+    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
+    /// Rev 1, tables 44 and 48). Two faster rates are left out, because no I2C bus can carry them.
     static func rate(code: UInt8) -> Double {
         switch code {
         case 1: 12.5
@@ -65,17 +65,21 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Every chip has a low-pass at about a third of the rate, LPF2. Some also have an earlier one, LPF1, which the driver
     /// switches on with FTYPE 0 so that nothing beyond half of the highest rate passes.
     ///
-    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5040 rev. 3, table 11, where the phase is
-    /// rounded to a degree, 0.14 ms. It has none for 12.5 and 26 Hz. From 52 to 833 Hz the delays are one period to within
-    /// 6 % plus 0.67 ms, the delay of LPF1; that is assumed for these two rates.
+    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1, p. 17, and AN5040 rev. 3, p. 16,
+    /// both table 11 and equal. The phase is rounded to a degree, 0.14 ms. Not in any source at hand: the delays at 12.5 and
+    /// 26 Hz. From 52 to 833 Hz the delays are one period to within 6 % plus 0.67 ms, the delay of LPF1; that is assumed for
+    /// these two rates.
     ///
-    /// LSM6DSO: bandwidths from the table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet. No source at
-    /// hand has its delays. They are assumed to be those of the LSM6DSL, whose bandwidths are nearly the same.
+    /// LSM6DSO32: the bandwidths of its datasheet, DocID032891 Rev 1, table 60, p. 72. LSM6DSO, LSM6DSOX: the same figures in
+    /// the table `LPF1_G_bits` of Arduino_LSM6DSOX. Not in any source at hand: their delays. Those of the LSM6DS3TR-C are
+    /// assumed, whose bandwidths are within 5 %.
     ///
-    /// ISM330DHCX, LSM6DSR: bandwidths of FTYPE 0 from DS13012 rev. 7, table 58, as in ISM330DHCX.h of i2cdevlib. No source
-    /// at hand has the delays; those of the LSM6DSL are assumed.
+    /// ISM330DHCX, LSM6DSR: bandwidths of FTYPE 0 from DS13012 rev. 7, table 58, as in ISM330DHCX.h of i2cdevlib; those of the
+    /// ASM330LHH, table 53 of its datasheet, are the same. Not in any source at hand: the delays. Those of the LSM6DS3TR-C are
+    /// assumed.
     ///
-    /// LSM6DS3: no source at hand has its figures. It has only LPF2: the LSM6DSL's delay without LPF1 is assumed.
+    /// LSM6DS3, which has only LPF2. Not in any source at hand: its bandwidths and delays. Assumed are the bandwidths of the
+    /// LSM6DS3TR-C with LPF1 off (AN5130, table 11), and its delays less that of LPF1.
     static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
         let delay: Double =
             switch code {
@@ -95,9 +99,9 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         switch (code, variant) {
         case (4, _): 33
         case (5, _): 67
-        case (1, .lsm6ds3trc): 4
-        case (2, .lsm6ds3trc): 8
-        case (3, .lsm6ds3trc): 17
+        case (1, .lsm6ds3), (1, .lsm6ds3trc): 4
+        case (2, .lsm6ds3), (2, .lsm6ds3trc): 8
+        case (3, .lsm6ds3), (3, .lsm6ds3trc): 17
         case (6, .lsm6ds3trc): 138
         case (7, .lsm6ds3trc): 245
         case (_, .lsm6ds3trc): 315
@@ -106,9 +110,9 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         case (2, _): 8.3
         case (3, .ism330dhcx): 16.7
         case (3, _): 16.6
-        case (6, .lsm6ds3): 134
-        case (7, .lsm6ds3): 267
-        case (_, .lsm6ds3): 539
+        case (6, .lsm6ds3): 137
+        case (7, .lsm6ds3): 312
+        case (_, .lsm6ds3): 988
         case (6, .ism330dhcx): 133
         case (7, .ism330dhcx): 222
         case (_, .ism330dhcx): 274
@@ -118,9 +122,12 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Samples of the gyroscope that its filters need at a rate after the turn-on time (AN5040 rev. 3, table 16 with FTYPE
-    /// 0, which are at least those of table 15 without LPF1; the accelerometer needs at most two, table 13). Assumed for
-    /// the other chips.
+    /// Samples of the gyroscope that its filters need at a rate after the turn-on time (LSM6DS3TR-C: AN5130 Rev 1, p. 19 to
+    /// 22; LSM6DSL: AN5040 rev. 3; both table 16 with FTYPE 0, which are at least those of table 15 without LPF1; the
+    /// accelerometer needs at most two, table 13).
+    ///
+    /// Not in any source at hand: those of the other chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms
+    /// and three samples at 833 Hz from AN5473, as in table 15.
     static func settlingSamples(code: UInt8) -> Double {
         switch code {
         case 1: 2
@@ -140,7 +147,7 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// The smallest range of ±2, 4, 8, 16 g, times `factor`, not less than `range` m/s²: 61 µg to 488 µg per count, times
-    /// `factor` (Linux `fs_table`).
+    /// `factor` (Linux `fs_table`; LSM6DSO32's datasheet, table 45).
     static func accelerometer(for range: Double, factor: Double) -> Range {
         let wanted = range / standardGravity * rounding / factor
         func row(_ code: UInt8, _ end: Double, _ micrograms: Double) -> Range {
@@ -155,7 +162,7 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s, 8.75 to 70 m°/s per count (Linux
-    /// `fs_table`). A count exceeds range/2¹⁵, so the output continues beyond the range.
+    /// `fs_table`; AN5130 Rev 1, table 18). A count exceeds range/2¹⁵, so the output continues beyond the range.
     static func gyroscope(for range: Double) -> Range {
         let wanted = range * degreesPerRadian * rounding
         func row(_ code: UInt8, _ end: Double, _ millidegrees: Double) -> Range {

@@ -1,8 +1,9 @@
 /// The registers that the driver uses, named as in the datasheets.
 ///
-/// Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h, lsm6dso_reg.h and ism330dhcx_reg.h ("reg.h"), and the tables in Linux
-/// drivers/iio/imu/st_lsm6dsx ("Linux"). The names of registers that differ between the two kinds of FIFO begin with
-/// `tagged` or `untagged`.
+/// Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h, lsm6dso_reg.h and ism330dhcx_reg.h ("reg.h"), and the tables
+/// in Linux drivers/iio/imu/st_lsm6dsx ("Linux"). The untagged FIFO was also checked against AN5130 Rev 1 (LSM6DS3TR-C), the
+/// tagged one and CTRL1 to CTRL9 against the LSM6DSO32's datasheet, DocID032891 Rev 1, p. 65 to 84. The names of registers
+/// that differ between the two kinds of FIFO begin with `tagged` or `untagged`.
 enum LSM6DSRegister {
     /// FIFO_CTRL1, 2 and 4 of the untagged FIFO: threshold, timer, data sets 3 and 4 (lsm6ds3_reg.h).
     static var untaggedControl1: RegisterAddress { RegisterAddress(0x06) }
@@ -51,7 +52,7 @@ enum LSM6DSRegister {
     /// FIFO_STATUS1: the number of words and the flags start here (reg.h, Linux `fifo_diff`).
     static var fifoStatus1: RegisterAddress { RegisterAddress(0x3A) }
     static var fifoStatus2: RegisterAddress { RegisterAddress(0x3B) }
-    /// FIFO_DATA_OUT_L: a burst wraps from FIFO_DATA_OUT_H back to it (Linux reads 30 bytes at once).
+    /// FIFO_DATA_OUT_L: a burst wraps from FIFO_DATA_OUT_H back to it (AN5130 4.7.1).
     static var untaggedData: RegisterAddress { RegisterAddress(0x3E) }
     /// FIFO_DATA_OUT_TAG: a burst wraps from FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once).
     static var taggedData: RegisterAddress { RegisterAddress(0x78) }
@@ -65,13 +66,13 @@ enum LSM6DSValue {
     static var addressIncrement: RegisterValue { RegisterValue(0x04) }
     /// CTRL3_C: BDU, so that both bytes of a value belong to the same sample (reg.h, Linux `bdu`).
     static var blockDataUpdate: RegisterValue { RegisterValue(0x40) }
-    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass (reg.h, AN5040 3.8).
+    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass (reg.h, AN5130 3.8).
     static var gyroscopeFilter: RegisterValue { RegisterValue(0x02) }
-    /// CTRL4_C: DRDY_MASK, which marks samples that have not settled, and the smallest of the marks (AN5040 4.3.1; for all
-    /// parts: Linux `drdy_mask`, `ST_LSM6DSX_INVALID_SAMPLE`).
+    /// CTRL4_C: DRDY_MASK, which marks samples that have not settled, and the smallest of the marks (AN5130 and AN5040 4.3.1;
+    /// for all parts: Linux `drdy_mask`, `ST_LSM6DSX_INVALID_SAMPLE`).
     static var dataReadyMask: RegisterValue { RegisterValue(0x08) }
     static var firstMark: Int16 { 0x7FFD }
-    /// CTRL9_XL: its default, plus I3C_DISABLE for a plain I2C bus (lsm6dso_reg.h).
+    /// CTRL9_XL: its default, plus I3C_DISABLE for a plain I2C bus (lsm6dso_reg.h; LSM6DSO32's datasheet, table 67).
     static var plainBus: RegisterValue { RegisterValue(0xE2) }
     /// INT1_CTRL: the gyroscope has a new value; at the same rate, so has the accelerometer.
     static var gyroscopeReady: RegisterValue { RegisterValue(0x02) }
@@ -101,7 +102,7 @@ enum LSM6DSTiming {
     /// Time until both sensors deliver data, so that the FIFO starts with both: words of only one would not form
     /// frames.
     static var bothStarting: Double { 0.04 }
-    /// The gyroscope's turn-on time from power-down, at most (AN5040 table 14; the LSM6DSO32's datasheet, table 4: 35 ms,
-    /// typical).
+    /// The gyroscope's turn-on time from power-down, at most (AN5130 and AN5040, table 14; the LSM6DSO32's datasheet, table 4:
+    /// 35 ms, typical). Not in any source at hand: that of LSM6DS3, LSM6DSO, ISM330DHCX and LSM6DSR.
     static var gyroscopeTurnOn: Double { 0.07 }
 }

@@ -61,21 +61,23 @@ enum VirtualLSM6DSModel: Sendable {
 
     /// The low-passes at the rate of a code from 1 to 8.
     ///
-    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: AN5040 rev. 3, table
-    /// 11, with FTYPE 0; its phase at 20 Hz gives the delay. A period plus 0.67 ms with LPF1, and a period without it, in the
-    /// cases that the table leaves open; see the driver's `LSM6DSConfiguration`.
+    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: AN5130 Rev 1, table 11,
+    /// with LPF1 off, and with FTYPE 0; its phase at 20 Hz gives the delay. Not in any source at hand: the delays that the
+    /// table leaves open, here a period plus 0.67 ms with LPF1 and a period without it, and everything about the LSM6DS3's
+    /// low-pass; see the driver's `LSM6DSConfiguration`.
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1
         let period = 1 / Self.rates[index]
         let accelerometer = self == .lsm6ds3 ? [50, 50, 50, 50, 100, 200, 400, 400][index] : 0.5 / period
         guard filtersGyroscope, self != .lsm6ds3 else {
-            let bandwidth = [4.2, 8.3, 16.6, 33, 67, 134, 267, 539][index]
+            let bandwidth = [4.0, 8, 17, 33, 67, 137, 312, 988][index]
             let delay = phaseDelay(index, period) - 0.67e-3
             return LowPassSetting(accelerometer, bandwidth, delay, baseRate: 1 / period)
         }
         let bandwidths: [Double] =
             switch self {
             case .lsm6ds3, .lsm6ds3trc: [4, 8, 17, 33, 67, 138, 245, 315]
+            // DocID032891 Rev 1, table 60.
             case .lsm6dso, .lsm6dso32: [4.2, 8.3, 16.6, 33, 67, 136.6, 239.2, 304.2]
             // DS13012 rev. 7, table 58.
             case .ism330dhcx: [4.3, 8.3, 16.7, 33, 67, 133, 222, 274]
@@ -90,7 +92,7 @@ enum VirtualLSM6DSModel: Sendable {
     }
 
     /// How the gyroscope settles at the rate of a code from 1 to 8: the turn-on time in seconds, then samples until the
-    /// second low-pass has settled (AN5040, table 15), and until both have (table 16, FTYPE 0).
+    /// second low-pass has settled (AN5130 Rev 1, table 15), and until both have (table 16, FTYPE 0).
     func settling(code: UInt8) -> (turnOn: Double, marked: Int, all: Int) {
         let index = Int(max(1, min(code, 8))) - 1
         let marked = [2, 3, 3, 3, 3, 3, 3, 135][index]
