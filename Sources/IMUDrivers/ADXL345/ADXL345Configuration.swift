@@ -48,7 +48,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
                 accelerometerScales: standardGravity * Vector3(1 / 265, 1 / 265, 1 / 256),
                 accelerometerOffset: standardGravity * Vector3(0.025, 0.025, -0.020))
         case .adxl375:
-            // Both range bits must be set, and it has one range.
+            // Both range bits and FULL_RES must be set (Rev. B, DATA_FORMAT), and it has one range.
             self.range = 200
             rangeBits = RegisterValue(3)
             figures = ChipFigures(
@@ -64,8 +64,9 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
 /// x and y typically have 265 counts per g and read 25 mg more, and z reads 20 mg less ("Operation at voltages other than
 /// 2.5 V", p. 34). The driver removes these differences. A chip is within about 1 % and 40 mg of that.
 ///
-/// The ADXL375 has the same registers, one range of ±200 g and 49 mg per count (Linux adxl345.h). Its datasheet was not
-/// available, so its figures at 3.3 V are unknown.
+/// The ADXL375 has the same registers, and one range of ±200 g with 49 mg per count, 44 to 54 mg, at 2.5 V (its datasheet, Rev.
+/// B, table 1, as public drivers quote it; Linux adxl345.h; Adafruit_CircuitPython_ADXL37x). Not in any source at hand: its
+/// figures at 3.3 V.
 package enum ADXL345Member: Sendable, BitwiseCopyable {
     case adxl345, adxl375
 }

@@ -55,7 +55,8 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
     package func celsius(_ raw: Int16) -> Double { .nan }
 
     /// The noise of the three axes is about one count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), and no
-    /// less at lower rates (p. 33). At rest, this many repetitions occur about once in 10⁹ frames.
+    /// less at lower rates (p. 33). At rest, this many repetitions occur about once in 10⁹ frames. The ADXL375's 5 mg/√Hz
+    /// (Rev. B, table 1) are 0.9 counts at 100 Hz.
     package var longestRepetition: Int {
         switch rate {
         case 50...: 8

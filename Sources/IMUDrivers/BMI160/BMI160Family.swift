@@ -5,8 +5,7 @@ package import MotionCore
 /// Its FIFO is read without headers: twelve bytes per frame, the gyroscope first. A full FIFO drops whole frames, so a
 /// length that is not a multiple of a frame means that bytes were lost. Registers, codes, ranges, rates, pin and FIFO
 /// content were checked against Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1, and the reset values against a
-/// copy of the register map of BST-BMI160-DS000-09. Bandwidths and the thermometer's figures are said to be those of that
-/// datasheet, but no source at hand confirms them.
+/// copy of the register map of BST-BMI160-DS000-09. Sections are those of that datasheet.
 package struct BMI160Family: ChipPart {
     let configuration: BMI160Configuration
 
@@ -37,7 +36,8 @@ package struct BMI160Family: ChipPart {
 
     package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[1] & 0x07) << 8 | Int(registers[0]) }
 
-    /// 23 °C at zero counts, 1/512 K per count (register 0x20).
+    /// 23 °C at zero counts, 1/512 K per count (Zephyr drivers/sensor/bosch/bmi160: BMI160_TEMP_OFFSET, "the scale is
+    /// 1/2^9/LSB").
     package func celsius(_ raw: Int16) -> Double {
         raw == BMI160Value.invalid ? .nan : 23 + Double(raw) / 512
     }

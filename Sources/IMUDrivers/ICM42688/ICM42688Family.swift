@@ -4,8 +4,8 @@ package import MotionCore
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which reveals lost framing. It shares the address and the
 /// identity register of the MPU family but has a different identity. "DS" is DS-000347 r1.8. What it does not say comes
-/// from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted. The datasheet of the ICM-42605, DS-000292, was
-/// not at hand: what it shares with the ICM-42688-P is taken from these drivers, which treat both alike.
+/// from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted. Of the ICM-42605's datasheet, DS-000292, only
+/// table 5.3 was at hand: what the chip shares with the ICM-42688-P is taken from these drivers, which treat both alike.
 package struct ICM42688Family: ChipPart {
     let variant: ICM42688Variant
     let configuration: ICM42688Configuration

@@ -1,6 +1,7 @@
 internal import MotionCore
 
-/// The LIS3DH's register values for the settings, in high-resolution mode.
+/// The LIS3DH's register values for the settings, in high-resolution mode. Tables are those of its datasheet, DocID17530
+/// Rev 2.
 ///
 /// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
@@ -27,12 +28,12 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
             end *= 2
             bits += 1
         }
-        // 12 mg, not 8, at ±16 g (lis3dh_reg.c, lis3dh_from_fs16_hr_to_mg).
+        // 12 mg, not 8, at ±16 g (table 4, p. 10; lis3dh_reg.c, lis3dh_from_fs16_hr_to_mg).
         countSize = bits == 3 ? 12 : Double(1 << Int(bits))
         rate = RegisterValue(code << 4) | LIS3DHValue.allAxes
         format = LIS3DHValue.blockDataUpdate | LIS3DHValue.highResolution | RegisterValue(bits << 4)
-        // A ninth of the rate in this mode (datasheet, "Operating mode selection"; from memory, the page was not at hand).
-        // No source has the delay: assumed to be that of a second-order Butterworth low-pass.
+        // A ninth of the rate in this mode (table 10, "Operating mode selection", p. 16). Not in any source at hand: the delay,
+        // assumed to be that of a second-order Butterworth low-pass.
         let hertz = Self.rate(code: code)
         figures = ChipFigures(
             rate: hertz, bandwidth: hertz / 9, accelerometerRange: end * standardGravity, gyroscopeRange: 0,
@@ -52,7 +53,8 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The expected noise, counts: 220 µg/√Hz (the datasheet's figure for 100 Hz, from memory) after a first-order low-pass.
+    /// The expected noise, counts: 220 µg/√Hz after a first-order low-pass. That is the figure at ±2 g and more than 1300 Hz
+    /// (table 4, p. 11). Not in any source at hand: the noise at other ranges and rates; it is assumed to be the same.
     var noise: Double { 0.220 * (0.5 * .pi * figures.bandwidth).squareRoot() / countSize }
 }
 

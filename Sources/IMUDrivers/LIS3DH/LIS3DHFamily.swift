@@ -1,10 +1,11 @@
 package import MotionCore
 
 /// ST's LIS3DH, an accelerometer without a gyroscope, as registers and scripts. A LIS2DH12 has the same identity and the same
-/// registers (Linux st_accel_core.c).
+/// registers (Linux st_accel_core.c). Not in any source at hand: whether its bandwidth and turn-on time are the same, which is
+/// assumed.
 ///
 /// It has no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. Its thermometer
-/// measures changes only, and is not used. No source describes a data-ready pulse, so a line is not used.
+/// measures changes only (table 5), and is not used. No source describes a data-ready pulse, so a line is not used.
 package struct LIS3DHFamily: ChipPart {
     let configuration: LIS3DHConfiguration
 
@@ -80,8 +81,8 @@ package struct LIS3DHFamily: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // Turn-on time of the twelve-bit mode: seven samples (datasheet, DocID17530 Rev 2, table 11). With one more, because
-        // samples come at unknown phases, and for a chip that runs 10 % slow.
+        // Turn-on time of the twelve-bit mode: seven samples (datasheet, DocID17530 Rev 2, tables 10 and 11). With one more,
+        // because samples come at unknown phases, and for a chip that runs 10 % slow.
         script.add(.settle(0.001 + 1.1 * 8 / rate))
     }
 

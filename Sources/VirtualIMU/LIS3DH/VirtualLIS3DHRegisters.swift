@@ -67,7 +67,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         let isLow = bits == 8
         let rates: [Double] = [0, 1, 10, 25, 50, 100, 200, 400, isLow ? 1620 : 0, isLow ? 5376 : 1344]
         guard code < rates.count, rates[code] > 0 else { return engine.run(nil) }
-        // A ninth of the rate with high resolution, otherwise half.
+        // A ninth of the rate with high resolution, otherwise half (table 10). Not in any source at hand: the delay, here that of
+        // a second-order low-pass.
         let bandwidth = rates[code] / (bits == 12 ? 9 : 2)
         let lowPass = LowPassSetting(bandwidth, bandwidth, 2.0.squareRoot() / (2 * .pi * bandwidth))
         engine.run(SensorModel.Setup(lowPass: lowPass, period: 1 / rates[code]))
@@ -84,8 +85,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         fifo.append(lastEntry)
     }
 
-    /// Converts a reading to left-justified values: 1, 2, 4 and 12 mg per count of twelve bits. Twelve-bit values settle after
-    /// seven samples (table 11).
+    /// Converts a reading to left-justified values: 1, 2, 4 and 12 mg per count of twelve bits (table 4). Twelve-bit values
+    /// settle after seven samples (table 11).
     private mutating func convert(_ reading: SensorEngine.Reading, _ index: UInt64) {
         let range = Int(registers[0x23] >> 4 & 0x03)
         let unit = [1.0, 2, 4, 12][range] * 1e-3 * Double(1 << (12 - bits)) * standardGravity
