@@ -10,7 +10,8 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     let rangeBits: RegisterValue
     let range: Double
 
-    /// The effective figures: the bandwidth is half of the rate (table 1, note 3).
+    /// The effective figures: the bandwidth is half of the rate (table 1, note 3). Unsourced: the delay, assumed to be
+    /// that of a second-order Butterworth low-pass.
     let figures: ChipFigures
 
     /// INT_ENABLE.
@@ -64,9 +65,9 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
 /// x and y typically have 265 counts per g and read 25 mg more, and z reads 20 mg less ("Operation at voltages other than
 /// 2.5 V", p. 34). The driver removes these differences. A chip is within about 1 % and 40 mg of that.
 ///
-/// The ADXL375 has the same registers, and one range of ±200 g with 49 mg per count, 44 to 54 mg, at 2.5 V (its datasheet, Rev.
-/// B, table 1, as public drivers quote it; Linux adxl345.h; Adafruit_CircuitPython_ADXL37x). Not in any source at hand: its
-/// figures at 3.3 V.
+/// The ADXL375 has the same registers, and one range of ±200 g with 49 mg per count, 44 to 54 mg, at 2.5 V (its
+/// datasheet, Rev. B, table 1, as public drivers quote it; Linux adxl345.h; Adafruit_CircuitPython_ADXL37x). Unsourced:
+/// its figures at 3.3 V.
 package enum ADXL345Member: Sendable, BitwiseCopyable {
     case adxl345, adxl375
 }

@@ -6,8 +6,8 @@ internal import MotionCore
 struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
     /// acc_odr and gyr_odr. Both sensors need the same rate, because frames without headers contain both.
     let rateCode: RegisterValue
-    /// The effective figures. The accelerometer's bandwidth is 5 % less to 31 % more than the gyroscope's. Not in any source at
-    /// hand: the delay, assumed to be that of a second-order Butterworth low-pass with the gyroscope's bandwidth.
+    /// The effective figures. The accelerometer's bandwidth is 5 % less to 31 % more than the gyroscope's. Unsourced: the
+    /// delay, assumed to be that of a second-order Butterworth low-pass with the gyroscope's bandwidth.
     let figures: ChipFigures
 
     /// Whether INT1 pulses with every sample.
@@ -36,7 +36,7 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
     /// The lowest rate that both sensors support and that is not below `rate` Hz.
     ///
     /// A rate is 100 Hz · 2^(code - 8). The gyroscope has none below 25 Hz, the accelerometer none above 1600 Hz (Linux
-    /// `bmi160_accel_odr`, `bmi160_gyro_odr`). Bandwidths: the tables of section 2.4 of the datasheet as Intel's driver has them
+    /// `bmi160_accel_odr`, `bmi160_gyro_odr`). Bandwidths: section 2.4 of the datasheet, as Intel's driver has them
     /// (hanyazou/BMI160-Arduino, BMI160.cpp, getGyroDLPFMode and getAccelDLPFMode).
     static func rate(for rate: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
         let wanted = rate * rounding

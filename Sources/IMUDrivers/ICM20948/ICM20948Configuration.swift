@@ -56,24 +56,31 @@ struct ICM20948Configuration: Equatable, Sendable, BitwiseCopyable {
     /// The widest low-pass of the gyroscope up to 55 % of `rate`, or the narrowest: code, -3 dB bandwidth in Hz and delay in
     /// seconds.
     ///
-    /// Bandwidths: SparkFun's ICM_20948_ENUMERATIONS.h, after the datasheet. No source at hand has the delays. The noise
-    /// bandwidths there, up to 1.56 times as wide, are those of a first-order low-pass after a wider filter, as in the
-    /// MPU-9250. Its delays are assumed: that of the first order, 1/(2π·bandwidth), and of the rest what the row with the
-    /// next smaller bandwidth in RM-MPU-9250A-00 has, in proportion to the base rates.
+    /// Bandwidths: DS-000189 r1.3, table 16, as SparkFun's ICM_20948_ENUMERATIONS.h has it. Unsourced: the delays. They
+    /// are derived from the MPU-9250 (RM-MPU-9250A-00 r1.6, register 26), whose accelerometer's bandwidths are those of
+    /// this chip divided by 1.125, which is the ratio of the base rates:
+    /// - The bandwidths of the codes 3 to 6 are, to within 2 %, those of a first-order low-pass with weights of 1/4, 1/8, 1/16
+    ///   and 1/32 at 1125 Hz; the noise bandwidths are up to 9 % less, as behind a wider filter. The delays of the MPU-9250's
+    ///   codes 3 to 6 are those of the same low-passes, 1/weight - 1 samples, after the 2.9 samples of its code 1. So they are
+    ///   taken, in proportion to the base rates.
+    /// - Code 0 is what precedes these low-passes: 2.9 samples. The weights of the codes 1 and 2, 0.74 and 0.58, follow from
+    ///   their bandwidths.
+    /// - Code 7 lacks what narrows code 0, half a sample, as in the MPU-9250's accelerometer.
     static func gyroscopeLowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
         switch 0.55 * rate {
-        case 361.4...: (7, 361.4, 0.00074)
-        case 196.6...: (0, 196.6, 0.00262)
-        case 151.8...: (1, 151.8, 0.00298)
-        case 119.5...: (2, 119.5, 0.00326)
-        case 51.2...: (3, 51.2, 0.0049)
-        case 23.9...: (4, 23.9, 0.00839)
-        case 11.6...: (5, 11.6, 0.01544)
-        default: (6, 5.7, 0.02939)
+        case 361.4...: (7, 361.4, 0.00213)
+        case 196.6...: (0, 196.6, 0.00258)
+        case 151.8...: (1, 151.8, 0.00289)
+        case 119.5...: (2, 119.5, 0.00322)
+        case 51.2...: (3, 51.2, 0.00524)
+        case 23.9...: (4, 23.9, 0.0088)
+        case 11.6...: (5, 11.6, 0.01587)
+        default: (6, 5.7, 0.02976)
         }
     }
 
-    /// The code of the accelerometer's low-pass chosen likewise: 473, 246, 111.4, 50.4, 23.9, 11.5 or 5.7 Hz.
+    /// The code of the accelerometer's low-pass chosen likewise: 473, 246, 111.4, 50.4, 23.9, 11.5 or 5.7 Hz (DS-000189 r1.3,
+    /// table 18, likewise). Its delay is 0.9 ms less than the gyroscope's if it is derived in the same way.
     static func accelerometerLowPass(for rate: Double) -> UInt8 {
         switch 0.55 * rate {
         case 473...: 7

@@ -72,10 +72,10 @@ enum ICM20948Timing {
     /// Interval between checks of a reset, and the deadline. PX4 waits 100 ms.
     static var resetPoll: Double { 0.01 }
     static var resetDeadline: Double { 0.15 }
-    /// The clock settles: as in the MPU-6500, assumed.
+    /// The clock settles. Unsourced: as in the MPU-6500, assumed.
     static var clockSettling: Double { 0.01 }
-    /// The gyroscope's start-up after sleep: assumed to be that of the MPU-6500, whose datasheet has 35 ms, with a margin. The
-    /// accelerometer needs 20 ms (DS p. 12).
+    /// The gyroscope's start-up after sleep. Unsourced: assumed to be that of the MPU-9250 (PS-MPU-9250A-01 r1.0, 3.1: 35
+    /// ms, typical), with a margin. The accelerometer needs 20 ms (DS p. 12).
     static var gyroscopeStartUp: Double { 0.06 }
     /// Delays of the low-pass until it has settled to 1 %.
     static var settlingDelays: Double { 5 }

@@ -54,8 +54,8 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     /// The widest low-pass that passes nothing above half of `rate`, or the narrowest if none qualifies: its code in
     /// ACCEL_UI_FILT_BW and GYRO_UI_FILT_BW, -3 dB bandwidth in Hz and group delay in seconds.
     ///
-    /// The figures are those of DS-000347 r1.8, 5.5, for filters of second order. The delay is rounded to 0.1 ms there. Not in
-    /// any source at hand: those of the ICM-42605. The same are assumed, because its codes are the same (Linux
+    /// The figures are those of DS-000347 r1.8, 5.5, for filters of second order. The delay is rounded to 0.1 ms there.
+    /// Unsourced: those of the ICM-42605. The same are assumed, because its codes are the same (Linux
     /// `inv_icm42600_filter`).
     static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
         switch rate {

@@ -32,8 +32,8 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
         countSize = bits == 3 ? 12 : Double(1 << Int(bits))
         rate = RegisterValue(code << 4) | LIS3DHValue.allAxes
         format = LIS3DHValue.blockDataUpdate | LIS3DHValue.highResolution | RegisterValue(bits << 4)
-        // A ninth of the rate in this mode (table 10, "Operating mode selection", p. 16). Not in any source at hand: the delay,
-        // assumed to be that of a second-order Butterworth low-pass.
+        // A ninth of the rate in this mode (table 10, "Operating mode selection", p. 16). Unsourced: the delay, assumed
+        // to be that of a second-order Butterworth low-pass.
         let hertz = Self.rate(code: code)
         figures = ChipFigures(
             rate: hertz, bandwidth: hertz / 9, accelerometerRange: end * standardGravity, gyroscopeRange: 0,
@@ -53,8 +53,8 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The expected noise, counts: 220 µg/√Hz after a first-order low-pass. That is the figure at ±2 g and more than 1300 Hz
-    /// (table 4, p. 11). Not in any source at hand: the noise at other ranges and rates; it is assumed to be the same.
+    /// The expected noise, counts: 220 µg/√Hz after a first-order low-pass. That is the figure at ±2 g and more than 1300
+    /// Hz (table 4, p. 11). Unsourced: the noise at other ranges and rates; it is assumed to be the same.
     var noise: Double { 0.220 * (0.5 * .pi * figures.bandwidth).squareRoot() / countSize }
 }
 

@@ -1,7 +1,7 @@
 package import MotionCore
 
-/// ST's LIS3DH, an accelerometer without a gyroscope, as registers and scripts. A LIS2DH12 has the same identity and the same
-/// registers (Linux st_accel_core.c). Not in any source at hand: whether its bandwidth and turn-on time are the same, which is
+/// ST's LIS3DH, an accelerometer without a gyroscope, as registers and scripts. A LIS2DH12 has the same identity and the
+/// same registers (Linux st_accel_core.c). Unsourced: whether its bandwidth and turn-on time are the same, which is
 /// assumed.
 ///
 /// It has no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. Its thermometer

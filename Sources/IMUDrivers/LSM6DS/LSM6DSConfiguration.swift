@@ -65,21 +65,21 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Every chip has a low-pass at about a third of the rate, LPF2. Some also have an earlier one, LPF1, which the driver
     /// switches on with FTYPE 0 so that nothing beyond half of the highest rate passes.
     ///
-    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1, p. 17, and AN5040 rev. 3, p. 16,
-    /// both table 11 and equal. The phase is rounded to a degree, 0.14 ms. Not in any source at hand: the delays at 12.5 and
-    /// 26 Hz. From 52 to 833 Hz the delays are one period to within 6 % plus 0.67 ms, the delay of LPF1; that is assumed for
+    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1, p. 17, and AN5040 rev. 3, p.
+    /// 16, both table 11 and equal. The phase is rounded to a degree, 0.14 ms. Unsourced: the delays at 12.5 and 26 Hz.
+    /// From 52 to 833 Hz the delays are one period to within 6 % plus 0.67 ms, the delay of LPF1; that is assumed for
     /// these two rates.
     ///
-    /// LSM6DSO32: the bandwidths of its datasheet, DocID032891 Rev 1, table 60, p. 72. LSM6DSO, LSM6DSOX: the same figures in
-    /// the table `LPF1_G_bits` of Arduino_LSM6DSOX. Not in any source at hand: their delays. Those of the LSM6DS3TR-C are
+    /// LSM6DSO32: the bandwidths of its datasheet, DocID032891 Rev 1, table 60, p. 72. LSM6DSO, LSM6DSOX: the same
+    /// figures in the table `LPF1_G_bits` of Arduino_LSM6DSOX. Unsourced: their delays. Those of the LSM6DS3TR-C are
     /// assumed, whose bandwidths are within 5 %.
     ///
-    /// ISM330DHCX, LSM6DSR: bandwidths of FTYPE 0 from DS13012 rev. 7, table 58, as in ISM330DHCX.h of i2cdevlib; those of the
-    /// ASM330LHH, table 53 of its datasheet, are the same. Not in any source at hand: the delays. Those of the LSM6DS3TR-C are
+    /// ISM330DHCX, LSM6DSR: bandwidths of FTYPE 0 from DS13012 rev. 7, table 58, as in ISM330DHCX.h of i2cdevlib; those
+    /// of the ASM330LHH, table 53 of its datasheet, are the same. Unsourced: the delays. Those of the LSM6DS3TR-C are
     /// assumed.
     ///
-    /// LSM6DS3, which has only LPF2. Not in any source at hand: its bandwidths and delays. Assumed are the bandwidths of the
-    /// LSM6DS3TR-C with LPF1 off (AN5130, table 11), and its delays less that of LPF1.
+    /// LSM6DS3, which has only LPF2. Unsourced: its bandwidths and delays. Assumed are the bandwidths of the LSM6DS3TR-C
+    /// with LPF1 off (AN5130, table 11), and its delays less that of LPF1.
     static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
         let delay: Double =
             switch code {
@@ -126,8 +126,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// 22; LSM6DSL: AN5040 rev. 3; both table 16 with FTYPE 0, which are at least those of table 15 without LPF1; the
     /// accelerometer needs at most two, table 13).
     ///
-    /// Not in any source at hand: those of the other chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms
-    /// and three samples at 833 Hz from AN5473, as in table 15.
+    /// Unsourced: those of the other chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms and three
+    /// samples at 833 Hz from AN5473, as in table 15.
     static func settlingSamples(code: UInt8) -> Double {
         switch code {
         case 1: 2

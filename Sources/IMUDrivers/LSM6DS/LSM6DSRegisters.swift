@@ -102,7 +102,7 @@ enum LSM6DSTiming {
     /// Time until both sensors deliver data, so that the FIFO starts with both: words of only one would not form
     /// frames.
     static var bothStarting: Double { 0.04 }
-    /// The gyroscope's turn-on time from power-down, at most (AN5130 and AN5040, table 14; the LSM6DSO32's datasheet, table 4:
-    /// 35 ms, typical). Not in any source at hand: that of LSM6DS3, LSM6DSO, ISM330DHCX and LSM6DSR.
+    /// The gyroscope's turn-on time from power-down, at most (AN5130 and AN5040, table 14; the LSM6DSO32's datasheet,
+    /// table 4: 35 ms, typical). Unsourced: that of LSM6DS3, LSM6DSO, ISM330DHCX and LSM6DSR.
     static var gyroscopeTurnOn: Double { 0.07 }
 }

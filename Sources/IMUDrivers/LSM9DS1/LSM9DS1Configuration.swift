@@ -26,7 +26,7 @@ struct LSM9DS1Configuration: Equatable, Sendable, BitwiseCopyable {
         gyroscope = RegisterValue(code << 5 | rotation.code << 3)
         accelerometer = RegisterValue(code << 5 | force.code << 3 | 0x04 | Self.accelerometerBandwidth(code: code))
         settlingSamples = Self.settlingSamples(code: code)
-        // Not in any source at hand: the delays, assumed to be those of a second-order Butterworth low-pass.
+        // Unsourced: the delays, assumed to be those of a second-order Butterworth low-pass.
         figures = ChipFigures(
             rate: Self.rate(code: code), bandwidth: Self.bandwidth(code: code),
             accelerometerRange: force.end * standardGravity, gyroscopeRange: rotation.end * radiansPerDegree,

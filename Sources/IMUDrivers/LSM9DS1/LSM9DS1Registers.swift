@@ -65,7 +65,7 @@ enum LSM9DS1Timing {
     /// lsm9ds1_read_data_polling.c waits for the bit as well.
     static var resetPoll: Double { 0.01 }
     static var resetDeadline: Double { 0.15 }
-    /// The gyroscope's turn-on time from power-down. Not in any source at hand: table 12 of the datasheet begins in low-power
-    /// mode. Assumed to be that of the LSM6DS3TR-C (AN5130 Rev 1, table 14).
+    /// The gyroscope's turn-on time from power-down. Unsourced: table 12 of the datasheet begins in low-power mode.
+    /// Assumed to be that of the LSM6DS3TR-C (AN5130 Rev 1, table 14).
     static var gyroscopeTurnOn: Double { 0.07 }
 }

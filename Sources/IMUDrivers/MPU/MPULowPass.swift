@@ -31,8 +31,8 @@ enum MPULowPassTable: UInt8, Sendable, BitwiseCopyable {
     /// RM-MPU-9250A-00 r1.6, registers 26 (p. 12, 13) and 29 (p. 14, 15), as in libcaer's davis.h and the crate mpu9250. The
     /// MPU-6500 contains the same chip; its own, older manual has different figures for the accelerometer.
     case mpu9250
-    /// DS-000176 (ICM-20602), registers 26 and 29: bandwidths. Not in any source at hand: the delays. Those of the MPU-9250's
-    /// filters with nearly the same bandwidths are assumed; also for ICM-20600, ICM-20608, ICM-20689 and MPU-6886, with the
+    /// DS-000176 (ICM-20602), registers 26 and 29: bandwidths. Unsourced: the delays. Those of the MPU-9250's filters
+    /// with nearly the same bandwidths are assumed; also for ICM-20600, ICM-20608, ICM-20689 and MPU-6886, with the
     /// bandwidths.
     case icm206xx
 

@@ -121,9 +121,9 @@ struct MPUVariant: Sendable, BitwiseCopyable {
 
     /// The ICM-20689, or a board sold as an MPU-6050 with a chip that answers like an ICM-20689.
     ///
-    /// The ICM-20689 can hold 4096 bytes; with zeros in bits 7…6 of ACCEL_CONFIG2 it holds 512 (Linux, PX4 icm20689).
-    /// The driver requests and assumes 512, which is also safe on a chip with more. A chip without ACCEL_CONFIG2 may
-    /// ignore the write. Not in any source at hand: the temperature scale of a clone; it may be off by 12 K.
+    /// The ICM-20689 can hold 4096 bytes; with zeros in bits 7…6 of ACCEL_CONFIG2 it holds 512 (Linux, PX4 icm20689). The
+    /// driver requests and assumes 512, which is also safe on a chip with more. A chip without ACCEL_CONFIG2 may ignore
+    /// the write. Unsourced: the temperature scale of a clone; it may be off by 12 K.
     private static var icm20689: MPUVariant {
         var variant = icm20608("ICM-20689")
         variant.isFIFOSizeCertain = false

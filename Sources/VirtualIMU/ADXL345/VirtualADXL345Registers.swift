@@ -1,8 +1,8 @@
 internal import MotionCore
 
 /// An ADXL345's registers and its FIFO of 32 entries (data sheet, Rev. G), supplied with 3.3 V; or an ADXL375's, with one
-/// range of ±200 g (data sheet, Rev. B). Not in any source at hand: the delay of their low-pass, here that of a second-order
-/// one, and the ADXL375's figures at 3.3 V.
+/// range of ±200 g (data sheet, Rev. B). Unsourced: the delay of their low-pass, here that of a second-order one, and the
+/// ADXL375's figures at 3.3 V.
 struct VirtualADXL345Registers: VirtualRegisters {
     let isHighG: Bool
     private var registers = RegisterFile(count: 64, defaults: [0x00: 0xE5, 0x2C: 0x0A, 0x30: 0x02])

@@ -95,8 +95,9 @@ struct VirtualBMI160Registers: VirtualRegisters {
         let gyroscopeRuns = registers[0x03] & 0x0C == 0x04
         let runs = gyroscopeRuns || registers[0x03] & 0x30 == 0x10
         let code = Int(registers[gyroscopeRuns ? 0x42 : 0x40] & 0x0F)
-        // 100 Hz at code 8; the -3 dB points of sections 2.4.1 and 2.4.2 as hanyazou/BMI160-Arduino has them, at 400 Hz and more
-        // without the accelerometer's narrower z axis. Not in any source at hand: the delay, here that of a second-order low-pass.
+        // 100 Hz at code 8; the -3 dB points of sections 2.4.1 and 2.4.2 as hanyazou/BMI160-Arduino has them, at 400 Hz
+        // and more without the accelerometer's narrower z axis. Unsourced: the delay, here that of a second-order
+        // low-pass.
         let rate = 100 * (code >= 8 ? Double(1 << (code - 8)) : 1 / Double(1 << (8 - code)))
         let bandwidths: (Double, Double) =
             switch code {

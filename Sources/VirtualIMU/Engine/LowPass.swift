@@ -30,9 +30,9 @@ struct LowPassSetting: Equatable {
     }
 
     /// The setting of DLPF_CFG and A_DLPF_CFG from the MPU-6500 on (RM-MPU-9250A-00 r1.6, registers 26 and 29). The
-    /// gyroscope's widest setting at 1 kHz has 184 Hz in an MPU-6500 and 176 Hz in an ICM-20602 (DS-000176, register 26). The
-    /// accelerometer's delays are 1.02 ms less than the gyroscope's for the same number, which is not modelled. Not in any
-    /// source at hand: the ICM-20602's delays, here those of the MPU-9250.
+    /// gyroscope's widest setting at 1 kHz has 184 Hz in an MPU-6500 and 176 Hz in an ICM-20602 (DS-000176, register 26).
+    /// The accelerometer's delays are 1.02 ms less than the gyroscope's for the same number, which is not modelled.
+    /// Unsourced: the ICM-20602's delays, here those of the MPU-9250.
     init(gyroscopeCode: UInt8, accelerometerCode: UInt8, isWideGyroscope: Bool) {
         let accelerometer: Double =
             switch accelerometerCode {

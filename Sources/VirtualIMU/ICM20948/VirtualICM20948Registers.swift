@@ -4,9 +4,9 @@ internal import MotionCore
 /// the headers of PX4 and ArduPilot.
 ///
 /// What the datasheet does not say is modelled from other drivers and punished: a frame that is put into a FIFO with 32
-/// frames or more is corrupt (ArduPilot Invensensev2). The delays of the low-passes are those of the MPU-9250
-/// (RM-MPU-9250A-00 r1.6), interpolated and in proportion to the base rates. Not modelled: the magnetometer, the DMP, duty
-/// cycles, different rates of the two sensors, the sensors without low-pass.
+/// frames or more is corrupt (ArduPilot Invensensev2). Unsourced: the delays of the low-passes, here those of the
+/// MPU-9250 (RM-MPU-9250A-00 r1.6) in proportion to the base rates. Not modelled: the magnetometer, the DMP, duty cycles,
+/// different rates of the two sensors, the sensors without low-pass.
 struct VirtualICM20948Registers: VirtualRegisters {
     /// Duration of a reset, seconds.
     private static let resetTime = 0.005
@@ -97,10 +97,10 @@ struct VirtualICM20948Registers: VirtualRegisters {
         let accelerometer = bank2[0x14]
         let isAwake = registers[0x06] & 0x40 == 0 && registers[0x06] & 0x07 != 7
         let runs = isAwake && gyroscope & 1 != 0 && accelerometer & 1 != 0 && !registers.isResetting(at: engine.now)
-        let bandwidth = Self.gyroscopeBandwidths[Int(gyroscope >> 3 & 0x07)]
+        let code = Int(gyroscope >> 3 & 0x07)
         let lowPass = LowPassSetting(
-            Self.accelerometerBandwidths[Int(accelerometer >> 3 & 0x07)], bandwidth, Self.delay(bandwidth),
-            baseRate: 1125)
+            Self.accelerometerBandwidths[Int(accelerometer >> 3 & 0x07)], Self.gyroscopeBandwidths[code],
+            Self.gyroscopeDelays[code] / 1125, baseRate: 1125)
         engine.run(
             runs ? SensorModel.Setup(lowPass: lowPass, period: (1 + Double(bank2[0x00])) / 1125) : nil,
             isAwake: isAwake)
@@ -110,16 +110,10 @@ struct VirtualICM20948Registers: VirtualRegisters {
     private static let gyroscopeBandwidths = [196.6, 151.8, 119.5, 51.2, 23.9, 11.6, 5.7, 361.4]
     private static let accelerometerBandwidths = [246.0, 246, 111.4, 50.4, 23.9, 11.5, 5.7, 473]
 
-    /// The MPU-9250's delay, seconds, at the bandwidth nearest on its table that is not larger; beyond that with the
-    /// difference of first-order low-passes. For 361.4 Hz from the row of 250 Hz.
-    private static func delay(_ bandwidth: Double) -> Double {
-        let rows: [(Double, Double)] = [
-            (5, 33.48), (10, 17.85), (20, 9.9), (41, 5.9), (92, 3.9), (184, 2.9), (250, 0.97),
-        ]
-        let row = rows.last { $0.0 <= bandwidth } ?? rows[0]
-        let first = 1000 / (2 * Double.pi)
-        return (first / bandwidth + (row.1 - first / row.0) * 1000 / 1125) * 1e-3
-    }
+    /// The gyroscope's delays by GYRO_DLPFCFG, samples at the base rate: the MPU-9250's for its widest filter at 1 kHz and for
+    /// its first-order low-passes, which are the codes 3 to 6. The codes 1 and 2 add 0.26/0.74 and 0.42/0.58 samples of first-order
+    /// low-passes to the widest; code 7 is half a sample faster.
+    private static let gyroscopeDelays = [2.9, 3.25, 3.62, 5.9, 9.9, 17.85, 33.48, 2.4]
 
     // MARK: Sampling
 

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A low-pass of the ICM-42688-P: the tables of DS-000347 r1.8, 5.5, and the anti-alias filter of 5.3 before it. Not in any
-/// source at hand: that of the ICM-42605, here the same.
+/// A low-pass of the ICM-42688-P: the tables of DS-000347 r1.8, 5.5, and the anti-alias filter of 5.3 before it.
+/// Unsourced: that of the ICM-42605, here the same.
 struct VirtualICM42688Filter {
     /// Hz, and the group delay of slow signals in seconds.
     let bandwidth: Double

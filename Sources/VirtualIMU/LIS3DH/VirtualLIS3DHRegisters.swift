@@ -67,8 +67,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         let isLow = bits == 8
         let rates: [Double] = [0, 1, 10, 25, 50, 100, 200, 400, isLow ? 1620 : 0, isLow ? 5376 : 1344]
         guard code < rates.count, rates[code] > 0 else { return engine.run(nil) }
-        // A ninth of the rate with high resolution, otherwise half (table 10). Not in any source at hand: the delay, here that of
-        // a second-order low-pass.
+        // A ninth of the rate with high resolution, otherwise half (table 10). Unsourced: the delay, here that of a
+        // second-order low-pass.
         let bandwidth = rates[code] / (bits == 12 ? 9 : 2)
         let lowPass = LowPassSetting(bandwidth, bandwidth, 2.0.squareRoot() / (2 * .pi * bandwidth))
         engine.run(SensorModel.Setup(lowPass: lowPass, period: 1 / rates[code]))

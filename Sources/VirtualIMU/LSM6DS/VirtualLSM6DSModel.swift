@@ -61,9 +61,9 @@ enum VirtualLSM6DSModel: Sendable {
 
     /// The low-passes at the rate of a code from 1 to 8.
     ///
-    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: AN5130 Rev 1, table 11,
-    /// with LPF1 off, and with FTYPE 0; its phase at 20 Hz gives the delay. Not in any source at hand: the delays that the
-    /// table leaves open, here a period plus 0.67 ms with LPF1 and a period without it, and everything about the LSM6DS3's
+    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: AN5130 Rev 1, table
+    /// 11, with LPF1 off, and with FTYPE 0; its phase at 20 Hz gives the delay. Unsourced: the delays that the table
+    /// leaves open, here a period plus 0.67 ms with LPF1 and a period without it, and everything about the LSM6DS3's
     /// low-pass; see the driver's `LSM6DSConfiguration`.
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1

@@ -126,7 +126,7 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         let force = registers[0x20] & 0x04 != 0 ? chosen[Int(registers[0x20] & 0x03)] : usual[code - 1]
         let rotations: [Double] = [5, 19, 38, 76, 100, 100]
         let rotation = rotations[code - 1]
-        // Not in any source at hand: the delay, here that of a second-order low-pass.
+        // Unsourced: the delay, here that of a second-order low-pass.
         let delay = 2.0.squareRoot() / (2 * .pi * rotation)
         engine.run(
             SensorModel.Setup(
