@@ -61,6 +61,19 @@ import Testing
             chips.first?["family"] as? String == "mpu6050" && chips.first?["identity_register"] as? String == "0x75")
     }
 
+    @Test func saysWhichConstantsNoSourceConfirms() async throws {
+        let usual = try await scan("", "--verbose")
+        #expect(usual.lines.contains("  MPU-6050 at 0x68: a source for every constant"), "\(usual.output)")
+        let other = try await scan("who=0x12", "--verbose")
+        #expect(other.lines.contains("  ICM-20602 at 0x68: no source for delays of the low-passes"), "\(other.output)")
+        let brief = try await scan("who=0x12")
+        #expect(brief.status == 0 && !brief.output.contains("no source"), "\(brief.output)")
+        let json = try await scan("who=0x12", "--json", "--address", "0x68")
+        let buses = try #require(try JSON.object(json.output)?["buses"] as? [[String: Any]])
+        let chip = try #require((buses.first?["chips"] as? [[String: Any]])?.first)
+        #expect(chip["unsourced"] as? String == "delays of the low-passes")
+    }
+
     @Test func goodChipPassesSelfTest() async throws {
         let outcome = try await scan("selftest=4", "--self-test")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")

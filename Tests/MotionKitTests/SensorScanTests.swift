@@ -163,6 +163,22 @@ import Testing
         #expect(SharedIdentity(of: 0x6C, in: 0x75) == nil)
     }
 
+    @Test(
+        "Says which constants of a chip no source confirms",
+        arguments: [
+            (0x75, 0x68, .mpu6050, nil), (0x75, 0x70, .mpu6050, nil),
+            (0x75, 0x12, .mpu6050, "delays of the low-passes"),
+            (0x75, 0x11, .mpu6050, "bandwidths and delays of the low-passes"),
+            (0x75, 0x72, .mpu6050, "everything but the identity"),
+            (0x0F, 0x6A, .lsm6ds, "delays of the low-passes at 12.5 and 26 Hz"),
+            (0x00, 0xE5, .adxl345, "delay of the low-pass"),
+            (0x00, 0xE5, .adxl375, "delay of the low-pass, scale and offset at 3.3 V"),
+        ] as [(UInt8, UInt8, IMUFamily, String?)])
+    func unsourced(register: UInt8, byte: UInt8, family: IMUFamily, words: String?) {
+        #expect(IMUIdentity(register: register, identity: byte, name: "chip", family: family).unsourced == words)
+        #expect(IMUIdentity(register: register, identity: byte).unsourced == nil)
+    }
+
     @Test("Reports an unknown chip with the identity in the first register")
     func unknownChip() throws {
         let (identity, reads) = try identify([0x75: 0x75, 0x00: 0x11])

@@ -28,6 +28,9 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
     package static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
     package static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
     package var name: StaticString { Kind.member == .adxl345 ? "ADXL345" : "ADXL375" }
+    package var unsourced: StaticString? {
+        Kind.member == .adxl345 ? "delay of the low-pass" : "delay of the low-pass, scale and offset at 3.3 V"
+    }
     package var figures: ChipFigures { configuration.figures }
     /// DATA_READY and the pin stay set while the FIFO has an entry; the pin cannot be made to pulse (p. 20).
     package var dataReadyPulse: DataReadyPulse { .whenFilled }

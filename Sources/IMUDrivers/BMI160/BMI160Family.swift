@@ -24,6 +24,7 @@ package struct BMI160Family: ChipPart {
     package static var identityRegister: RegisterAddress { BMI160Register.chipID }
     package static var largestFIFO: Int { 1024 }
     package var name: StaticString { "BMI160" }
+    package var unsourced: StaticString? { "delays of the low-passes" }
     package var figures: ChipFigures { configuration.figures }
 
     package var fifo: ChipFIFO {

@@ -85,6 +85,10 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// Whether a single frame may have a wrong temperature although its motion is right.
     var hasErraticThermometer: Bool { get }
 
+    /// Which of the part's constants no source confirms, as a list for `jostle scan --verbose`; `nil` if there are none. The
+    /// code marks each of them with the word "Unsourced".
+    var unsourced: StaticString? { get }
+
     /// Converts a raw temperature to °C.
     func celsius(_ raw: Int16) -> Double
 
@@ -114,6 +118,7 @@ extension ChipPart {
 
     package func isUnsettled(_ frame: ChipFrame) -> Bool { false }
     package var hasErraticThermometer: Bool { false }
+    package var unsourced: StaticString? { nil }
 
     package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 

@@ -35,6 +35,7 @@ package struct ICM20948Family: ChipPart {
     }
     package static var largestFIFO: Int { 512 }
     package var name: StaticString { "ICM-20948" }
+    package var unsourced: StaticString? { "delays of the low-passes, start-up time of clock and gyroscope" }
     package var figures: ChipFigures { configuration.figures }
 
     /// The FIFO holds 512 bytes (PX4). "If we have more than 32 samples in the FIFO then some of those samples will be

@@ -47,6 +47,7 @@ package struct ICM42688Family: ChipPart {
     }
     package static var largestFIFO: Int { 2080 }
     package var name: StaticString { variant.name }
+    package var unsourced: StaticString? { variant.unsourced }
     package var figures: ChipFigures { configuration.figures }
 
     /// While nothing is read, the FIFO holds 2048 bytes less one packet, and up to one packet more than 2048 bytes during

@@ -25,6 +25,9 @@ package struct LIS3DHFamily: ChipPart {
     package static var burstBit: UInt8 { LIS3DHValue.burst }
     package static var largestFIFO: Int { LIS3DHValue.entries * LIS3DHValue.entryLength }
     package var name: StaticString { "LIS3DH" }
+    package var unsourced: StaticString? {
+        "delay of the low-pass, noise below 1344 Hz and above ±2 g; bandwidth and start-up time of a LIS2DH12"
+    }
     package var figures: ChipFigures { configuration.figures }
     package var dataReadyPulse: DataReadyPulse { .never }
 

@@ -33,6 +33,7 @@ package struct LSM6DSPart<Kind: LSM6DSKind>: ChipPart {
     package static var identityRegister: RegisterAddress { LSM6DSRegister.whoAmI }
     package static var largestFIFO: Int { 4096 }
     package var name: StaticString { variant.name }
+    package var unsourced: StaticString? { variant.unsourced }
     package var figures: ChipFigures { configuration.figures }
 
     /// Untagged: six words of two bytes; the pattern is read along with the count. Tagged: two words of seven bytes.

@@ -36,6 +36,15 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
+    /// Constants that no source confirms.
+    var unsourced: StaticString {
+        switch self {
+        case .lsm6ds3: "bandwidths and delays of the low-pass, start-up time"
+        case .lsm6ds3trc: "delays of the low-passes at 12.5 and 26 Hz"
+        case .lsm6dso, .lsm6dso32, .ism330dhcx: "delays of the low-passes, start-up time"
+        }
+    }
+
     /// Whether the FIFO's words carry tags that identify the sensor.
     var isTagged: Bool { self != .lsm6ds3 && self != .lsm6ds3trc }
 

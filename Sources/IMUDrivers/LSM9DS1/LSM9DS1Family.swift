@@ -25,6 +25,7 @@ package struct LSM9DS1Family: ChipPart {
     package static var identityRegister: RegisterAddress { LSM9DS1Register.whoAmI }
     package static var largestFIFO: Int { LSM9DS1Value.entries * LSM9DS1Value.entryLength }
     package var name: StaticString { "LSM9DS1" }
+    package var unsourced: StaticString? { "delays of the low-passes, start-up time of the gyroscope" }
     package var figures: ChipFigures { configuration.figures }
     package var dataReadyPulse: DataReadyPulse { .never }
 

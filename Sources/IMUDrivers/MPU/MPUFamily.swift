@@ -24,6 +24,7 @@ package struct MPUFamily: ChipPart {
     package static var identityRegister: RegisterAddress { MPU6050Register.whoAmI }
     package static var largestFIFO: Int { 1024 }
     package var name: StaticString { variant.name }
+    package var unsourced: StaticString? { variant.unsourced }
     package var figures: ChipFigures { configuration.figures }
 
     /// Reading the count's high byte latches both bytes (RM p. 43). The FIFO's size is not a multiple of a frame, so

@@ -35,6 +35,9 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// 21937). Several in a row mean bad data: ArduPilot took that pull request back (22034) and resets the FIFO (22035).
     var hasErraticThermometer = false
 
+    /// Constants that no source confirms.
+    var unsourced: StaticString?
+
     /// The variant that answers with `identity`; `nil` if none does. Numbers: Linux inv_mpu_iio.h.
     init?(identity: UInt8) {
         switch identity {
@@ -49,6 +52,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         case 0x11: self = .icm20602("ICM-20600")
         case 0x12:
             self = .icm20602("ICM-20602")
+            unsourced = "delays of the low-passes"
             losesYOffset = true
             needsYCorrection = true
             hasErraticThermometer = true
@@ -86,11 +90,12 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         return variant
     }
 
-    /// Sold as an MPU-6050, with a number that no manufacturer uses; treated as an MPU-6500. It may lack ACCEL_CONFIG2,
-    /// so that register need not keep its value.
+    /// Sold as an MPU-6050, with a number that no manufacturer uses. Unsourced: everything about it. It is treated as an
+    /// MPU-6500. It may lack ACCEL_CONFIG2, so that register need not keep its value.
     private static var clone: MPUVariant {
         var variant = mpu6500("MPU-6050 copy (0x72)")
         variant.keepsAccelerometerFilter = false
+        variant.unsourced = "everything but the identity"
         return variant
     }
 
@@ -101,6 +106,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         variant.countsPerKelvin = 326.8
         variant.celsiusAtZero = 25
         variant.lowPass = .icm206xx
+        variant.unsourced = "bandwidths and delays of the low-passes"
         // CONFIG is 0x80 after a reset (DS-000176, register 26), and bit 7 must be written as zero (PX4 icm20602). What
         // it then reads as does not matter.
         variant.configurationMask = RegisterValue(0x7F)
@@ -126,6 +132,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// the write. Unsourced: the temperature scale of a clone; it may be off by 12 K.
     private static var icm20689: MPUVariant {
         var variant = icm20608("ICM-20689")
+        variant.unsourced = "bandwidths and delays of the low-passes; temperature of a copy"
         variant.isFIFOSizeCertain = false
         variant.keepsAccelerometerFilter = false
         return variant

@@ -48,6 +48,9 @@ struct RegisteredChip: Sendable {
     /// For the part with this identity (`nil`: the usual part), settings and bus clock in Hz: the load on the bus, and the
     /// highest sample rate that the bus can carry.
     var plan: (@Sendable (UInt8?, IMUSettings, Double) -> (load: BusLoad, allowed: Double?))?
+
+    /// Which constants of the part with this identity no source confirms; `nil` if there are none.
+    var unsourced: (@Sendable (UInt8) -> StaticString?)?
 }
 
 extension RegisteredChip {
@@ -82,7 +85,8 @@ extension RegisteredChip {
                     BusLoad(make(identity, settings), settings: settings),
                     BusLoad.highestRate(of: { make(identity, $0) }, settings: fastest(settings), clock: clock)
                 )
-            })
+            },
+            unsourced: { Part(identity: $0, settings: IMUSettings())?.unsourced })
     }
 }
 

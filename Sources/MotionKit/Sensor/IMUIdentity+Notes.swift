@@ -18,6 +18,12 @@ extension IMUIdentity {
         return "is driven as the \(special) that was named; \(others) would answer alike"
     }
 
+    /// Which constants of a supported chip no source confirms, as a list; `nil` if there are none, or if no driver supports it.
+    package var unsourced: String? {
+        guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return nil }
+        return chip.unsourced?(identity).map { "\($0)" }
+    }
+
     /// How to use a chip without a driver here, at an address of a bus; `nil` if it has one, or if its name is not known.
     package func advice(at address: UInt8, on bus: String, _ vocabulary: SensorVocabulary) -> String? {
         guard !isSupported, let name else { return nil }

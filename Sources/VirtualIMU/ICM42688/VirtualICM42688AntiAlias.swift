@@ -2,8 +2,8 @@
 enum VirtualICM42688AntiAlias {
     /// DS-000347 r1.8, 5.3.
     case icm42688p
-    /// DS-000292 v1.7, 5.3, as INAV's `aafLUT42605` has it. It lacks the first two rows, which are assumed to be a quarter
-    /// of the ICM-42688-P's.
+    /// DS-000292 v1.7, 5.3, as INAV's `aafLUT42605` has it. Unsourced: the first two rows, here a quarter of the
+    /// ICM-42688-P's.
     case icm42605
 
     private var rows: [(delt: UInt8, square: UInt16, shift: UInt8, bandwidth: Double)] {

@@ -2,7 +2,7 @@ internal import MotionCore
 
 /// An ICM-42688-P's or ICM-42605's banks 0 to 2 and its FIFO of packets (DS-000347 r1.8).
 ///
-/// The ICM-42605 differs in its identity and its anti-alias filters. Its reset values are assumed to be the same.
+/// The ICM-42605 differs in its identity and its anti-alias filters. Unsourced: its reset values, here the same.
 ///
 /// Where the datasheet only forbids something, the model punishes it: it ignores a write that 12.9 does not allow, and
 /// without FIFO_RESUME_PARTIAL_RD a read that does not empty the FIFO consumes nothing. Two properties that it does not

@@ -30,6 +30,8 @@ enum ScanCommand {
                 suggestions: .words(SensorScan.families.map(\.name))),
             CommandUsage.Option(
                 name: "self-test", help: "run the chip's self-test and compare it with the factory's values"),
+            CommandUsage.Option(
+                name: "verbose", help: "also say which of the constants used for a chip no source confirms"),
             CommandUsage.Option(name: "json", help: "print JSON"),
         ])
 
@@ -43,7 +45,7 @@ enum ScanCommand {
             if let test { object.add("self_test", test.json) }
             Output.json(object.description)
         } else {
-            printTable(scan)
+            printTable(scan, isVerbose: arguments.has("verbose"))
             if let table = test?.table { Output.text("\n\(table)") }
         }
         if let test { return try test.check() }
@@ -71,7 +73,7 @@ enum ScanCommand {
         return family
     }
 
-    private static func printTable(_ scan: SensorScan) {
+    private static func printTable(_ scan: SensorScan, isVerbose: Bool) {
         for bus in scan.buses {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
             Output.line("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
@@ -83,8 +85,8 @@ enum ScanCommand {
                 Output.text(TextTable([header] + rows).description)
             }
             for chip in found {
-                guard let text = note(for: chip, on: bus, hasChoice: scan.choice != nil) else { continue }
-                Output.line("  \(text)")
+                if let text = note(for: chip, on: bus, hasChoice: scan.choice != nil) { Output.line("  \(text)") }
+                if isVerbose, let text = sources(for: chip) { Output.line("  \(text)") }
             }
             let silent = bus.chips.count - found.count
             if silent > 0 {
@@ -116,6 +118,15 @@ enum ScanCommand {
         guard case .chip(let identity) = chip.finding else { return nil }
         if let shared = identity.sharedNote(in: .agent) { return "the chip at \(hexadecimal(chip.address)) \(shared)" }
         return hasChoice ? identity.advice(at: chip.address, on: bus.path, .agent) : nil
+    }
+
+    /// Which constants of a chip with a driver no source confirms.
+    private static func sources(for chip: SensorScan.ChipReport) -> String? {
+        guard case .chip(let identity) = chip.finding, identity.isSupported, let name = identity.name else {
+            return nil
+        }
+        let unsourced = identity.unsourced.map { "no source for \($0)" } ?? "a source for every constant"
+        return "\(name) at \(hexadecimal(chip.address)): \(unsourced)"
     }
 
     private static func row(for device: IIODevice, _ choice: KernelSensorChoice?) -> [String] {
@@ -228,6 +239,7 @@ enum ScanCommand {
             entry.add("family", identity.family?.name)
             entry.add("name", identity.name.map { "\($0)" })
             entry.add("supported", identity.isSupported)
+            entry.add("unsourced", identity.unsourced)
             if let shared = SharedIdentity(of: identity.identity, in: identity.register) {
                 entry.add("possible_parts", shared.parts)
             }
