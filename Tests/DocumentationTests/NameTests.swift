@@ -88,7 +88,7 @@ import Testing
             [
                 "no answer at", "<- auto takes this", "auto takes the ", " of the bus", "Hz are possible",
                 "self-test of ", "response", "factory", "deviation", " samples in ", " at the start, ", "noise density",
-                "random walk", "bias instability", "bias random walk",
+                "random walk", "bias instability", "bias random walk", "no source for ",
             ]
         ),
         (

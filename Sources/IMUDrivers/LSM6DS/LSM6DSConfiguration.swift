@@ -65,8 +65,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Every chip has a low-pass at about a third of the rate, LPF2. Some also have an earlier one, LPF1, which the driver
     /// switches on with FTYPE 0 so that nothing beyond half of the highest rate passes.
     ///
-    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1, p. 17, and AN5040 rev. 3, p.
-    /// 16, both table 11 and equal. The phase is rounded to a degree, 0.14 ms. Unsourced: the delays at 12.5 and 26 Hz.
+    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1 and AN5040 rev. 3, both table 11,
+    /// p. 17, and equal. The phase is rounded to a degree, 0.14 ms. Unsourced: the delays at 12.5 and 26 Hz.
     /// From 52 to 833 Hz the delays are one period to within 6 % plus 0.67 ms, the delay of LPF1; that is assumed for
     /// these two rates.
     ///

@@ -28,7 +28,7 @@ struct MPULowPass: Equatable, Sendable, BitwiseCopyable {
 enum MPULowPassTable: UInt8, Sendable, BitwiseCopyable {
     /// RM-MPU-6000A-00 r4.2, p. 13.
     case mpu6050
-    /// RM-MPU-9250A-00 r1.6, registers 26 (p. 12, 13) and 29 (p. 14, 15), as in libcaer's davis.h and the crate mpu9250. The
+    /// RM-MPU-9250A-00 r1.6, registers 26 (p. 12) and 29 (p. 14), as in libcaer's davis.h and the crate mpu9250. The
     /// MPU-6500 contains the same chip; its own, older manual has different figures for the accelerometer.
     case mpu9250
     /// DS-000176 (ICM-20602), registers 26 and 29: bandwidths. Unsourced: the delays. Those of the MPU-9250's filters
