@@ -111,6 +111,17 @@ import Testing
         }
     }
 
+    /// The code of a driver marks constants without a source, and then `jostle scan --verbose` lists some.
+    @Test(arguments: ["ADXL345", "BMI160", "ICM20948", "ICM42688", "LIS3DH", "LSM6DS", "LSM9DS1", "MPU"])
+    func constantsWithoutSourceAreListed(driver: String) throws {
+        let code = try Documentation.swiftSources(below: "Sources/IMUDrivers/\(driver)")
+        #expect(code.count > 1000)
+        let (isMarked, isListed) = (code.contains("Unsourced"), code.contains("var unsourced"))
+        #expect(isMarked == isListed)
+        let (isAssumed, isFromMemory) = (code.contains("No source"), code.contains("from memory"))
+        #expect(!isAssumed && !isFromMemory, "constants without a source are marked with \"Unsourced\"")
+    }
+
     /// The program without comments, with the pieces of long texts joined.
     private static let code: String = {
         let lines = ((try? Documentation.swiftSources(below: "Sources")) ?? "").split(separator: "\n")

@@ -33,8 +33,8 @@ enum ICM42688Variant: Equatable, Sendable, BitwiseCopyable {
     /// Unsourced: the ICM-42605's, so the driver sets its widest filter.
     var setsAntiAlias: Bool { self == .icm42605 }
 
-    /// The delay of the gyroscope's anti-alias filter, seconds. Unsourced: assumed to be that of a second-order Butterworth
-    /// low-pass, √2/(2π·f).
+    /// The delay of the gyroscope's anti-alias filter, seconds. Unsourced: assumed to be that of a second-order
+    /// Butterworth low-pass, √2/(2π·f).
     ///
     /// ICM-42688-P: 585 Hz after a reset (GYRO_AAF_DELT is 13; DS-000347 5.3, 15.3). The accelerometer's, of 1163 Hz, is 0.2
     /// ms shorter. ICM-42605: 995 Hz for both sensors, which the driver sets (Betaflight `aafLUT42605`).

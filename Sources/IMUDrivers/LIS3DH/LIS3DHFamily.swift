@@ -5,7 +5,8 @@ package import MotionCore
 /// assumed.
 ///
 /// It has no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. Its thermometer
-/// measures changes only (table 5), and is not used. No source describes a data-ready pulse, so a line is not used.
+/// measures changes only (table 5), and is not used. Its datasheet describes no data-ready
+/// pulse, so a line is not used.
 package struct LIS3DHFamily: ChipPart {
     let configuration: LIS3DHConfiguration
 

@@ -65,10 +65,10 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Every chip has a low-pass at about a third of the rate, LPF2. Some also have an earlier one, LPF1, which the driver
     /// switches on with FTYPE 0 so that nothing beyond half of the highest rate passes.
     ///
-    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1 and AN5040 rev. 3, both table 11,
-    /// p. 17, and equal. The phase is rounded to a degree, 0.14 ms. Unsourced: the delays at 12.5 and 26 Hz.
-    /// From 52 to 833 Hz the delays are one period to within 6 % plus 0.67 ms, the delay of LPF1; that is assumed for
-    /// these two rates.
+    /// LSM6DS3TR-C and LSM6DSL: the bandwidths and phase delays at 20 Hz of AN5130 Rev 1 and AN5040 rev. 3, both table
+    /// 11, p. 17, and equal. The phase is rounded to a degree, 0.14 ms. Unsourced: the delays at 12.5 and 26 Hz. From 52
+    /// to 833 Hz the delays are one period to within 6 % plus 0.67 ms, the delay of LPF1; that is assumed for these two
+    /// rates.
     ///
     /// LSM6DSO32: the bandwidths of its datasheet, DocID032891 Rev 1, table 60, p. 72. LSM6DSO, LSM6DSOX: the same
     /// figures in the table `LPF1_G_bits` of Arduino_LSM6DSOX. Unsourced: their delays. Those of the LSM6DS3TR-C are
