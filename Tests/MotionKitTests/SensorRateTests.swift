@@ -24,7 +24,7 @@ import Testing
             #expect(rate.notes() == [])
         }
         #expect(try rate(1000, bus: .known(400_000)).refusal == nil)
-        #expect(try rate(200).summary == "200 Hz take 30 % of the bus; up to 500 Hz are possible")
+        #expect(try rate(200).summary == "200 Hz take 32 % of the bus; up to 500 Hz are possible")
     }
 
     @Test func refusesRateBeyondBusWithCalculation() throws {

@@ -17,7 +17,7 @@ package struct SensorRate: Equatable, Sendable {
     /// The chip's highest rate that the bus can carry, Hz; `nil` if the bus is too slow for all of them.
     package let allowed: Double?
 
-    /// The actual rate and the highest possible one: "200 Hz take 31 % of the bus; up to 500 Hz are possible".
+    /// The actual rate and the highest possible one: "200 Hz take 32 % of the bus; up to 500 Hz are possible".
     package var summary: String {
         guard let clock else { return "\(load.rate.short) Hz of \(load.highestRate.short)" }
         let share = "\(load.rate.short) Hz take \(Self.percent(load.share(ofClock: clock))) of the bus"
