@@ -91,6 +91,6 @@ import Testing
             ], fake: (bus, ""))
         defer { program.kill() }
         #expect(await program.logs("the bus's clock is unknown; if it is 100 kHz"), "\(program.errors)")
-        #expect(program.errors.contains("1000 Hz need 131 %"))
+        #expect(program.errors.contains("1000 Hz need 133 %"))
     }
 }

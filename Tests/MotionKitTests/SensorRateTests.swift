@@ -32,7 +32,7 @@ import Testing
         #expect(refusal.reason == .beyondBus)
         let text = "\(refusal)"
         for part in [
-            "1000 Hz need 131 % of a 100 kHz bus", "14 bytes a frame, 20 frames a read", "130560 bits a second",
+            "1000 Hz need 133 % of a 100 kHz bus", "14 bytes a frame, 20 frames a read", "132960 bits a second",
             "of which 80 % may be used", "allowed here: up to 500 Hz", "dtparam=i2c_arm_baudrate=400000",
         ] {
             #expect(text.contains(part), "\(text)")
