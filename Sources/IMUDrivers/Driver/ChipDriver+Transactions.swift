@@ -17,9 +17,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         bank = wanted
     }
 
-    /// Selects the first bank, so that a chip can be identified if the program ends. If that fails, the next transaction
-    /// selects it.
+    /// Selects the first bank, so that a chip can be identified if the program ends. If that fails, or would take long on a
+    /// bus that is stuck, the next transaction selects it.
     mutating func selectFirstBank() {
+        guard !isBusStuck else { return }
         do throws(BusError) {
             try select(0)
         } catch {

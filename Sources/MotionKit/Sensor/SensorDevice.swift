@@ -35,12 +35,21 @@ package protocol SensorDevice: AnyObject, Sendable {
     /// Does whatever work is due, and appends the available samples to `batch`.
     func poll(into batch: inout SampleBatch) -> IMUPoll
 
+    /// The name of the magnetometer that is read with the sensor, for display; `nil` if there is none.
+    var magnetometerName: String? { get }
+
+    /// Takes the oldest reading of the magnetometer that has not been taken; `nil` if there is none. Call after `poll` until
+    /// it returns `nil`.
+    func takeField() -> MagneticSample?
+
     /// Puts the chip to sleep.
     func stop() throws(BusError)
 }
 
 extension SensorDevice {
     package var notes: [String] { [] }
+    package var magnetometerName: String? { nil }
+    package func takeField() -> MagneticSample? { nil }
     /// `nil`: only the settings know how a chip is mounted that is read without a kernel driver.
     package var mountMatrix: Matrix3? { nil }
     /// `nil`: a kernel driver takes the nearest settings that it has.

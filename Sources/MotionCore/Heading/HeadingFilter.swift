@@ -1,0 +1,168 @@
+internal import CMotionMath
+
+/// Turns the attitude of the six-axis filter about the vertical so that it points to magnetic north, with a magnetometer.
+///
+/// The six-axis attitude stays as it is apart from this turn, so a disturbed field cannot tilt it. A Kalman filter estimates
+/// the turn (`offset`), its drift, the delay of the magnetometer, the hard iron that calibration has left, and the field
+/// itself. It runs once per block of readings, ten times a second.
+///
+/// A field is judged by its strength and dip, which do not depend on the heading. While they differ from the usual field's,
+/// the heading is that of the gyroscope (`HeadingFilter+Block`). If that lasts, another field is learnt and then used, with
+/// the heading that the gyroscope has kept; the usual one is used again as soon as it is back (`HeadingFilter+Field`).
+///
+/// The principle, a separate turn about the vertical, is that of VQF (Laidig, Seel, Information Fusion 91, 2023).
+package struct HeadingFilter: ~Copyable {
+    /// Which field the heading is measured by.
+    enum Field: BitwiseCopyable {
+        /// There has been no reading.
+        case none
+        /// The one that defines north.
+        case usual
+        /// None: another field is being learnt.
+        case unknown
+        /// Another field, relative to the heading that the gyroscope has kept.
+        case other
+    }
+
+    let parameters: HeadingParameters
+    /// The field at the place of calibration; `nil` if unknown.
+    let calibratedField: MagneticFieldFigures?
+
+    var field = Field.none
+    /// What the user is told.
+    package internal(set) var quality = HeadingQuality.learning
+
+    /// The estimated errors and their covariance.
+    var errors = HeadingVector.zero
+    let covariance = HeadingCovariance()
+    /// The low-passed difference of the field from what is expected, µT, and its mean square over half a minute.
+    var residual = Vector3.zero
+    var slowVariance = 0.0
+
+    /// The sums of the present block.
+    var block = HeadingBlock()
+    /// Seconds of drift since the last block.
+    private var sinceBlock = 0.0
+
+    /// Seconds for which the field has been disturbed, and undisturbed while it was learnt.
+    var disturbedTime = 0.0
+    var agreementTime = 0.0
+    /// Seconds of use of the usual and of the other field.
+    var usualTime = 0.0
+    var otherTime = 0.0
+    /// Seconds for which the direction alone has not fitted; the variance by which the gyroscope's heading may be wrong.
+    var jumpTime = 0.0
+    var lostVariance = 0.0
+
+    /// What is known of the usual field while another one is used.
+    var kept = KeptField()
+    let keptCovariance = HeadingCovariance()
+    /// The errors some time ago, to which a disturbance that has grown slowly is traced back.
+    var history = HeadingHistory()
+    /// Variance of the usual field's direction, which does not matter as long as no other field is used, rad².
+    var commonVariance = 0.0
+    /// What is left of the turn to a field that has replaced the usual one, rad.
+    var remainingTurn = 0.0
+    /// Whether the first field was not like that of the calibration, and seconds for which one has been.
+    var isProvisional = false
+    var calibratedTime = 0.0
+
+    /// Creates a filter that has had no reading.
+    ///
+    /// - Parameter calibratedField: strength and dip of the field where the magnetometer was calibrated. With them, a filter
+    ///   that starts in a disturbed field knows it.
+    package init(parameters: HeadingParameters = HeadingParameters(), calibratedField: MagneticFieldFigures? = nil) {
+        self.parameters = parameters
+        self.calibratedField = calibratedField
+    }
+
+    /// The angle about the vertical that turns the six-axis frame into one whose x axis points to magnetic north, rad; 0
+    /// before the first reading.
+    package var offset: Double {
+        errors[HeadingError.offset] + errors[HeadingError.drift] * sinceBlock + remainingTurn
+    }
+
+    /// Standard deviation of the heading, rad; infinite before the first reading.
+    package var deviation: Double {
+        guard field != .none else { return .infinity }
+        let variance = max(0, covariance[HeadingError.offset, HeadingError.offset])
+        return (variance + commonVariance + remainingTurn * remainingTurn).squareRoot()
+    }
+
+    /// Accounts for a sample of the gyroscope.
+    ///
+    /// - Parameters:
+    ///   - rate: the corrected angular rate, rad/s.
+    ///   - interval: seconds since the sample before.
+    ///   - lostAngle: by how much the gyroscope may have missed the heading in that time, rad: it was clipped, or samples are
+    ///     missing.
+    package mutating func turn(rate: Double, interval: Double, lostAngle: Double = 0) {
+        block.path += rate * interval
+        block.lostVariance += lostAngle * lostAngle
+        sinceBlock += interval
+    }
+
+    /// Takes a reading.
+    ///
+    /// - Parameters:
+    ///   - field: the calibrated field, body axes, µT.
+    ///   - attitude: the six-axis attitude at that time.
+    ///   - rate: the corrected angular rate, body axes, rad/s.
+    ///   - interval: seconds since the last reading.
+    package mutating func take(_ field: Vector3, attitude: Quaternion, rate: Vector3, interval: Double) {
+        guard field.isFinite else { return }
+        block.add(field, attitude: attitude, rate: rate, interval: interval)
+        guard block.duration >= parameters.blockDuration - 0.5 * interval || self.field == .none else { return }
+        close(block)
+        block = HeadingBlock()
+        sinceBlock = 0
+    }
+}
+
+/// How far the heading can be trusted.
+public enum HeadingQuality: UInt8, Sendable, BitwiseCopyable {
+    /// There has been no reading, or the field is not yet known to be that of the earth.
+    case learning
+    /// The field is as expected.
+    case tracking
+    /// The field is disturbed: the heading is that of the gyroscope, or relative to another field.
+    case disturbed
+}
+
+extension MagneticFieldFigures {
+    /// Whether a field along horizontal axes and up has this strength and dip within `tolerance` µT.
+    func matches(_ field: Vector3, within tolerance: Double) -> Bool {
+        let horizontal = Vector3(field.x, field.y, 0).length - strength * cos(dip)
+        return Vector3(horizontal, 0, field.z + strength * sin(dip)).length < tolerance
+    }
+}
+
+/// Sums of the readings of a block.
+struct HeadingBlock: BitwiseCopyable {
+    var count = 0.0
+    /// Seconds.
+    var duration = 0.0
+    /// Of the field and of the angular rate in the six-axis frame, and of the matrices from the body into it.
+    private var fields = Vector3.zero
+    private var rates = Vector3.zero
+    private var rotations = Matrix3(.zero, .zero, .zero)
+    /// Angle turned, rad, and what of it may be missing, rad².
+    var path = 0.0
+    var lostVariance = 0.0
+
+    mutating func add(_ field: Vector3, attitude: Quaternion, rate: Vector3, interval: Double) {
+        count += 1
+        duration += interval
+        fields += attitude.rotate(field)
+        rates += attitude.rotate(rate)
+        let rotation = attitude.matrix
+        rotations = Matrix3(
+            rotations.row0 + rotation.row0, rotations.row1 + rotation.row1, rotations.row2 + rotation.row2)
+    }
+
+    var field: Vector3 { fields * (1 / count) }
+    var rate: Vector3 { rates * (1 / count) }
+    var rotation: Matrix3 {
+        Matrix3(rotations.row0 * (1 / count), rotations.row1 * (1 / count), rotations.row2 * (1 / count))
+    }
+}
