@@ -3,7 +3,8 @@
 /// `process(_:emit:)` takes a sample from a driver through these stages:
 ///
 /// 1. `SensorCalibration` removes the chip's errors and rotates sensor axes into body axes.
-/// 2. `AttitudeFilter` estimates the attitude and the gyroscope's bias.
+/// 2. `AttitudeFilter` estimates the attitude and the gyroscope's bias; with a magnetometer, `HeadingFilter` turns it to
+///    north (`MotionPipeline+Heading`).
 /// 3. `ReferenceAttitude` and the low-passes turn these into the published values: `state`.
 /// 4. `GestureRecognizers` looks for gestures, which go to `emit`.
 ///
@@ -11,7 +12,7 @@
 /// not allocate and does not block.
 package struct MotionPipeline: ~Copyable {
     /// The result of the last sample.
-    package private(set) var state = MotionState()
+    package internal(set) var state = MotionState()
 
     /// The user's settings.
     package private(set) var settings: MotionSettings
@@ -28,8 +29,14 @@ package struct MotionPipeline: ~Copyable {
     private let unknownRanges: UnknownRanges
     private var accelerometerClipping = ClippingDetector.accelerometer
     private var gyroscopeClipping = ClippingDetector.gyroscope
-    private var filter: AttitudeFilter
-    private var attitudeLowPass: AttitudeLowPass
+    var filter: AttitudeFilter
+    var heading: HeadingFilter
+    var magneticReadings = MagneticQueue()
+    /// The errors of the magnetometer.
+    let magneticCalibration: MagneticCalibration
+    /// The time of the last reading of the magnetometer that was used.
+    var lastReading: Timestamp?
+    var attitudeLowPass: AttitudeLowPass
     private var accelerationLowPass: VectorLowPass
     private var rotationRateLowPass: VectorLowPass
     private var gestures: GestureRecognizers
@@ -44,17 +51,20 @@ package struct MotionPipeline: ~Copyable {
     ///   - calibration: the errors of the chip that delivers the samples.
     ///   - learntScale: the gyroscope's scale and misalignment beyond `calibration` that earlier runs estimated, along
     ///     the sensor's axes, with their deviations.
+    ///   - magnetometer: the errors of the magnetometer, if there is one.
     ///   - unknownRanges: the sensors whose ranges are unknown, so that their samples carry no clipping flags.
     package init(
         settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil,
         calibration: ChipCalibration = ChipCalibration(), learntScale: ScaleEstimate? = nil,
-        unknownRanges: UnknownRanges = []
+        magnetometer: MagneticCalibration = MagneticCalibration(), unknownRanges: UnknownRanges = []
     ) {
         self.settings = settings
         self.unknownRanges = unknownRanges
         self.calibration = SensorCalibration(mount: settings.mount, chip: calibration)
         scalePrior = learntScale
         filter = AttitudeFilter(scale: learntScale?.turned(by: settings.mount))
+        magneticCalibration = magnetometer
+        heading = HeadingFilter(calibratedField: magnetometer.place)
         attitudeLowPass = AttitudeLowPass(cutoff: settings.attitudeLowPass)
         accelerationLowPass = VectorLowPass(cutoff: settings.accelerationLowPass)
         rotationRateLowPass = VectorLowPass(cutoff: settings.rotationRateLowPass)
@@ -82,7 +92,7 @@ package struct MotionPipeline: ~Copyable {
 
         let sample = calibration.apply(unknownRanges.isEmpty ? raw : markClipped(raw))
         filter.update(sample, interval: interval)
-        let attitude = filter.attitude
+        let attitude = turnToNorth(filter.attitude, with: sample, interval: interval)
         if reference.isAwaitingRest {
             reference.update(
                 attitude, acceleration: sample.acceleration, isAtRest: filter.isAtRest, interval: interval)
@@ -101,7 +111,8 @@ package struct MotionPipeline: ~Copyable {
             input.hasRotationRate = true
         }
         input.isClipped = !sample.flags.isDisjoint(with: .accelerationClipped)
-        input.attitude = state.attitude
+        // The six-axis attitude: a correction of the heading is no movement.
+        input.attitude = filter.attitude
         input.gravity = state.gravity
         input.referenceUp = reference.up
         input.isMoving = filter.isMoving
@@ -214,6 +225,10 @@ extension MotionPipeline {
     ) {
         self.calibration = calibration
         filter = AttitudeFilter(scale: scale?.turned(by: calibration.mount))
+        heading = HeadingFilter(calibratedField: magneticCalibration.place)
+        magneticReadings.removeAll()
+        lastReading = nil
+        state.heading = nil
         attitudeLowPass.reset()
         accelerationLowPass.reset()
         rotationRateLowPass.reset()

@@ -3,11 +3,15 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// The time of the sample.
     public var timestamp = Timestamp(nanoseconds: 0)
 
-    /// The filter's attitude: rotates body vectors into the earth frame, z up, heading zero at the start.
+    /// The filter's attitude: rotates body vectors into the earth frame, z up. With a magnetometer, x points to magnetic
+    /// north; without one, the heading is zero at the start.
     public var attitude = Quaternion.identity
 
     /// The attitude after the user's low-pass, relative to the reference attitude if there is one.
     public var relativeAttitude = Quaternion.identity
+
+    /// How well the heading is known by a magnetometer; `nil` without one.
+    public var heading: HeadingState?
 
     /// The specific force of the body if it were at rest, m/s², body frame: points up, as long as gravity.
     public var gravity = Vector3(0, 0, standardGravity)

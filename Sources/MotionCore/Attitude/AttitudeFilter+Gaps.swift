@@ -3,6 +3,12 @@ extension AttitudeFilter {
     /// The longest step that is interpolated, in seconds. Beyond it the movement in between is unknown.
     var longestInterpolation: Double { max(parameters.gap, 3 * usualInterval) }
 
+    /// Standard deviation of the angular rate while samples are missing, rad/s, if they end with this rate.
+    func deviationInGap(_ rate: Double) -> Double {
+        let share = parameters.gapRateShare * rate
+        return (parameters.gapRotationRate * parameters.gapRotationRate + share * share).squareRoot()
+    }
+
     /// Carries the attitude across a gap that ends with a sample of `rate` and `force`.
     ///
     /// Velocity and position start again from their priors. So does the vertical if the attitude has become too

@@ -60,6 +60,8 @@ extension HeadingFilter {
                 + block.lostVariance,
             to: HeadingError.offset)
         addNoise(p.drift * p.drift * (1 - remainder * remainder), to: HeadingError.drift)
+        let known = covariance[HeadingError.drift, HeadingError.drift]
+        covariance[HeadingError.drift, HeadingError.drift] = max(known, leastDrift * leastDrift)
         for axis in 0..<3 {
             addNoise(p.hardIronWalk * p.hardIronWalk * block.duration, to: HeadingError.hardIron + axis)
             // The usual field has no component to the west.

@@ -41,6 +41,8 @@ package struct HeadingFilter: ~Copyable {
 
     /// The sums of the present block.
     var block = HeadingBlock()
+    /// What the drift may be at least, rad/s.
+    var leastDrift = 0.0
     /// Seconds of drift since the last block.
     private var sinceBlock = 0.0
 
@@ -82,6 +84,12 @@ package struct HeadingFilter: ~Copyable {
         errors[HeadingError.offset] + errors[HeadingError.drift] * sinceBlock + remainingTurn
     }
 
+    /// How well the heading is known; `nil` before the first reading.
+    package var state: HeadingState? {
+        guard field != .none else { return nil }
+        return HeadingState(quality: quality, deviation: deviation, field: errors.vector(at: HeadingError.north).length)
+    }
+
     /// Standard deviation of the heading, rad; infinite before the first reading.
     package var deviation: Double {
         guard field != .none else { return .infinity }
@@ -109,14 +117,30 @@ package struct HeadingFilter: ~Copyable {
     ///   - attitude: the six-axis attitude at that time.
     ///   - rate: the corrected angular rate, body axes, rad/s.
     ///   - interval: seconds since the last reading.
-    package mutating func take(_ field: Vector3, attitude: Quaternion, rate: Vector3, interval: Double) {
+    ///   - drift: the standard deviation of the gyroscope's bias, rad/s, as far as it is known.
+    package mutating func take(
+        _ field: Vector3, attitude: Quaternion, rate: Vector3, interval: Double, drift: Double = 0
+    ) {
         guard field.isFinite else { return }
+        leastDrift = drift
         block.add(field, attitude: attitude, rate: rate, interval: interval)
         guard block.duration >= parameters.blockDuration - 0.5 * interval || self.field == .none else { return }
         close(block)
         block = HeadingBlock()
         sinceBlock = 0
     }
+}
+
+/// The heading by a magnetometer.
+public struct HeadingState: Equatable, Sendable, BitwiseCopyable {
+    /// How far it can be trusted.
+    public var quality: HeadingQuality
+
+    /// Standard deviation of the heading against magnetic north, rad.
+    public var deviation: Double
+
+    /// The strength of the field that the heading is measured by, µT.
+    public var field: Double
 }
 
 /// How far the heading can be trusted.

@@ -3,13 +3,16 @@ internal import LinuxSystem
 /// The fixed texts of a recording's header.
 enum RecordingFormat {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
+    static let temperature = ",temp_c"
+    static let field = ",mx,my,mz"
     static let accelerometerRange = "accelerometer_range_m_s2"
     static let gyroscopeRange = "gyroscope_range_rad_s"
 
-    /// The largest values that a recording may contain, m/s² and rad/s: beyond every sensor, and small enough for the
+    /// The largest values that a recording may contain, m/s², rad/s and µT: beyond every sensor, and small enough for the
     /// filter to square them.
     static let largestAcceleration = 1e5
     static let largestRotationRate = 1e4
+    static let largestField = 1e5
 }
 
 /// The lines of a recording before its rows.
@@ -17,6 +20,7 @@ struct RecordingHeader {
     private(set) var accelerometerRange: Double?
     private(set) var gyroscopeRange: Double?
     private(set) var hasTemperature = false
+    private(set) var hasField = false
 
     /// The number of lines in the header.
     private(set) var lines = 0
@@ -72,13 +76,15 @@ struct RecordingHeader {
     private mutating func readColumns(_ text: String) throws(Malformed) -> Bool {
         let names = text.filter { $0 != " " }
         if names.isEmpty { return false }
-        guard names == RecordingFormat.header || names == RecordingFormat.header + ",temp_c" else {
+        let withTemperature = RecordingFormat.header + RecordingFormat.temperature
+        hasField = names == withTemperature + RecordingFormat.field
+        hasTemperature = hasField || names == withTemperature
+        guard hasTemperature || names == RecordingFormat.header else {
             throw Malformed(
                 reason:
-                    "the header is \"\(ForeignText.excerpt(text))\"; expected \(RecordingFormat.header) and optionally ,temp_c"
-            )
+                    "the header is \"\(ForeignText.excerpt(text))\"; expected \(RecordingFormat.header) and optionally "
+                    + "\(RecordingFormat.temperature), or \(RecordingFormat.temperature)\(RecordingFormat.field)")
         }
-        hasTemperature = names.hasSuffix("temp_c")
         return true
     }
 }

@@ -24,6 +24,12 @@ package struct RecordingReader: ~Copyable {
     /// The first column of the last row read, as it is written in the file.
     package private(set) var timeText: String
 
+    /// The reading of the magnetometer in the last row read; `nil` if that has none.
+    package private(set) var field: MagneticSample?
+
+    /// Whether the recording has columns for a magnetometer.
+    package var hasField: Bool { header.hasField }
+
     private let path: String
     private let header: RecordingHeader
     private let maximumSamples: Int
@@ -49,6 +55,7 @@ package struct RecordingReader: ~Copyable {
         line = header.lines
         // Not default values: those would be set before the throwing calls, which Swift 6.0 does not compile.
         timeText = ""
+        field = nil
         lastTimestamp = nil
     }
 
@@ -60,9 +67,10 @@ package struct RecordingReader: ~Copyable {
         while true {
             line += 1
             let hasTemperature = header.hasTemperature
+            let hasField = header.hasField
             let result = lines.next { text -> Row in
                 if text.isEmpty || text[0] == UInt8(ascii: "#") { return .skipped }
-                return Row(parsing: text, hasTemperature: hasTemperature)
+                return Row(parsing: text, hasTemperature: hasTemperature, hasField: hasField)
             }
             switch result {
             case .end:
@@ -107,6 +115,7 @@ package struct RecordingReader: ~Copyable {
         }
         lastTimestamp = timestamp
         timeText = values.timeText
+        field = values.field.map { MagneticSample(timestamp: timestamp, field: $0) }
         var sample = MotionSample(
             timestamp: timestamp, acceleration: values.acceleration,
             rotationRate: values.rotationRate ?? .zero, temperature: values.temperature,

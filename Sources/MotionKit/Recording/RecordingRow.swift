@@ -10,6 +10,8 @@ struct RowValues {
     /// `nil` if the three fields are empty: the sensor has no gyroscope.
     var rotationRate: Vector3?
     var temperature = Double.nan
+    /// µT; `nil` if the three fields are empty or there is no column: the magnetometer had no new reading.
+    var field: Vector3?
 }
 
 /// A parsed line of a recording.
@@ -19,7 +21,7 @@ enum Row {
     /// The line is not a row of the format, and why.
     case malformed(String)
 
-    private static let names = ["t_s", "ax", "ay", "az", "gx", "gy", "gz", "temp_c"]
+    private static let names = ["t_s", "ax", "ay", "az", "gx", "gy", "gz", "temp_c", "mx", "my", "mz"]
 
     /// The largest value of a column, with its unit. Times have to fit into 63 bits of nanoseconds.
     private static func limit(ofColumn column: Int) -> (value: Double, unit: String) {
@@ -27,16 +29,19 @@ enum Row {
         case 0: (9e9, "s")
         case 1...3: (RecordingFormat.largestAcceleration, "m/s²")
         case 4...6: (RecordingFormat.largestRotationRate, "rad/s")
-        default: (10_000, "°C")
+        case 7: (10_000, "°C")
+        default: (RecordingFormat.largestField, "µT")
         }
     }
 
     /// Parses a zero-terminated line.
-    init(parsing text: UnsafeBufferPointer<CChar>, hasTemperature: Bool) {
-        let expected = hasTemperature ? 8 : 7
+    init(parsing text: UnsafeBufferPointer<CChar>, hasTemperature: Bool, hasField: Bool = false) {
+        let expected = hasField ? 11 : hasTemperature ? 8 : 7
         var values = RowValues()
         var rate = Vector3.zero
         var rates = 0
+        var field = Vector3.zero
+        var fields = 0
         var start = 0
         var column = 0
         while true {
@@ -74,7 +79,10 @@ enum Row {
                 case 4...6:
                     rate[column - 4] = value
                     rates += 1
-                default: values.temperature = value
+                case 7: values.temperature = value
+                default:
+                    field[column - 8] = value
+                    fields += 1
                 }
             }
             column += 1
@@ -89,7 +97,12 @@ enum Row {
             self = .malformed("gx, gy and gz must be all present or all empty")
             return
         }
+        guard fields == 0 || fields == 3 else {
+            self = .malformed("mx, my and mz must be all present or all empty")
+            return
+        }
         values.rotationRate = rates == 3 ? rate : nil
+        values.field = fields == 3 ? field : nil
         self = .values(values)
     }
 

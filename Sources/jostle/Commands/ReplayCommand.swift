@@ -35,6 +35,7 @@ enum ReplayCommand {
         pipeline.explainsNearMisses = explains
         while let sample = try ReplayCommand.next(&reader) {
             var recognised: [GestureEvent] = []
+            if let field = reader.field { pipeline.process(field) }
             pipeline.process(sample) { recognised.append($0) }
             try ReplayCommand.write(output, pipeline.state.attitude, recognised, time: reader.timeText)
             guard explains else { continue }
