@@ -33,6 +33,7 @@ MODULE_PARM_DESC(noise, "The largest deviation of a reading, raw units");
 #define FIFO_SIZE 1024
 
 enum {
+	XG_OFFS_TC = 0x00,
 	SMPLRT_DIV = 0x19,
 	CONFIG = 0x1a,
 	GYRO_CONFIG = 0x1b,
@@ -51,6 +52,8 @@ enum {
 	WHO_AM_I = 0x75,
 };
 
+/* "The memory with the factory's values is valid." */
+#define OTP_BNK_VLD 0x01
 #define ACCEL_FIFO_EN 0x08
 #define TEMP_FIFO_EN 0x80
 #define GYRO_X_FIFO_EN 0x40
@@ -166,6 +169,11 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 static void reset(void)
 {
 	memset(chip.registers, 0, sizeof(chip.registers));
+	/*
+	 * The driver knows no INT_STATUS of this chip, reads register 0 instead, and takes OTP_BNK_VLD for DATA_READY
+	 * (Linux 6.1).
+	 */
+	chip.registers[XG_OFFS_TC] = OTP_BNK_VLD;
 	chip.registers[PWR_MGMT_1] = SLEEP;
 	chip.registers[WHO_AM_I] = ADDRESS;
 	chip.oldest = chip.filled = 0;
