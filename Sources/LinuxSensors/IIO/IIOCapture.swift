@@ -102,6 +102,7 @@ package final class IIOCapture {
         } catch {
             throw IIOError(.cannotWrite(attribute: "\(buffer)/enable"), device: setUp.device.title, error)
         }
+        setUp.clearNotedRate(before: settings.rate, elements: elements, buffer: buffer)
         var rate = try setUp.configure(settings)
         var trigger: IIOTrigger?
         if SystemFiles.resolved("\(setUp.device.path)/trigger") != nil {

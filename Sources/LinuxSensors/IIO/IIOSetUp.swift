@@ -9,6 +9,9 @@ struct IIOSetUp {
     let places: IIOPlaces
     var changes = IIOChanges()
 
+    /// 12.5 Hz may be listed as 12.4.
+    private static let rateTolerance = 0.01
+
     init(_ device: IIODevice, in places: IIOPlaces) {
         self.device = device
         self.places = places
@@ -30,8 +33,7 @@ struct IIOSetUp {
         var rate: Double?
         for quantity in device.quantities {
             if let attribute = device.rateAttribute(of: quantity) {
-                // 12.5 Hz may be listed as 12.4.
-                let real = try choose(attribute, atLeast: settings.rate, tolerance: 0.01)
+                let real = try choose(attribute, atLeast: settings.rate, tolerance: IIOSetUp.rateTolerance)
                 if rate == nil { rate = real }
             }
             try configureRange(of: quantity, settings)
@@ -138,6 +140,28 @@ struct IIOSetUp {
             temperature: axis(
                 "in_temp", scale: device.number("in_temp_scale") ?? 1, bias: device.number("in_temp_offset") ?? 0),
             time: axis("in_timestamp", scale: 1, bias: 0))
+    }
+
+    /// Prepares the drivers of InvenSense's chips, so that they compute times with the rate that `configure` sets.
+    ///
+    /// While the buffer is off, they only note a new rate, and adopt it when the buffer is switched on. They keep the note
+    /// if the rate returns to the one adopted last: from 200 Hz to 50 Hz and back, their times are 20 ms apart
+    /// (inv_sensors_timestamp of Linux 6.1). Jostle itself sets the rate back when it ends. So the buffer is switched on
+    /// and off at another rate than the wanted one, and no note is left.
+    mutating func clearNotedRate(before wanted: Double, elements: String, buffer: String) {
+        guard device.driver?.hasPrefix("inv-") == true,
+            let attribute = device.quantities.first.flatMap({ device.rateAttribute(of: $0) }),
+            let old = device.text(attribute), let available = device.available(attribute),
+            case .values(let rates) = available
+        else { return }
+        let next = available.text(atLeast: wanted, tolerance: IIOSetUp.rateTolerance)
+        let other = IIOChanges.isSame(old, next) ? rates.first { !IIOChanges.isSame($0, next) } ?? old : old
+        // What fails here fails again when the buffer is switched on for good, and is reported then.
+        do throws(IIOError) { _ = try selectChannels(in: elements) } catch { return }
+        let steps = [(attribute, other), ("\(buffer)/enable", "1"), ("\(buffer)/enable", "0"), (attribute, old)]
+        for (attribute, value) in steps {
+            do throws(SystemFailure) { try IIOChanges.write("\(device.path)/\(attribute)", value) } catch { continue }
+        }
     }
 
     /// Sets how many frames the kernel buffers, and after how many it reads a chip that has a FIFO.

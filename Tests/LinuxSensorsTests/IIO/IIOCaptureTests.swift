@@ -99,6 +99,26 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         }
     }
 
+    /// The sequence of settings that these drivers need is tested with a real one (Scripts/test-on-kernel).
+    @Test("A driver that needs another rate first has the wanted one in the end", arguments: ["50", "200"])
+    func notedRate(old: String) throws {
+        let attributes = FakeIIO.mpu6050.merging(["sampling_frequency": old]) { $1 }
+        try fake.add(0, hardware: "i2c-1/1-0068", attributes)
+        let driver = fake.system + "/inv-mpu6050-i2c"
+        try FileManager.default.createDirectory(atPath: driver, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: fake.system + "/devices/i2c-1/1-0068/driver", withDestinationPath: driver)
+        let device = try fake.device(0)
+        #expect(device.driver == "inv-mpu6050-i2c")
+        let capture = try #require(try IIOCapture.open(device, settings, in: fake.places))
+        #expect(fake.value("iio:device0", "sampling_frequency") == "200" && capture.rate == 200)
+        #expect(fake.value("iio:device0", "buffer0/enable") == "1")
+        try capture.stop()
+        for (attribute, value) in attributes {
+            #expect(fake.value("iio:device0", attribute) == value, "\(attribute)")
+        }
+    }
+
     @Test("An incomplete frame waits for the rest")
     func half() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
