@@ -174,8 +174,8 @@ static void reset(void)
 {
     memset(chip.registers, 0, sizeof(chip.registers));
     /*
-     * The driver (of Linux 6.1 and 6.12) knows no INT_STATUS of this chip, reads register 0 instead, and takes
-     * OTP_BNK_VLD for DATA_READY.
+     * The driver of Linux 6.1 knows no INT_STATUS of this chip, reads register 0 instead, and takes OTP_BNK_VLD for
+     * DATA_READY. That of 6.12 does not.
      */
     chip.registers[XG_OFFS_TC] = genuine ? OTP_BNK_VLD : 0;
     chip.registers[PWR_MGMT_1] = SLEEP;
