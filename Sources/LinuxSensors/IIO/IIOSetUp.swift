@@ -146,8 +146,8 @@ struct IIOSetUp {
     ///
     /// While the buffer is off, they only note a new rate, and adopt it when the buffer is switched on. They keep the note
     /// if the rate returns to the one adopted last: from 200 Hz to 50 Hz and back, their times are 20 ms apart
-    /// (inv_sensors_timestamp of Linux 6.1). Jostle itself sets the rate back when it ends. So the buffer is switched on
-    /// and off at another rate than the wanted one, and no note is left.
+    /// (inv_sensors_timestamp of Linux 6.1, not of 6.12). Jostle itself sets the rate back when it ends. So the buffer is
+    /// switched on and off at another rate than the wanted one, and no note is left.
     mutating func clearNotedRate(before wanted: Double, elements: String, buffer: String) {
         guard device.driver?.hasPrefix("inv-") == true,
             let attribute = device.quantities.first.flatMap({ device.rateAttribute(of: $0) }),
