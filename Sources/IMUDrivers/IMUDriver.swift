@@ -106,6 +106,10 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     /// Whether the chip pulses its data-ready pin. Default `false`; a driver that has a line sets it itself.
     public var signalsDataReady = false
 
+    /// Whether an MPU-9250, an MPU-9255 or an ICM-20948 connects the magnetometer in its package with the bus, where it then
+    /// has an address of its own. Default `false`. Other parts ignore it.
+    public var connectsMagnetometer = false
+
     /// Identity of the supported part that a chip with an unknown identity is treated as. Default `nil`: such a chip is
     /// left alone. Meant for clones with an identity of their own.
     public var assumedIdentity: UInt8?

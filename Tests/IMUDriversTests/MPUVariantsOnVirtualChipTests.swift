@@ -7,7 +7,7 @@ import VirtualIMU
 /// Requirement: the driver works with models of the other family members, each written independently from its
 /// datasheet.
 @Suite struct MPUVariantsOnVirtualChipTests {
-    static let models: [VirtualPart] = [.mpu6500, .icm20602, .icm20689]
+    static let models: [VirtualPart] = [.mpu6500, .mpu9250, .icm20602, .icm20689]
 
     @Test("Identifies the part, starts within 300 ms, and delivers no wrong sample", arguments: models)
     func start(model: VirtualPart) {
@@ -15,7 +15,7 @@ import VirtualIMU
         #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
         rig.run(1)
         let name = "\(rig.driver.info.name)"
-        #expect(name == ["mpu6500": "MPU-6500", "icm20602": "ICM-20602", "icm20689": "ICM-20689"][model.rawValue])
+        #expect(name == ["mpu6500": "MPU-6500", "mpu9250": "MPU-9250", "icm20602": "ICM-20602", "icm20689": "ICM-20689"][model.rawValue])
         #expect(rig.wrongSamples == 0)
         #expect(rig.events == [.streaming(afterGap: 0)])
     }
@@ -113,7 +113,7 @@ import VirtualIMU
 
     @Test("A host that sleeps for less than the FIFO's duration loses nothing", arguments: models)
     func capacity(model: VirtualPart) {
-        let frames: [VirtualPart: Double] = [.mpu6500: 36, .icm20602: 72, .icm20689: 36]
+        let frames: [VirtualPart: Double] = [.mpu6500: 36, .mpu9250: 36, .icm20602: 72, .icm20689: 36]
         let rig = VirtualRig(model, oscillatorError: 0, lateness: 0)
         rig.run(1)
         // The FIFO's content, less the frames that a poll already finds and the margin of the overflow check.

@@ -15,8 +15,8 @@ extension VirtualIMUChip: FaultyChip {}
 typealias FaultChip = VirtualPart
 
 extension VirtualPart {
-    /// All but those that differ from another one in the accelerometer's scale only.
-    static var faultChips: [VirtualPart] { allCases.filter { $0 != .lsm6dso32 && $0 != .adxl375 } }
+    /// All but those that differ from another one in the accelerometer's scale, or in the identity, only.
+    static var faultChips: [VirtualPart] { allCases.filter { ![.lsm6dso32, .adxl375, .mpu9250].contains($0) } }
 
     /// Whether the driver can notice a fault: with less noise than a count, a LIS3DH at rest repeats frames as a frozen one does.
     func shows(_ fault: Fault) -> Bool { self != .lis3dh || fault != .frozen }
@@ -40,7 +40,7 @@ extension VirtualPart {
     /// The register through which its FIFO is read.
     var dataRegister: UInt8 {
         switch self {
-        case .mpu6050, .mpu6500, .icm20602, .icm20689: 0x74
+        case .mpu6050, .mpu6500, .mpu9250, .icm20602, .icm20689: 0x74
         case .lsm6ds3, .lsm6ds3trc: 0x3E
         case .lsm6dso, .lsm6dso32, .ism330dhcx: 0x78
         case .bmi160: 0x24
@@ -55,7 +55,7 @@ extension VirtualPart {
     /// The bits that change the scale of its accelerometer: the value of the bank register, the register, and the bits.
     var rangeBits: (bank: UInt8, register: UInt8, bits: UInt8) {
         switch self {
-        case .mpu6050, .mpu6500, .icm20602, .icm20689: (0, 0x1C, 0x08)
+        case .mpu6050, .mpu6500, .mpu9250, .icm20602, .icm20689: (0, 0x1C, 0x08)
         case .lsm6ds3, .lsm6ds3trc, .lsm6dso, .lsm6dso32, .ism330dhcx: (0, 0x10, 0x08)
         case .bmi160: (0, 0x41, 0x04)
         case .icm42688, .icm42605: (0, 0x50, 0x20)

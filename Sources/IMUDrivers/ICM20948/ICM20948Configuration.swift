@@ -11,6 +11,8 @@ struct ICM20948Configuration: Equatable, Sendable, BitwiseCopyable {
     let accelerometerBits: RegisterValue
     /// Whether INT1 pulses with every sample.
     let signalsDataReady: Bool
+    /// Whether the magnetometer is connected with the bus.
+    let connectsMagnetometer: Bool
     /// The effective figures.
     let figures: ChipFigures
 
@@ -19,6 +21,7 @@ struct ICM20948Configuration: Equatable, Sendable, BitwiseCopyable {
         divider = RegisterValue(UInt8(divisor - 1))
         let rate = Self.baseRate / Double(divisor)
         signalsDataReady = settings.signalsDataReady
+        connectsMagnetometer = settings.connectsMagnetometer
         // Settings converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         var force: UInt8 = 0

@@ -1,6 +1,7 @@
 package import MotionCore
 
-/// TDK InvenSense's ICM-20948, as registers and scripts: accelerometer and gyroscope. Its magnetometer is left alone.
+/// TDK InvenSense's ICM-20948, as registers and scripts: accelerometer and gyroscope. Its magnetometer is a device of its
+/// own, an AK09916, which this driver at most connects with the bus.
 ///
 /// It has the address of the MPU family, but an identity in another register, and settings in bank 2. The driver selects
 /// that only while it configures or checks the chip.
@@ -70,8 +71,14 @@ package struct ICM20948Family: ChipPart {
         table.add(ICM20948Register.fifoMode, .none, in: .configuration)
         table.add(ICM20948Register.userControl, ICM20948Value.fifoOn, in: .fifo)
         table.add(ICM20948Register.fifoEnable2, ICM20948Value.motionAndTemperature, in: .fifo)
+        if configuration.connectsMagnetometer {
+            // The bypass needs I2C_MST_EN clear, as the row of USER_CTRL has it.
+            table.add(ICM20948Register.interruptPin, ICM20948Value.bypass, in: .configuration)
+        }
         guard configuration.signalsDataReady else { return }
-        table.add(ICM20948Register.interruptPin, .none, in: .dataReady)
+        if !configuration.connectsMagnetometer {
+            table.add(ICM20948Register.interruptPin, .none, in: .dataReady)
+        }
         table.add(ICM20948Register.interruptEnable1, ICM20948Value.dataReady, in: .dataReady)
     }
 

@@ -13,7 +13,7 @@ enum ICM20948Register {
     static var powerManagement1: RegisterAddress { RegisterAddress(0x06) }
     /// PWR_MGMT_2: the accelerometer's axes off in bits 5…3, the gyroscope's in 2…0.
     static var powerManagement2: RegisterAddress { RegisterAddress(0x07) }
-    /// INT_PIN_CFG: active low in bit 7, open drain in 6, latched in 5.
+    /// INT_PIN_CFG: active low in bit 7, open drain in 6, latched in 5, BYPASS_EN in 1 (SparkFun ICM_20948_REGISTERS.h).
     static var interruptPin: RegisterAddress { RegisterAddress(0x0F) }
     /// INT_ENABLE_1: RAW_DATA_0_RDY_EN in bit 0.
     static var interruptEnable1: RegisterAddress { RegisterAddress(0x11) }
@@ -59,6 +59,8 @@ enum ICM20948Value {
     static var dutyCycles: RegisterValue { RegisterValue(0x30) }
     /// GYRO_CONFIG_1, ACCEL_CONFIG: FCHOICE, the low-pass is on.
     static var lowPassOn: RegisterValue { RegisterValue(0x01) }
+    /// INT_PIN_CFG: connects the auxiliary bus with the host's (DS p. 23).
+    static var bypass: RegisterValue { RegisterValue(0x02) }
     static var align: RegisterValue { RegisterValue(0x01) }
     static var dataReady: RegisterValue { RegisterValue(0x01) }
     /// FIFO_EN_2: accelerometer, gyroscope and temperature.

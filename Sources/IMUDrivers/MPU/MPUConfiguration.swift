@@ -13,6 +13,9 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// INT_ENABLE.
     let interrupts: RegisterValue
 
+    /// Whether a part with a magnetometer connects it with the bus.
+    let connectsMagnetometer: Bool
+
     /// The effective figures. The accelerometer is delayed by at most 0.4 ms more than the gyroscope; from the MPU-6500
     /// on, by 1 ms less.
     let figures: ChipFigures
@@ -22,6 +25,7 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
         let divisor = Self.divisor(for: settings.rate)
         sampleRateDivider = RegisterValue(UInt8(divisor - 1))
         let rate = Self.baseRate / Double(divisor)
+        connectsMagnetometer = settings.connectsMagnetometer
         interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : .none
         let filter = table.row(forRate: rate)
         lowPass = RegisterValue(filter.setting)

@@ -56,7 +56,10 @@ package struct MPUFamily: ChipPart {
         table.addRange(
             MPU6050Register.accelerometerConfiguration, configuration.accelerometerRangeBits, in: .configuration)
         table.add(MPU6050Register.fifoEnable, variant.fifoEnable, in: .fifo)
-        table.add(MPU6050Register.interruptPin, .none, in: .configuration)
+        // The bypass needs I2C_MST_EN clear, as the row of USER_CTRL has it.
+        let connectsMagnetometer = variant.hasMagnetometer && configuration.connectsMagnetometer
+        table.add(
+            MPU6050Register.interruptPin, connectsMagnetometer ? MPU6050Value.bypass : .none, in: .configuration)
         table.add(MPU6050Register.interruptEnable, configuration.interrupts, in: .configuration)
         if variant.filtersAccelerometer && variant.keepsAccelerometerFilter {
             // The accelerometer's low-pass with the same number; all other bits are zero.

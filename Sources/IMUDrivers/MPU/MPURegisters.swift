@@ -20,7 +20,8 @@ enum MPU6050Register {
     static var accelerometerConfiguration2: RegisterAddress { RegisterAddress(0x1D) }
     /// FIFO_EN: selects the FIFO's content (p. 16).
     static var fifoEnable: RegisterAddress { RegisterAddress(0x23) }
-    /// INT_PIN_CFG: the behaviour of the INT pin; zero is push-pull, active high, a pulse of 50 µs (p. 26).
+    /// INT_PIN_CFG: the behaviour of the INT pin; zero is push-pull, active high, a pulse of 50 µs. I2C_BYPASS_EN in bit 1
+    /// (p. 26).
     static var interruptPin: RegisterAddress { RegisterAddress(0x37) }
     /// INT_ENABLE: selects what pulses the INT pin (p. 27).
     static var interruptEnable: RegisterAddress { RegisterAddress(0x38) }
@@ -61,6 +62,9 @@ enum MPU6050Value {
     static var motionAndTemperature: RegisterValue { RegisterValue(0xF8) }
     /// FIFO_EN of the ICM-20602: GYRO_FIFO_EN and ACCEL_FIFO_EN; either one adds the temperature (PX4 icm20602).
     static var motion: RegisterValue { RegisterValue(0x18) }
+    /// INT_PIN_CFG: I2C_BYPASS_EN connects the auxiliary bus with the host's while I2C_MST_EN in USER_CTRL is clear (RM p.
+    /// 26; PS-MPU-9250A-01 r1.0, p. 24).
+    static var bypass: RegisterValue { RegisterValue(0x02) }
     /// USER_CTRL: FIFO_RESET, which must be set while the FIFO is off (RM p. 38).
     static var fifoReset: RegisterValue { RegisterValue(0x04) }
     /// USER_CTRL: FIFO_EN (RM p. 38).

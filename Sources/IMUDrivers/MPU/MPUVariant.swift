@@ -25,6 +25,9 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// Seconds from sleep until the gyroscope measures.
     var gyroscopeStartUp = MPU6050Timing.gyroscopeStartUp
 
+    /// Whether the package holds an AK8963.
+    var hasMagnetometer = false
+
     /// The part may change its factory offset of the accelerometer's y axis, YA_OFFS_H, by itself, every few hours
     /// (ArduPilot AP_InertialSensor_Invensense.cpp; pull request 16593).
     var losesYOffset = false
@@ -44,8 +47,12 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         // The MPU-6000 and the MPU-9150 answer with the same number and need no distinction.
         case 0x68: self = .mpu6050
         case 0x70: self = .mpu6500("MPU-6500")
-        case 0x71: self = .mpu6500("MPU-9250")
-        case 0x73: self = .mpu6500("MPU-9255")
+        case 0x71:
+            self = .mpu6500("MPU-9250")
+            hasMagnetometer = true
+        case 0x73:
+            self = .mpu6500("MPU-9255")
+            hasMagnetometer = true
         case 0x74: self = .mpu6500("MPU-6515")
         case 0x72: self = .clone
         case 0x19: self = .icm20602("MPU-6886")

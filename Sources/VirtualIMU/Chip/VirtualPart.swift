@@ -2,7 +2,7 @@ package import IMUDrivers
 
 /// A chip that can be simulated.
 package enum VirtualPart: String, CaseIterable, Sendable {
-    case mpu6050, mpu6500, icm20602, icm20689
+    case mpu6050, mpu6500, mpu9250, icm20602, icm20689
     case lsm6ds3, lsm6ds3trc, lsm6dso, ism330dhcx
     case bmi160
     case icm42688, icm42605
@@ -16,7 +16,7 @@ package enum VirtualPart: String, CaseIterable, Sendable {
     /// The driver family of the chip.
     package var family: IMUFamily {
         switch self {
-        case .mpu6050, .mpu6500, .icm20602, .icm20689: .mpu6050
+        case .mpu6050, .mpu6500, .mpu9250, .icm20602, .icm20689: .mpu6050
         case .icm42688, .icm42605: .icm42688
         case .lsm6ds3, .lsm6ds3trc, .lsm6dso, .ism330dhcx: .lsm6ds
         case .bmi160: .bmi160
@@ -37,6 +37,7 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         switch self {
         case .mpu6050: VirtualCore(VirtualMPURegisters(.mpu6050), engine)
         case .mpu6500: VirtualCore(VirtualMPURegisters(.mpu6500), engine)
+        case .mpu9250: VirtualCore(VirtualMPURegisters(.mpu9250), engine)
         case .icm20602: VirtualCore(VirtualMPURegisters(.icm20602), engine)
         case .icm20689: VirtualCore(VirtualMPURegisters(.icm20689), engine)
         case .icm42688: VirtualCore(VirtualICM42688Registers(isICM42605: false), engine)

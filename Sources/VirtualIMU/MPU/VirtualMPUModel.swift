@@ -6,6 +6,8 @@
 enum VirtualMPUModel: Sendable {
     case mpu6050
     case mpu6500
+    /// An MPU-6500 with an AK8963 on its auxiliary bus.
+    case mpu9250
     case icm20602
     case icm20689
 
@@ -14,6 +16,7 @@ enum VirtualMPUModel: Sendable {
         switch self {
         case .mpu6050: 0x68
         case .mpu6500: 0x70
+        case .mpu9250: 0x71
         case .icm20602: 0x12
         case .icm20689: 0x98
         }
@@ -23,7 +26,7 @@ enum VirtualMPUModel: Sendable {
     func fifoSize(accelerometerConfiguration2: UInt8) -> Int {
         switch self {
         case .mpu6050: 1024
-        case .mpu6500: 512
+        case .mpu6500, .mpu9250: 512
         case .icm20602: 1008
         case .icm20689: 512 << Int(accelerometerConfiguration2 >> 6)
         }
@@ -36,7 +39,7 @@ enum VirtualMPUModel: Sendable {
     func temperatureCounts(_ celsius: Double) -> Double {
         switch self {
         case .mpu6050: (celsius - 36.53) * 340
-        case .mpu6500: (celsius - 21) * 333.87
+        case .mpu6500, .mpu9250: (celsius - 21) * 333.87
         case .icm20602, .icm20689: (celsius - 25) * 326.8
         }
     }
@@ -50,14 +53,14 @@ enum VirtualMPUModel: Sendable {
     /// CONFIG and PWR_MGMT_1 after a reset.
     var configurationDefault: UInt8 {
         switch self {
-        case .mpu6050, .mpu6500: 0
+        case .mpu6050, .mpu6500, .mpu9250: 0
         case .icm20602, .icm20689: 0x80
         }
     }
     var powerManagement1Default: UInt8 {
         switch self {
         case .mpu6050: Bit.sleep
-        case .mpu6500, .icm20602, .icm20689: Bit.sleep | 0x01
+        case .mpu6500, .mpu9250, .icm20602, .icm20689: Bit.sleep | 0x01
         }
     }
 
@@ -65,11 +68,12 @@ enum VirtualMPUModel: Sendable {
     func writableBits(_ register: UInt8) -> UInt8 {
         switch (self, register) {
         case (.icm20602, Register.fifoEnable): 0x18
-        case (.mpu6500, Register.accelerometerConfiguration2): 0x0F
+        case (.mpu6500, Register.accelerometerConfiguration2), (.mpu9250, Register.accelerometerConfiguration2):
+            0x0F
         case (.icm20602, Register.accelerometerConfiguration2): 0x3F
         case (.icm20602, Register.configuration), (.icm20689, Register.configuration): 0xFF
-        case (.mpu6500, Register.gyroscopeConfiguration), (.icm20602, Register.gyroscopeConfiguration),
-            (.icm20689, Register.gyroscopeConfiguration):
+        case (.mpu6500, Register.gyroscopeConfiguration), (.mpu9250, Register.gyroscopeConfiguration),
+            (.icm20602, Register.gyroscopeConfiguration), (.icm20689, Register.gyroscopeConfiguration):
             0xFB
         default: Register.writableBits(register)
         }
@@ -81,6 +85,6 @@ enum VirtualMPUModel: Sendable {
         guard hasAccelerometerConfiguration2 else { return LowPassSetting(code: code) }
         return LowPassSetting(
             gyroscopeCode: code, accelerometerCode: accelerometerConfiguration2 & 0x07,
-            isWideGyroscope: self == .mpu6500)
+            isWideGyroscope: self == .mpu6500 || self == .mpu9250)
     }
 }
