@@ -86,6 +86,14 @@ package final class VirtualIMUChip: VirtualChip {
         }
     }
 
+    /// Whether the devices on the chip's auxiliary bus are connected with the host's bus at the instant `now`.
+    func connectsAuxiliaryBus(at now: Timestamp) -> Bool {
+        state.withLock { state in
+            state.faults.advance(&state.core, to: now)
+            return state.core.connectsAuxiliaryBus
+        }
+    }
+
     /// Performs one transaction at the instant `now`.
     private func transact(at now: Timestamp, _ body: (inout State) -> Void) throws(BusError) {
         let failure: BusError? = state.withLock { state in

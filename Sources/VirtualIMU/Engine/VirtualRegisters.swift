@@ -15,6 +15,9 @@ protocol VirtualRegisters: Sendable {
     /// Whether the next sample raises the data-ready pin.
     var raisesPin: Bool { get }
 
+    /// Whether the chip connects the devices on its auxiliary bus with the host's bus.
+    func connectsAuxiliaryBus(at now: Timestamp) -> Bool
+
     /// Restores the power-on state; also called for a new chip.
     mutating func powerCycle(_ engine: inout SensorEngine)
 
@@ -43,6 +46,7 @@ protocol VirtualRegisters: Sendable {
 
 extension VirtualRegisters {
     var readMask: UInt8 { 0x7F }
+    func connectsAuxiliaryBus(at now: Timestamp) -> Bool { false }
     func address(after register: UInt8) -> UInt8 { (register + 1) & 0x7F }
     mutating func completePendingChanges(_ engine: inout SensorEngine) {}
 }

@@ -5,7 +5,7 @@ internal import MotionCore
 ///
 /// What the datasheet does not say is modelled from other drivers and punished: a frame that is put into a FIFO with 32
 /// frames or more is corrupt (ArduPilot Invensensev2). Unsourced: the delays of the low-passes, here those of the
-/// MPU-9250 (RM-MPU-9250A-00 r1.6) in proportion to the base rates. Not modelled: the magnetometer, the DMP, duty cycles,
+/// MPU-9250 (RM-MPU-9250A-00 r1.6) in proportion to the base rates. Not modelled: the DMP, duty cycles,
 /// different rates of the two sensors, the sensors without low-pass.
 struct VirtualICM20948Registers: VirtualRegisters {
     /// Duration of a reset, seconds.
@@ -18,6 +18,11 @@ struct VirtualICM20948Registers: VirtualRegisters {
 
     var identityRegister: UInt8 { 0x00 }
     var retainedSamples: Int { fifo.capacity / 12 + 2 }
+
+    /// BYPASS_EN of INT_PIN_CFG, while I2C_MST_EN of USER_CTRL is clear.
+    func connectsAuxiliaryBus(at now: Timestamp) -> Bool {
+        registers[0x0F] & 0x02 != 0 && registers[0x03] & 0x20 == 0 && !registers.isResetting(at: now)
+    }
 
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()

@@ -2,7 +2,7 @@ internal import MotionCore
 
 /// The registers and the FIFOs of an LSM9DS1's accelerometer and gyroscope (datasheet, DocID025715 Rev 2).
 ///
-/// Not modelled: the magnetometer, the interrupt pins, the second low-pass and the high-passes, low-power and sleep mode,
+/// The magnetometer is a device of its own. Not modelled: the interrupt pins, the second low-pass and the high-passes, low-power and sleep mode,
 /// decimation, the accelerometer's high-resolution filter, self-test, temperatures in the FIFO, big-endian values.
 struct VirtualLSM9DS1Registers: VirtualRegisters {
     /// Duration of a reset, seconds. The datasheet does not give it.

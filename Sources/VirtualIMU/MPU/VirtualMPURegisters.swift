@@ -38,6 +38,12 @@ struct VirtualMPURegisters: VirtualRegisters {
 
     var identityRegister: UInt8 { Register.identity }
 
+    /// I2C_BYPASS_EN connects the buses while I2C_MST_EN is clear, also in sleep (RM p. 26).
+    func connectsAuxiliaryBus(at now: Timestamp) -> Bool {
+        registers[Int(Register.interruptPin)] & 0x02 != 0 && registers[Int(Register.userControl)] & 0x20 == 0
+            && !registers.isResetting(at: now)
+    }
+
     /// Restores the power-on state: the chip sleeps (RM p. 9).
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
