@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// Asahi Kasei's AK09916, the magnetometer in the ICM-20948.
 ///

@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// Asahi Kasei's AK8963, the magnetometer in the MPU-9250 and the MPU-9255.
 ///

@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// The magnetometer of ST's LSM9DS1, a device of its own beside accelerometer and gyroscope.
 ///
