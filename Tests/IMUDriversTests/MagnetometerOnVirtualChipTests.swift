@@ -43,7 +43,7 @@ import VirtualIMU
         rig.run(60)
         #expect(rig.timeErrors.least > -rig.longestTimeError && rig.timeErrors.most < rig.longestTimeError)
         // Without the delay, they would lie on one side.
-        #expect(rig.timeErrors.least < 0 && rig.timeErrors.most > 0)
+        if oscillatorError != 0 { #expect(rig.timeErrors.least < -0.004 && rig.timeErrors.most > 0.004) }
         #expect(rig.wrongReadings == 0 && rig.reversals == 0)
         #expect(abs(Double(rig.readings) - 1190) < 20)
     }
@@ -75,13 +75,14 @@ import VirtualIMU
         let rig = MagnetometerRig(part)
         rig.run(2)
         let readings = rig.readings
+        let silences = rig.status.busErrors.notAcknowledged
         rig.host.inject(.brownOut)
         if !isOfHostOnly { rig.chip.inject(.brownOut) }
         rig.run(3)
         #expect(rig.hostStatus.recoveries == 1)
-        if !isOfHostOnly || part != .lsm9ds1 {
-            #expect(rig.status.failures >= 1 && rig.status.recoveries == rig.status.failures)
-        }
+        #expect((rig.status.busErrors.notAcknowledged > silences) == (part != .lsm9ds1))
+        if !isOfHostOnly { #expect(rig.status.failures >= 1) }
+        #expect(rig.status.recoveries == rig.status.failures)
         #expect(rig.readings > readings + 30 && rig.wrongReadings == 0 && rig.reversals == 0)
     }
 
@@ -97,15 +98,17 @@ import VirtualIMU
         rig.run(2)
         rig.chip.inject(condition, lasting: .seconds(3))
         if case .wrongIdentity = condition { rig.chip.inject(.brownOut) }
-        rig.run(3)
+        rig.run(1)
         let readings = rig.readings
+        rig.run(2)
         switch condition {
         case .randomlyNotAcknowledged, .randomlyFailing: #expect(rig.status.busErrors.total > 20)
-        default: #expect(rig.status.failures >= 1 && rig.status.state != .measuring)
+        default: #expect(rig.status.failures >= 1 && rig.readings == readings)
         }
-        #expect(rig.run(atMost: 1.6) { rig.readings > readings })
+        let last = rig.readings
+        #expect(rig.run(atMost: 1.6) { rig.readings > last })
         rig.run(2)
-        #expect(rig.status.state == .measuring && rig.readings > readings + 35)
+        #expect(rig.status.state == .measuring && rig.readings > last + 35)
         #expect(rig.wrongReadings == 0 && rig.reversals == 0)
     }
 

@@ -46,7 +46,7 @@ protocol PolledMagnetometer: AnyObject {
     func stop() throws
 }
 
-private final class Polled9<Part: MagnetometerPart>: PolledMagnetometer {
+private final class PolledMagnetometerDriver<Part: MagnetometerPart>: PolledMagnetometer {
     private var driver: MagnetometerDriver<Part, VirtualBus<ManualClock>, ManualClock>
 
     init(_ part: Part.Type, bus: VirtualBus<ManualClock>, clock: ManualClock) {
@@ -62,9 +62,9 @@ extension VirtualMagnetometerPart {
     /// The part's driver.
     func driver(on bus: VirtualBus<ManualClock>, clock: ManualClock) -> any PolledMagnetometer {
         switch self {
-        case .ak8963: Polled9(AK8963.self, bus: bus, clock: clock)
-        case .ak09916: Polled9(AK09916.self, bus: bus, clock: clock)
-        case .lsm9ds1: Polled9(LSM9DS1Magnetometer.self, bus: bus, clock: clock)
+        case .ak8963: PolledMagnetometerDriver(AK8963.self, bus: bus, clock: clock)
+        case .ak09916: PolledMagnetometerDriver(AK09916.self, bus: bus, clock: clock)
+        case .lsm9ds1: PolledMagnetometerDriver(LSM9DS1Magnetometer.self, bus: bus, clock: clock)
         }
     }
 
@@ -189,5 +189,5 @@ final class MagnetometerRig {
     }
 
     /// The largest possible error of a time stamp, s.
-    var longestTimeError: Double { period / 2 * 1.02 }
+    var longestTimeError: Double { period / 2 * 1.05 }
 }

@@ -48,10 +48,10 @@ extension MagnetometerDriver where Bus: ~Copyable {
         return MagneticSample(timestamp: before.advanced(bySeconds: -age), field: field)
     }
 
-    /// Whether a field is not the one before, bit for bit. A frozen part repeats its last one; if it was chance, a reading
-    /// is lost.
+    /// Whether a field is not the one before, bit for bit, nor zero on all axes, as the outputs are after a reset. A frozen
+    /// part repeats one of these; if it was chance, a reading is lost.
     private mutating func isNew(_ field: Vector3) throws(MagnetometerFault) -> Bool {
-        guard field == lastField else {
+        guard field == lastField || field == .zero else {
             lastField = field
             repetitions = 0
             return true
