@@ -18,7 +18,11 @@ struct AllocationTests {
         // Without this, a counter that does not count would pass.
         #expect(result.output.contains("counted 100 of 100 deliberate allocations"), "\(result.output)")
         // Without this, a check that runs no stage would pass.
-        for stage in ["pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst", "kernel-to-sample"] {
+        let stages = [
+            "pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst", "kernel-to-sample",
+            "magnetometer",
+        ]
+        for stage in stages {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(stage + " ") }
             #expect(line?.hasSuffix("no allocation") == true, "\(stage): \(line ?? "not checked")")
         }

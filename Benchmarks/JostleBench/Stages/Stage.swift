@@ -8,6 +8,7 @@ enum Stage: String, CaseIterable {
     case hotPathAtWorst = "fifo-to-event-worst"
     case driver = "driver"
     case kernel = "kernel-to-sample"
+    case magnetometer = "magnetometer"
     case attitude = "attitude"
     case gestures = "gestures"
     case ring = "ring"
@@ -22,6 +23,7 @@ enum Stage: String, CaseIterable {
         case .hotPathAtWorst: "the same, tilted mounting, clipping, unreliable bus"
         case .driver: "FIFO bytes -> driver -> sample"
         case .kernel: "two kernel devices' frames -> pair -> sample"
+        case .magnetometer: "magnetometer's registers -> driver -> reading"
         case .attitude: "attitude filter only"
         case .gestures: "all recognizers, without the attitude filter"
         case .ring: "ring: push and pop of a sample"
@@ -36,7 +38,7 @@ enum Stage: String, CaseIterable {
     var recognizesGestures: Bool {
         switch self {
         case .pipelineInMotion, .hotPath, .hotPathAtWorst, .gestures: true
-        case .pipelineAtRest, .driver, .kernel, .attitude, .ring, .chip: false
+        case .pipelineAtRest, .driver, .kernel, .magnetometer, .attitude, .ring, .chip: false
         }
     }
 
@@ -49,6 +51,7 @@ enum Stage: String, CaseIterable {
         case .hotPathAtWorst: Runner(HotPathWork.atWorst(material.clipped))
         case .driver: Runner(DriverWork(material.movement))
         case .kernel: Runner(KernelWork())
+        case .magnetometer: Runner(MagnetometerWork())
         case .attitude: Runner(AttitudeWork(material.movement))
         case .gestures: Runner(GesturesWork(material.movement))
         case .ring: Runner(RingWork(material.movement))
