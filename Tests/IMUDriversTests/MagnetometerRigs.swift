@@ -1,6 +1,7 @@
 import IMUDrivers
 import MotionCore
 import MotionTestSupport
+import Testing
 import VirtualIMU
 
 /// A magnetometer's driver on a scripted bus, polled when it is due.
