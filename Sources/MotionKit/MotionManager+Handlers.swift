@@ -131,4 +131,13 @@ extension MotionManager {
     public func addSampleHandler(_ handler: @escaping @Sendable ([MotionSample]) -> Void) -> HandlerToken {
         handlers.samples.add(handler)
     }
+
+    /// Adds a handler for the readings of the magnetometer, along the sensor's axes, not calibrated, about 20 a second. They
+    /// come before the samples of the same time.
+    ///
+    /// - Returns: a token to remove the handler.
+    @discardableResult
+    public func addMagneticFieldHandler(_ handler: @escaping @Sendable ([MagneticSample]) -> Void) -> HandlerToken {
+        handlers.fields.add(handler)
+    }
 }

@@ -282,6 +282,11 @@ public final class MotionManager: Sendable {
     /// The driver's state and counters, of the last run if nothing runs; `nil` before the first.
     package var lastSensorStatus: IMUStatus? { shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.status }
 
+    /// The same of the magnetometer's driver; `nil` without one.
+    package var lastMagnetometerStatus: MagnetometerStatus? {
+        shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.magnetometer
+    }
+
     /// The chip and its configuration; `nil` if nothing runs.
     public var sensorInfo: IMUInfo? { exchange?.snapshot.info }
 

@@ -31,6 +31,9 @@ final class SensorSwitch {
     /// A short description of the sensor; `nil` before it is opened.
     var title: String? { device?.title }
 
+    /// The name of the magnetometer that is read with the sensor; `nil` if there is none.
+    var magnetometerName: String? { device?.magnetometerName }
+
     /// The sensor's mount matrix, if the system knows it.
     var mountMatrix: Matrix3? { device?.mountMatrix }
 

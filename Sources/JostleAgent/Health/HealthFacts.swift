@@ -9,6 +9,10 @@ struct HealthFacts {
     /// What the sensor or its bus cannot do of the settings, or may not: one sentence each.
     var sensorNotes: [String] = []
     var status = IMUStatus()
+    /// The name of the magnetometer, its driver's state, and the heading by it; `nil` without one.
+    var magnetometerName: String?
+    var magnetometer: MagnetometerStatus?
+    var heading: HeadingState?
     /// The chip that gravity suggests instead of the one that is driven.
     var likelyChip: String?
     var calibration: StoredCalibration?
@@ -42,6 +46,9 @@ struct HealthFacts {
         sensorTitle = sensor.title
         sensorNotes = sensor.notes
         status = manager.lastSensorStatus ?? IMUStatus()
+        magnetometerName = sensor.magnetometerName
+        magnetometer = manager.lastMagnetometerStatus
+        heading = manager.state?.heading
         calibration = manager.calibration
         unavailableGestures = manager.state?.unavailableGestures(manager.settings.gestures) ?? []
         hasRealTimePriority = manager.hasRealTimePriority ?? false

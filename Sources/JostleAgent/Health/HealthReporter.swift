@@ -66,7 +66,9 @@ struct HealthReporter {
         let outboxFails =
             outbox.failure != nil || outbox.dropped > before.dropped || outbox.sentUnstored > before.sentUnstored
         let problems = HealthReporter.problems(
-            measures: facts.isStopped || status.state == .streaming, isOtherChip: facts.likelyChip != nil,
+            measures: facts.isStopped || status.state == .streaming,
+            measuresField: facts.isStopped || facts.magnetometer.map { $0.state == .measuring } ?? true,
+            isOtherChip: facts.likelyChip != nil,
             hasTime: now.isSet, outboxFails: outboxFails,
             storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate,
             upgradeFails: facts.upgrade?.state == .failed, connectionFails: !facts.connectionFaults.isEmpty)
@@ -91,6 +93,7 @@ struct HealthReporter {
         report.add("temperature", facts.temperature, decimals: 1)
         report.add("rate", Double(samples) / elapsed, decimals: 1)
         HealthReporter.add(status, to: &report)
+        report.add("magnetometer", HealthReporter.magnetometer(facts))
         report.add("gestures", Int64(clamping: facts.gestures))
         report.add("dropped_deliveries", Int64(facts.droppedDeliveries))
         HealthReporter.add(outbox, to: &report)
@@ -148,17 +151,37 @@ struct HealthReporter {
 
     /// The problems that need attention.
     static func problems(
-        measures: Bool, isOtherChip: Bool = false, hasTime: Bool, outboxFails: Bool, storageFails: Bool,
+        measures: Bool, measuresField: Bool = true, isOtherChip: Bool = false, hasTime: Bool, outboxFails: Bool,
+        storageFails: Bool,
         hasDuplicate: Bool = false,
         upgradeFails: Bool = false, connectionFails: Bool = false
     ) -> [String] {
         let all = [
-            (!measures, "sensor"), (isOtherChip, "chip"), (!hasTime, "clock"), (outboxFails, "outbox"),
+            (!measures, "sensor"), (measures && !measuresField, "magnetometer"), (isOtherChip, "chip"),
+            (!hasTime, "clock"), (outboxFails, "outbox"),
             (storageFails, "storage"),
             (hasDuplicate, "duplicate_id"), (upgradeFails, "upgrade"),
             (connectionFails, "mqtt"),
         ]
         return all.filter(\.0).map(\.1)
+    }
+
+    /// The magnetometer and the heading by it; `nil` if there is none.
+    static func magnetometer(_ facts: HealthFacts) -> JSONObject? {
+        guard let name = facts.magnetometerName, let status = facts.magnetometer else { return nil }
+        var object = JSONObject()
+        object.add("name", name)
+        object.add("state", status.state.word)
+        object.add("fault", status.lastFault?.explanation)
+        object.add("readings", Int64(clamping: status.readings))
+        object.add("failures", Int64(clamping: status.failures))
+        object.add("overflows", Int64(clamping: status.overflows))
+        object.add("bus_errors", HealthReporter.counts(status.busErrors))
+        guard let heading = facts.heading else { return object }
+        object.add("heading_quality", heading.quality.word)
+        object.add("heading_deviation", heading.deviation * degreesPerRadian, decimals: 1)
+        object.add("field", heading.field, decimals: 1)
+        return object
     }
 
     /// The state of the data-ready line; `nil` if there is none.

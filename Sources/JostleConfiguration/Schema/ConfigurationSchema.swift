@@ -89,6 +89,10 @@ package enum ConfigurationSchema {
                 "batch", \.imu.batchInterval, .quantity(.duration, 0.001...1),
                 "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load."
             ).restartingSensor,
+            .key(
+                "magnetometer", \.imu.connectsMagnetometer, .boolean,
+                "Whether the chip's magnetometer is read, for a heading that does not drift. Calibrate it first."
+            ).restartingSensor,
             .group(
                 "interrupt",
                 "The GPIO line to which the chip's data-ready pin is wired: its edges then time the samples.",

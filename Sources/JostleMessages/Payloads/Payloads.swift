@@ -12,6 +12,14 @@ package enum Payloads {
         object.add("pitch", angles.pitch * degreesPerRadian, decimals: 2)
         object.add("yaw", angles.yaw * degreesPerRadian, decimals: 2)
         object.add("q", [attitude.w, attitude.x, attitude.y, attitude.z], decimals: 6)
+        if let heading = state.heading {
+            // Clockwise from magnetic north, as a compass shows the direction of the x axis.
+            let clockwise = -state.attitude.eulerAngles.yaw * degreesPerRadian
+            let rounded = (clockwise * 10).rounded() / 10
+            object.add("heading", rounded < 0 ? rounded + 360 : rounded, decimals: 1)
+            object.add("heading_deviation", heading.deviation * degreesPerRadian, decimals: 1)
+            object.add("heading_quality", heading.quality.word)
+        }
         return object
     }
 

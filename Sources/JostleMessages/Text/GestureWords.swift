@@ -100,3 +100,14 @@ extension BodySide {
         }
     }
 }
+
+extension HeadingQuality {
+    /// The quality's value in payloads.
+    package var word: String {
+        switch self {
+        case .learning: "learning"
+        case .tracking: "tracking"
+        case .disturbed: "disturbed"
+        }
+    }
+}

@@ -5,6 +5,7 @@ package struct SensorVocabulary: Equatable, Sendable {
     package let rate: String
     package let batch: String
     package let dataReadyLine: String
+    package let magnetometer: String
 
     /// How to read a kernel driver's device: completes "read the chip through it (…)".
     package let kernelDriver: String
@@ -20,11 +21,13 @@ package struct SensorVocabulary: Equatable, Sendable {
     /// For programs that import MotionKit.
     package static let library = SensorVocabulary(
         rate: "IMUSettings.rate", batch: "IMUSettings.batchInterval", dataReadyLine: "SensorSelection.dataReadyLine",
+        magnetometer: "IMUSettings.connectsMagnetometer",
         kernelDriver: "SensorSelection.kernel()", scan: "ls /sys/bus/iio/devices", stopAgent: nil, isLibrary: true)
 
     /// For users of the agent and its commands.
     package static let agent = SensorVocabulary(
         rate: "sensor.rate", batch: "sensor.batch", dataReadyLine: "sensor.interrupt",
+        magnetometer: "sensor.magnetometer",
         kernelDriver: "sensor.driver: iio", scan: "jostle scan", stopAgent: "sudo systemctl stop jostle",
         isLibrary: false)
 

@@ -9,6 +9,7 @@ final class Handlers: Sendable {
     let sensor = HandlerList<(event: SensorEvent, time: Timestamp)>()
     let references = HandlerList<ReferenceChange>()
     let samples = HandlerList<[MotionSample]>()
+    let fields = HandlerList<[MagneticSample]>()
     let measured = HandlerList<[MeasuredSample]>()
     let nearMisses = HandlerList<NearMiss>()
 

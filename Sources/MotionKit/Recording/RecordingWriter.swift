@@ -4,6 +4,9 @@ package import MotionCore
 package struct RecordingWriter: ~Copyable {
     private let file: OutputFile
     private let hasTemperature: Bool
+    private let hasField: Bool
+    /// Readings of the magnetometer that wait for the sample of their time.
+    private var fields: [MagneticSample]
     private var origin: Timestamp?
 
     /// The number of bytes written so far.
@@ -16,19 +19,25 @@ package struct RecordingWriter: ~Copyable {
     ///   - accelerometerRange: full scale, ±m/s²; infinite if unknown.
     ///   - gyroscopeRange: full scale, ±rad/s; infinite if unknown.
     ///   - hasTemperature: whether to write a column for the chip's temperature.
+    ///   - hasField: whether to write columns for a magnetometer, and that for the temperature.
     /// - Throws: `RecordingError.system` if the file cannot be written.
     package init(
-        path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool
+        path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool, hasField: Bool = false
     ) throws(RecordingError) {
         let file = try OutputFile(path: path)
         var header = ""
         if accelerometerRange.isFinite { header += "# \(RecordingFormat.accelerometerRange): \(accelerometerRange)\n" }
         if gyroscopeRange.isFinite { header += "# \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)\n" }
-        header += "\(RecordingFormat.header)\(hasTemperature ? ",temp_c" : "")\n"
+        let hasTemperature = hasTemperature || hasField
+        header += "\(RecordingFormat.header)\(hasTemperature ? RecordingFormat.temperature : "")"
+        header += hasField ? "\(RecordingFormat.field)\n" : "\n"
         try file.write(header)
         bytes = header.utf8.count
         self.file = file
         self.hasTemperature = hasTemperature
+        self.hasField = hasField
+        // Not a default value: that would be set before the throwing calls, which Swift 6.0 does not compile.
+        fields = []
     }
 
     /// Appends a sample. Its time is relative to the first sample.
@@ -50,9 +59,26 @@ package struct RecordingWriter: ~Copyable {
         if hasTemperature {
             row += sample.temperature.isFinite ? ",\(fixed(sample.temperature, decimals: 2))" : ","
         }
+        if hasField { row += takeField(until: sample.timestamp) }
         row += "\n"
         try file.write(row)
         bytes += row.utf8.count
+    }
+
+    /// Adds a reading of the magnetometer, which goes into the row of the first sample that is not earlier.
+    package mutating func add(_ field: MagneticSample) {
+        if hasField { fields.append(field) }
+    }
+
+    /// The columns of the newest reading that is not later than `time`.
+    private mutating func takeField(until time: Timestamp) -> String {
+        var newest: MagneticSample?
+        while let first = fields.first, first.timestamp <= time {
+            newest = first
+            fields.removeFirst()
+        }
+        guard let field = newest?.field else { return ",,," }
+        return ",\(fixed(field.x, decimals: 3)),\(fixed(field.y, decimals: 3)),\(fixed(field.z, decimals: 3))"
     }
 
     /// Passes buffered rows to the operating system.

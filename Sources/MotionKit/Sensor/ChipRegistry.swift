@@ -105,6 +105,8 @@ struct DeviceNames: Sendable {
     var storage: String
     /// What differs from the requested settings.
     var notes: [String] = []
+    /// The magnetometer that is read with the chip.
+    var magnetometer: (any MagnetometerDevice)?
     /// Why chip or bus cannot provide the rate of other settings.
     var judge: (@Sendable (IMUSettings) -> SensorRateError?)?
 }

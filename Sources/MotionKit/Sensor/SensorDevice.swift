@@ -38,6 +38,9 @@ package protocol SensorDevice: AnyObject, Sendable {
     /// The name of the magnetometer that is read with the sensor, for display; `nil` if there is none.
     var magnetometerName: String? { get }
 
+    /// The state and counters of its driver; `nil` if there is none.
+    var magnetometerStatus: MagnetometerStatus? { get }
+
     /// Takes the oldest reading of the magnetometer that has not been taken; `nil` if there is none. Call after `poll` until
     /// it returns `nil`.
     func takeField() -> MagneticSample?
@@ -49,6 +52,7 @@ package protocol SensorDevice: AnyObject, Sendable {
 extension SensorDevice {
     package var notes: [String] { [] }
     package var magnetometerName: String? { nil }
+    package var magnetometerStatus: MagnetometerStatus? { nil }
     package func takeField() -> MagneticSample? { nil }
     /// `nil`: only the settings know how a chip is mounted that is read without a kernel driver.
     package var mountMatrix: Matrix3? { nil }
@@ -72,6 +76,9 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
     let storageName: String
     let isSimulated: Bool
     let notes: [String]
+    private let magnetometer: (any MagnetometerDevice)?
+    /// The newest reading of the magnetometer, until it is taken.
+    private var field: MagneticSample?
     private let judge: (@Sendable (IMUSettings) -> SensorRateError?)?
     private var driver: Driver
 
@@ -80,6 +87,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
         title = names.title
         storageName = names.storage
         notes = names.notes
+        magnetometer = names.magnetometer
         judge = names.judge
         self.isSimulated = isSimulated
     }
@@ -91,8 +99,29 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
     var info: IMUInfo { driver.info }
     var status: IMUStatus { driver.status }
     func refusal(of settings: IMUSettings) -> SensorRateError? { judge?(settings) }
-    func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
-    func stop() throws(BusError) { try driver.stop() }
+
+    /// Polls the chip and then the magnetometer, which may answer only while the chip is on. It is not worth a wake-up of its
+    /// own: its readings are as old as a batch at most, and have their times.
+    func poll(into batch: inout SampleBatch) -> IMUPoll {
+        let poll = driver.poll(into: &batch)
+        if let magnetometer, driver.status.state == .streaming, let reading = magnetometer.poll() { field = reading }
+        return poll
+    }
+
+    func stop() throws(BusError) {
+        var failure: BusError?
+        do throws(BusError) { try magnetometer?.stop() } catch { failure = error }
+        try driver.stop()
+        if let failure { throw failure }
+    }
+
+    var magnetometerName: String? { magnetometer?.name }
+    var magnetometerStatus: MagnetometerStatus? { magnetometer?.status }
+
+    func takeField() -> MagneticSample? {
+        defer { field = nil }
+        return field
+    }
 }
 
 extension Matrix3 {

@@ -123,11 +123,23 @@ public struct SensorSelection: Equatable, Sendable {
         _ name: String, seed: UInt64, _ settings: IMUSettings
     ) throws(SensorError) -> any SensorDevice {
         let clock = SystemClock()
-        let chip = VirtualMPU6050(
-            trajectory: try SensorSelection.trajectory(name), seed: seed, start: clock.now())
+        let trajectory = try SensorSelection.trajectory(name)
+        let start = clock.now()
+        let hasMagnetometer = settings.connectsMagnetometer
+        let chip = VirtualIMUChip(
+            hasMagnetometer ? .mpu9250 : .mpu6050, trajectory: trajectory, seed: seed, start: start)
         let notes = try check(settings)
-        let names = DeviceNames(title: "virtual MPU-6050 (\(name))", storage: "virtual", notes: notes) { settings in
+        var names = DeviceNames(
+            title: "virtual \(hasMagnetometer ? "MPU-9250" : "MPU-6050") (\(name))", storage: "virtual", notes: notes
+        ) { settings in
             self.rate(settings)?.refusal
+        }
+        if hasMagnetometer {
+            let magnetometer = VirtualMagnetometer(.ak8963, trajectory: trajectory, seed: seed, start: start)
+            magnetometer.connect(behind: chip)
+            names.magnetometer = DrivenMagnetometer(
+                MagnetometerDriver<AK8963, VirtualBus<SystemClock>, SystemClock>(
+                    bus: VirtualBus(magnetometer, clock: clock), clock: clock))
         }
         let bus = VirtualBus(chip, clock: clock)
         guard dataReadyLine != nil else {
@@ -200,10 +212,12 @@ public struct SensorSelection: Equatable, Sendable {
         let place = choice.place
         let rate = scan.rate(of: choice, settings)
         if let refusal = rate?.refusal { throw SensorError.rate(refusal) }
+        let magnetometer = magnetometer(of: choice, settings)
         let names = DeviceNames(
             title: "\(choice.name) at \(hexadecimal(place.address)) on \(place.bus)",
             storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name),
-            notes: rate?.notes(in: vocabulary) ?? []
+            notes: (rate?.notes(in: vocabulary) ?? []) + (magnetometer.note.map { [$0] } ?? []),
+            magnetometer: magnetometer.device
         ) { scan.rate(of: choice, $0)?.refusal }
         let search =
             mayMove ? I2CDevice.Search(register: chip.identityRegister, identity: choice.identity) : nil

@@ -5,6 +5,8 @@ struct CalibrationChange: Sendable {
     var chip = ChipCalibration()
     /// Scale and misalignment of the gyroscope beyond `chip`, along the sensor's axes.
     var learntScale: ScaleEstimate?
+    /// The errors of the magnetometer; `nil` if it was not calibrated.
+    var magnetometer: MagneticCalibration?
     /// Counts the calibrations of a run. A scale estimated with one calibration does not apply to another.
     var revision = 0
 }

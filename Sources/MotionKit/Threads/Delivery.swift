@@ -65,7 +65,11 @@ struct Delivery: Sendable {
         }
     }
 
+    /// Delivers the readings of the magnetometer before the samples of their time.
     private func deliverSamples() {
+        var fields: [MagneticSample] = []
+        while let field = exchange.fields.pop() { fields.append(field) }
+        if !fields.isEmpty { handlers.fields.notify(fields) }
         var batch: [MotionSample] = []
         while let sample = exchange.samples.pop() { batch.append(sample) }
         if !batch.isEmpty { handlers.samples.notify(batch) }

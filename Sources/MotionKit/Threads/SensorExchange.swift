@@ -38,6 +38,7 @@ enum ReferenceRequest: Sendable {
 struct SensorSnapshot: Sendable {
     var state: MotionState?
     var status = IMUStatus()
+    var magnetometer: MagnetometerStatus?
     var info: IMUInfo?
 }
 
@@ -47,6 +48,9 @@ final class SensorExchange: Sendable {
     let messages = Ring<SensorMessage>(capacity: 256)
     let states = Ring<MotionState>(capacity: 64)
     let samples = Ring<MotionSample>(capacity: 4096)
+
+    /// Readings of the magnetometer, if there is a handler for them.
+    let fields = Ring<MagneticSample>(capacity: 512)
 
     /// Samples as the pipeline used them, if there is a handler for them.
     let measured = Ring<MeasuredSample>(capacity: 2048)
@@ -116,10 +120,12 @@ final class SensorExchange: Sendable {
     }
 
     /// Updates the snapshot. While another thread is reading it, that waits for the next batch.
-    func show(state: MotionState?, status: IMUStatus, info: IMUInfo) {
+    func show(state: MotionState?, of device: any SensorDevice) {
+        let (status, magnetometer, info) = (device.status, device.magnetometerStatus, device.info)
         _ = latest.withLockIfAvailable { snapshot in
             if let state { snapshot.state = state }
             snapshot.status = status
+            snapshot.magnetometer = magnetometer
             snapshot.info = info
         }
     }

@@ -11,6 +11,7 @@ struct SensorLoop: ~Copyable {
     private let exchange: SensorExchange
     private let sampleHandlers: HandlerList<[MotionSample]>
     private let measuredHandlers: HandlerList<[MeasuredSample]>
+    private let fieldHandlers: HandlerList<[MagneticSample]>
     private let nearMissHandlers: HandlerList<NearMiss>
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
@@ -47,6 +48,7 @@ struct SensorLoop: ~Copyable {
         self.exchange = exchange
         sampleHandlers = handlers.samples
         measuredHandlers = handlers.measured
+        fieldHandlers = handlers.fields
         nearMissHandlers = handlers.nearMisses
         let info = device.info
         var unknown: UnknownRanges = []
@@ -54,7 +56,8 @@ struct SensorLoop: ~Copyable {
         if info.gyroscopeRange.isInfinite { unknown.insert(.gyroscope) }
         pipeline = MotionPipeline(
             settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
-            learntScale: calibration.learntScale, unknownRanges: unknown)
+            learntScale: calibration.learntScale, magnetometer: calibration.magnetometer ?? MagneticCalibration(),
+            unknownRanges: unknown)
         pipeline.silenced = silenced
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision
@@ -77,7 +80,7 @@ struct SensorLoop: ~Copyable {
                 process()
             }
             reportReference()
-            exchange.show(state: hasSamples ? pipeline.state : nil, status: device.status, info: device.info)
+            exchange.show(state: hasSamples ? pipeline.state : nil, of: device)
             exchange.sensorWake.wait(seconds: poll.next.seconds(since: clock.now()))
         }
         // Requests made just before the stop count too: a reference to store, for example.
@@ -89,7 +92,7 @@ struct SensorLoop: ~Copyable {
         var failure: BusError?
         do throws(BusError) { try device.stop() } catch { failure = error }
         if let failure { exchange.post(.sensor(.failed(.bus(failure)), at: clock.now())) }
-        exchange.show(state: nil, status: device.status, info: device.info)
+        exchange.show(state: nil, of: device)
         exchange.hasLeftDevice.store(true, ordering: .releasing)
         exchange.hasStopped.store(true, ordering: .releasing)
         exchange.deliveryWake.signal()
@@ -149,10 +152,15 @@ struct SensorLoop: ~Copyable {
         reference = pipeline.reference.attitude
     }
 
-    /// Runs the batch through the pipeline.
+    /// Runs the batch through the pipeline, and the readings of the magnetometer.
     private mutating func process() {
-        guard !batch.isEmpty else { return }
         let exchange = self.exchange
+        let wantsFields = !fieldHandlers.isEmpty
+        while let field = device.takeField() {
+            pipeline.process(field)
+            if wantsFields, !exchange.fields.push(field) { exchange.droppedSamples.add(1, ordering: .relaxed) }
+        }
+        guard !batch.isEmpty else { return }
         let wantsSamples = !sampleHandlers.isEmpty
         let wantsMeasured = !measuredHandlers.isEmpty
         var hasOutput = wantsSamples || wantsMeasured

@@ -14,6 +14,7 @@ const measured = (decimals, unit) => (value) => number(value, decimals, unit);
 /** `problems` of a health report in words, and the field that says more. */
 const problems = {
   sensor: ["The sensor does not measure", "sensor_fault"],
+  magnetometer: ["The magnetometer does not measure, so the heading drifts", ""],
   chip: ["The sensor is probably another chip, and its accelerations are wrong", "likely_chip"],
   clock: ["The clock may be wrong, and with it the times of events", "clock"],
   outbox: ["Events were lost, or cannot be written, or wait for the disk", "outbox_fault"],

@@ -28,7 +28,10 @@ enum RecordCommand {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion.withoutReference,
             updateInterval: 1)
-        let recorder = Recorder(path: path, info: { manager.sensorInfo })
+        let device = try OpenSensor.open(settings, before: "record")
+        let recorder = Recorder(
+            path: path, hasField: device.magnetometerName != nil, info: { manager.sensorInfo })
+        manager.addMagneticFieldHandler { recorder.take($0) }
         manager.addSampleHandler { recorder.take($0) }
         manager.addSensorHandler { event, _ in
             switch event {
@@ -39,7 +42,6 @@ enum RecordCommand {
             case .none, .streaming: break
             }
         }
-        let device = try OpenSensor.open(settings, before: "record")
         if let matrix = device.mountMatrix, settings.motion.mount == .identity {
             Output.errors("jostle: to replay it with this board's mounting, set sensor.mount_matrix: \(matrix.rows)")
         }
@@ -67,15 +69,24 @@ private final class Recorder: Sendable {
     }
 
     private let path: String
+    private let hasField: Bool
     private let info: @Sendable () -> IMUInfo?
     private let state = Mutex(State())
 
-    init(path: String, info: @escaping @Sendable () -> IMUInfo?) {
+    init(path: String, hasField: Bool, info: @escaping @Sendable () -> IMUInfo?) {
         self.path = path
+        self.hasField = hasField
         self.info = info
     }
 
     var failure: RecordingError? { state.withLock { $0.failure } }
+
+    func take(_ fields: [MagneticSample]) {
+        state.withLock { state in
+            // Readings from before the first sample are not needed.
+            for field in fields { state.writer?.add(field) }
+        }
+    }
 
     func take(_ samples: [MotionSample]) {
         state.withLock { state in
@@ -84,7 +95,7 @@ private final class Recorder: Sendable {
                 if state.writer == nil, let info = info() {
                     state.writer = try RecordingWriter(
                         path: path, accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange,
-                        hasTemperature: true)
+                        hasTemperature: true, hasField: hasField)
                 }
                 for sample in samples { try state.writer?.write(sample) }
                 state.count += samples.count
