@@ -41,6 +41,19 @@ import Testing
                 + #""q":[0.771281,0.033024,-0.023665,0.635197]}"#)
     }
 
+    /// The heading is that against north, not against the reference.
+    @Test(arguments: [(-100, 100), (100, 260), (0.01, 0), (-0.04, 0), (179, 181)] as [(Double, Double)])
+    func headingIsClockwiseFromNorth(yaw: Double, heading: Double) {
+        var state = state
+        state.attitude = Quaternion.fromEulerAngles(roll: 50, pitch: 20, yaw: yaw)
+        state.heading = HeadingState(quality: .disturbed, deviation: 0.05, field: 48)
+        let payload = Payloads.attitude(state, at: 1).description
+        let text = heading == heading.rounded() ? "\(Int(heading))" : "\(heading)"
+        #expect(
+            payload.hasSuffix(#","heading":\#(text),"heading_deviation":2.9,"heading_quality":"disturbed"}"#),
+            "\(payload)")
+    }
+
     @Test func motionIsInMetresPerSquareSecondAndDegreesPerSecond() {
         #expect(
             Payloads.motion(state, at: 5).description

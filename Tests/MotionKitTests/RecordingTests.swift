@@ -337,6 +337,69 @@ final class TemporaryFile {
     }
 
     /// A driver may place two samples a nanosecond apart, and the file must still be readable.
+    /// A reading of the magnetometer is in the row of the first sample that is not earlier.
+    @Test func keepsReadingsOfMagnetometer() throws {
+        let file = try TemporaryFile()
+        do {
+            var writer = try RecordingWriter(
+                path: file.path, accelerometerRange: .infinity, gyroscopeRange: .infinity, hasTemperature: false,
+                hasField: true)
+            for (time, field) in [(0.9, 1), (1.004, -21.5), (1.011, 3), (1.014, 4)] as [(Double, Double)] {
+                writer.add(
+                    MagneticSample(timestamp: Timestamp(seconds: time), field: Vector3(field, 0.25, -43.1256)))
+            }
+            for index in 0..<5 {
+                try writer.write(
+                    MotionSample(
+                        timestamp: Timestamp(seconds: 1 + 0.005 * Double(index)), acceleration: .zero,
+                        rotationRate: .zero))
+            }
+            try writer.flush()
+        }
+        #expect(
+            try file.content.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+                .map { $0.dropFirst(7).joined(separator: ",") }
+                == [
+                    "temp_c,mx,my,mz", ",1,0.25,-43.126", ",-21.5,0.25,-43.126", ",,,", ",4,0.25,-43.126", ",,,",
+                ])
+        var reader = try RecordingReader(path: file.path)
+        let hasField = reader.hasField
+        #expect(hasField)
+        var fields: [Vector3?] = []
+        while let sample = try reader.next() {
+            fields.append(reader.field?.field)
+            if let field = reader.field { #expect(field.timestamp == sample.timestamp) }
+        }
+        #expect(
+            fields == [
+                Vector3(1, 0.25, -43.126), Vector3(-21.5, 0.25, -43.126), nil, Vector3(4, 0.25, -43.126), nil,
+            ])
+    }
+
+    @Test(arguments: [
+        (",,mx,my,mz", "header"), (",temp_c,mx,my", "header"), (",mx,my,mz", "header"),
+    ])
+    func refusesOtherColumns(columns: String, reason: String) throws {
+        let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\(columns)\n")
+        #expect(throws: RecordingError.self) { _ = try RecordingReader(path: file.path) }
+    }
+
+    @Test(arguments: [
+        ("1,0,0,9,0,0,0,,1,2", "10 fields instead of 11"), ("1,0,0,9,0,0,0,,1,2,", "mx, my and mz must be all present"),
+        ("1,0,0,9,0,0,0,,1,2,x", "mz is \"x\""), ("1,0,0,9,0,0,0,,1,2,3e5", "mz is 300000.0, beyond 100000 µT"),
+        ("1,0,0,9,0,0,0,,1,2,3,4", "more than 11 fields"),
+    ])
+    func refusesOtherFields(row: String, reason: String) throws {
+        let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz,temp_c,mx,my,mz\n\(row)\n")
+        var reader = try RecordingReader(path: file.path)
+        do {
+            _ = try reader.next()
+            Issue.record("the row was read")
+        } catch RecordingError.malformed(_, let line, let found) {
+            #expect(line == 2 && found.contains(reason), "\(found)")
+        }
+    }
+
     @Test func keepsSamplesOneNanosecondApart() throws {
         let file = try TemporaryFile()
         do {

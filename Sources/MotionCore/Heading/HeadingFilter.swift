@@ -141,6 +141,13 @@ public struct HeadingState: Equatable, Sendable, BitwiseCopyable {
 
     /// The strength of the field that the heading is measured by, µT.
     public var field: Double
+
+    @inlinable
+    public init(quality: HeadingQuality, deviation: Double, field: Double) {
+        self.quality = quality
+        self.deviation = deviation
+        self.field = field
+    }
 }
 
 /// How far the heading can be trusted.

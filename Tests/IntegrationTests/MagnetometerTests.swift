@@ -1,0 +1,62 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: with `sensor.magnetometer`, the attitude has a heading, health tells of the magnetometer, and recordings
+/// contain its readings. The virtual sensor is then an MPU-9250.
+@Suite(.needsBroker) struct MagnetometerTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func publishesHeading() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(
+            broker: broker.port, "demo", "sensor.magnetometer=true", "publish.attitude.heartbeat=0.5 s",
+            "home_assistant.discovery=false", "publish.health.interval=1 s")
+        defer { agent.kill() }
+        #expect(
+            await observer.sees { $0.messages("attitude").count >= 8 && $0.messages("health").count >= 3 },
+            "\(agent.errors)")
+        let attitude = try #require(try observer.objects("attitude").last)
+        #expect((0..<360).contains(try #require(attitude["heading"] as? Double)))
+        #expect(try #require(attitude["heading_deviation"] as? Double) > 0)
+        #expect(attitude["heading_quality"] as? String == "tracking")
+        let health = try #require(try observer.objects("health").last)
+        let magnetometer = try #require(health["magnetometer"] as? [String: Any])
+        #expect(magnetometer["name"] as? String == "AK8963" && magnetometer["state"] as? String == "measuring")
+        #expect(try #require(magnetometer["readings"] as? Int) > 10)
+        #expect(abs(try #require(magnetometer["field"] as? Double) - 48.3) < 3)
+        #expect((health["sensor"] as? String)?.hasPrefix("virtual MPU-9250") == true)
+        #expect((health["problems"] as? [String])?.contains("magnetometer") == false)
+    }
+
+    @Test func withoutTheKeyThereIsNone() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo", "home_assistant.discovery=false")
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("attitude").isEmpty && !$0.messages("health").isEmpty })
+        #expect(try observer.objects("attitude").allSatisfy { $0["heading"] == nil })
+        #expect(try observer.objects("health").allSatisfy { $0["magnetometer"] == nil })
+    }
+
+    @Test func recordsReadings() async throws {
+        let file = directory.path("with-field.csv")
+        let outcome = try await jostle(
+            "record", file, "--for", "3", "--set", "sensor.driver=virtual", "--set", "sensor.magnetometer=true")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let rows = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+            .filter { !$0.hasPrefix("#") }
+        #expect(rows.first == "t_s,ax,ay,az,gx,gy,gz,temp_c,mx,my,mz")
+        let fields = rows.dropFirst().filter { !$0.hasSuffix(",,,") }
+        #expect((30...70).contains(fields.count), "\(fields.count)")
+        let replay = try await jostle("replay", file, "--attitude", "-")
+        #expect(replay.status == 0 && replay.lines.count == rows.count)
+    }
+}
