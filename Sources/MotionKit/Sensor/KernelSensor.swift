@@ -183,8 +183,9 @@ enum KernelSensorTiming {
     /// More periods than this between two samples are a gap. If a driver computes the times of samples in a FIFO, they are
     /// off by less.
     static let gapPeriods = 2.5
-    /// How far a sample's time may be in the future, since some drivers compute it.
-    static let timeTolerance = 0.02
+    /// How far a sample's time may be in the future. Some drivers compute it, and are ahead by tens of milliseconds while
+    /// the processor is too busy for interrupts.
+    static let timeTolerance = 0.1
     /// The maximum age of a sample, more than any FIFO and buffer can hold.
     static let maximumAge = 10.0
     /// After this time, and this number of samples, without a change of any bit, a chip with a 16-bit gyroscope is frozen:
