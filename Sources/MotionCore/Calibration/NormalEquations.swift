@@ -32,6 +32,16 @@ struct NormalEquations {
         rightSide[index] += weight * target
     }
 
+    /// Adds to an element of the information matrix off the diagonal, and to the one that mirrors it; or to one on the
+    /// diagonal.
+    mutating func add(information value: Double, _ i: Int, _ j: Int) {
+        information[i * count + j] += value
+        if i != j { information[j * count + i] += value }
+    }
+
+    /// Adds to an element of the right side.
+    mutating func add(rightSide value: Double, _ i: Int) { rightSide[i] += value }
+
     /// Solves for the step; `nil` if the equations do not determine it.
     func solved() -> LeastSquaresSolution? {
         // Cholesky: information = factor · factorᵀ.

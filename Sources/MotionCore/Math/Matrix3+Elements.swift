@@ -33,4 +33,24 @@ extension Matrix3 {
     var smallestElement: Double {
         min(row0.x, row0.y, row0.z, min(row1.x, row1.y, row1.z), min(row2.x, row2.y, row2.z))
     }
+
+    /// The matrix a · bᵀ.
+    init(outer a: Vector3, _ b: Vector3) {
+        self.init(a.x * b, a.y * b, a.z * b)
+    }
+
+    static func + (a: Matrix3, b: Matrix3) -> Matrix3 {
+        Matrix3(a.row0 + b.row0, a.row1 + b.row1, a.row2 + b.row2)
+    }
+
+    static func - (a: Matrix3, b: Matrix3) -> Matrix3 {
+        Matrix3(a.row0 - b.row0, a.row1 - b.row1, a.row2 - b.row2)
+    }
+
+    static func * (k: Double, m: Matrix3) -> Matrix3 { Matrix3(k * m.row0, k * m.row1, k * m.row2) }
+
+    /// The sum of the products of the elements at the same place.
+    func elementProduct(_ other: Matrix3) -> Double {
+        row0.dot(other.row0) + row1.dot(other.row1) + row2.dot(other.row2)
+    }
 }
