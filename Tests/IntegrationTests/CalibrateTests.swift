@@ -212,6 +212,11 @@ import Testing
         gyroscope-matrix 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
         learnt-scale 0.001 0.0 0.0 0.0 -0.0123 0.0 0.0 0.0 0.002
         learnt-scale-deviation 0.0005 0.002 0.002 0.002 0.0004 0.002 0.002 0.002 0.0006
+        magnetometer-source readings: 312, residual: 0.45 uT, heading: 0.8 degrees
+        magnetometer-hard-iron -31.5 12.25 210.0
+        magnetometer-matrix 1.04 -0.02 0.01 -0.03 0.96 0.0 0.01 0.005 1.1
+        magnetometer-strength 48.75
+        magnetometer-dip -1.125
         end
 
         """
@@ -238,7 +243,8 @@ import Testing
         defer { agent.kill() }
         #expect(
             await agent.logs(
-                "calibrated: accelerometer (poses: 9, residual: 0.40 mg), gyroscope (turns: 6, residual: 0.20 degrees)"),
+                "calibrated: accelerometer (poses: 9, residual: 0.40 mg), gyroscope (turns: 6, residual: 0.20 degrees), "
+                    + "magnetometer (readings: 312, residual: 0.45 uT, heading: 0.8 degrees)"),
             "\(agent.errors)")
         #expect(
             await observer.sees { try $0.shakes().contains { $0.phase == "ended" } && $0.texts("health").count > 1 })
@@ -248,6 +254,7 @@ import Testing
         let health = try #require(try observer.objects("health").last?["calibration"] as? [String: String])
         #expect(health["accelerometer"] == "poses: 9, residual: 0.40 mg")
         #expect(health["gyroscope"] == "turns: 6, residual: 0.20 degrees")
+        #expect(health["magnetometer"] == "readings: 312, residual: 0.45 uT, heading: 0.8 degrees")
         #expect(health["learnt_scale"] == "elements: 3 of 9, largest: -1.23 %, uncertainty: 0.06 %")
         #expect(await agent.terminate() == 0)
     }

@@ -42,8 +42,13 @@ extension TemporaryDirectory {
                     Vector3(0.0298, 0.001, -0.005), Vector3(-0.008, -0.0123, 0.006), Vector3(0, 0.0007, 0.025)),
                 deviation: Matrix3(
                     Vector3(0.0004, 0.0006, 0.00071), Vector3(0.0009, 0.0005, 0.0008), Vector3(0.002, 0.0007, 0.0003))),
+            magnetometer: MagneticCalibration(
+                hardIron: Vector3(-31.5, 12.25, 210),
+                softIron: Matrix3(Vector3(1.04, -0.02, 0.01), Vector3(-0.03, 0.96, 0), Vector3(0.01, 0.005, 1.1)),
+                place: MagneticFieldFigures(strength: 48.75, dip: -1.125)),
             accelerometerSource: "poses: 8, residual: 1.2 mg",
-            gyroscopeSource: "turns: 6, residual: 0.2 degrees")
+            gyroscopeSource: "turns: 6, residual: 0.2 degrees",
+            magnetometerSource: "readings: 312, residual: 0.45 uT, heading: 0.8 degrees")
     }()
 
     private func text(_ store: CalibrationStore, _ name: String) throws -> String {
@@ -63,6 +68,8 @@ extension TemporaryDirectory {
         #expect(text.hasPrefix("jostle calibration 1\n"))
         #expect(text.contains("accelerometer-source poses: 8, residual: 1.2 mg\n"))
         #expect(text.contains("gyroscope-bias 0.087 -0.02 0.1\n"))
+        #expect(text.contains("magnetometer-source readings: 312, residual: 0.45 uT, heading: 0.8 degrees\n"))
+        #expect(text.contains("magnetometer-hard-iron -31.5 12.25 210.0\n"))
         #expect(text.contains("learnt-scale 0.0298 0.001 -0.005 -0.008 -0.0123 0.006 0.0 0.0007 0.025\n"))
         try store.remove("i2c-1-0x68-MPU6050")
         try store.remove("i2c-1-0x68-MPU6050")
@@ -88,7 +95,18 @@ extension TemporaryDirectory {
         #expect(!untaught.isEmpty && StoredCalibration().isEmpty)
     }
 
-    /// Earlier programs, which did not store the scale, wrote the same version.
+    /// The place of calibration need not be known.
+    @Test func restoresMagnetometerWithoutPlace() throws {
+        let directory = TemporaryDirectory()
+        let store = CalibrationStore(stateDirectory: directory.path)
+        let calibration = StoredCalibration(magnetometer: MagneticCalibration(hardIron: Vector3(1, -2, 3)))
+        #expect(!calibration.isEmpty)
+        try store.save(calibration, as: "chip")
+        #expect(try store.load("chip") == calibration)
+        #expect(try !text(store, "chip").contains("magnetometer-dip"))
+    }
+
+    /// Earlier programs, which stored neither the scale nor the magnetometer, wrote the same version.
     @Test func readsFileWithoutLearntScale() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
@@ -115,6 +133,7 @@ extension TemporaryDirectory {
         try directory.writeCalibration(Data(text.utf8), of: "chip")
         let loaded = try #require(try store.load("chip"))
         #expect(loaded.learntScale == nil && loaded.learntScaleSource == "")
+        #expect(loaded.magnetometer == nil && loaded.magnetometerSource == "")
         #expect(loaded.biasLine.bias == Vector3(0.05, -0.02, 0.03))
         #expect(loaded.chip.accelerometer.offset == Vector3(0.1, -0.2, 0.3))
     }
@@ -141,7 +160,7 @@ extension TemporaryDirectory {
         #expect(StoredCalibration().learntScaleSource == "")
     }
 
-    @Test func appliesFitsWithTheirSource() {
+    @Test func appliesFitsWithTheirSource() throws {
         var calibration = StoredCalibration()
         calibration.take(
             AccelerometerFit.Solution(
@@ -151,6 +170,14 @@ extension TemporaryDirectory {
             GyroscopeFit.Solution(
                 calibration: Self.example.chip.gyroscope, residual: 0.25 * radiansPerDegree, largestResidual: 0.01,
                 turns: 9, uncertainty: 0.004, weakestAxis: 1))
+        let magnetometer = try #require(Self.example.magnetometer)
+        calibration.take(
+            MagneticFit.Solution(
+                calibration: magnetometer, residual: 0.452, deviation: 0.1, headingDeviation: 0.014, readings: 337,
+                readingsLeftOut: 25))
+        #expect(calibration.magnetometer == magnetometer)
+        #expect(
+            calibration.magnetometerSource == "readings: 312, residual: 0.45 uT, heading: 0.8 degrees")
         #expect(calibration.chip == Self.example.chip)
         #expect(calibration.accelerometerSource == "poses: 8, residual: 1.20 mg, uncertainty: 3.4 mg")
         #expect(calibration.gyroscopeSource == "turns: 9, residual: 0.25 degrees, uncertainty: 0.40 %")
@@ -188,6 +215,13 @@ extension TemporaryDirectory {
             ("learnt-scale 0.0298", "learnt-scale"), ("learnt-scale 0.0298", "learnt-scale nan"),
             ("learnt-scale-deviation 0.0004", "learnt-scale-deviation 0"),
             ("learnt-scale-deviation 0.0004", "learnt-scale-deviation -0.0004"),
+            ("magnetometer-source ", "magnetometer-sourc "), ("magnetometer-hard-iron ", "magnetometer-hard "),
+            ("-31.5 12.25", "-31.5"), ("-31.5 12.25", "-31.5 nan"), ("-31.5 12.25", "-31.5 5001"),
+            ("magnetometer-matrix 1.04", "magnetometer-matrix 0.0104"), ("magnetometer-matrix ", "magnetometer-matri "),
+            ("magnetometer-strength ", "magnetometer-strengt "),
+            ("magnetometer-strength 48", "magnetometer-strength -48"),
+            ("magnetometer-strength 48", "magnetometer-strength 4800"), ("magnetometer-dip ", "magnetometer-di "),
+            ("magnetometer-dip -1.125", "magnetometer-dip -1.6"), ("magnetometer-dip -1.125", "magnetometer-dip -inf"),
         ] {
             let changed = whole.replacingOccurrences(of: old, with: new)
             #expect(changed != whole)

@@ -140,11 +140,13 @@ struct HealthReporter {
     static func sources(of calibration: StoredCalibration) -> JSONObject? {
         let accelerometer = calibration.accelerometerSource
         let gyroscope = calibration.gyroscopeSource
+        let magnetometer = calibration.magnetometerSource
         let learntScale = calibration.learntScaleSource
-        guard !accelerometer.isEmpty || !gyroscope.isEmpty || !learntScale.isEmpty else { return nil }
+        guard [accelerometer, gyroscope, magnetometer, learntScale].contains(where: { !$0.isEmpty }) else { return nil }
         var object = JSONObject()
         object.add("accelerometer", accelerometer.isEmpty ? nil : accelerometer)
         object.add("gyroscope", gyroscope.isEmpty ? nil : gyroscope)
+        object.add("magnetometer", magnetometer.isEmpty ? nil : magnetometer)
         object.add("learnt_scale", learntScale.isEmpty ? nil : learntScale)
         return object
     }

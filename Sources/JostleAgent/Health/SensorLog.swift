@@ -35,6 +35,7 @@ extension Log {
         guard let calibration else { return }
         let sources = [
             ("accelerometer", calibration.accelerometerSource), ("gyroscope", calibration.gyroscopeSource),
+            ("magnetometer", calibration.magnetometerSource),
         ].filter { !$0.1.isEmpty }
         let learntScale = calibration.learntScaleSource
         if !learntScale.isEmpty {

@@ -49,6 +49,9 @@ enum CalibrationText {
                 "learnt-scale-deviation \(text(learnt.deviation))",
             ]
         }
+        if let magnetometer = calibration.magnetometer {
+            lines += magneticLines(magnetometer, source: calibration.magnetometerSource)
+        }
         lines.append(end)
         return lines.joined(separator: "\n") + "\n"
     }
@@ -89,9 +92,10 @@ enum CalibrationText {
         }
         return StoredCalibration(
             chip: ChipCalibration(accelerometer: accelerometer, gyroscope: gyroscope), biasLine: line,
-            learntScale: try learntScale(fields),
+            learntScale: try learntScale(fields), magnetometer: try magnetometer(fields),
             accelerometerSource: try fields.text("accelerometer-source"),
-            gyroscopeSource: try fields.text("gyroscope-source"))
+            gyroscopeSource: try fields.text("gyroscope-source"),
+            magnetometerSource: fields.values["magnetometer-source"].map(String.init) ?? "")
     }
 
     /// The learnt scale; `nil` if there was none, or an earlier program that did not store it wrote the text.
@@ -104,7 +108,7 @@ enum CalibrationText {
     }
 
     /// The values of a text by their keys.
-    private struct Fields {
+    struct Fields {
         let values: [Substring: Substring]
 
         func text(_ key: Substring) throws(Failure) -> String {
@@ -142,14 +146,14 @@ enum CalibrationText {
         }
     }
 
-    private static func text(_ vector: Vector3) -> String { "\(vector.x) \(vector.y) \(vector.z)" }
+    static func text(_ vector: Vector3) -> String { "\(vector.x) \(vector.y) \(vector.z)" }
 
-    private static func text(_ matrix: Matrix3) -> String {
+    static func text(_ matrix: Matrix3) -> String {
         "\(text(matrix.row0)) \(text(matrix.row1)) \(text(matrix.row2))"
     }
 
     /// The text as one line of limited length: programs may pass any text.
-    private static func oneLine(_ text: String) -> String {
+    static func oneLine(_ text: String) -> String {
         String(text.unicodeScalars.prefix(200).map { $0.value < 32 ? " " : Character($0) })
     }
 }

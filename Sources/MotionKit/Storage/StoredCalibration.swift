@@ -1,7 +1,7 @@
 public import MotionCore
 
-/// A chip's calibration as it is stored between runs: its errors, how they were measured, and the gyroscope's errors as
-/// learnt at rest and during movement.
+/// A chip's calibration as it is stored between runs: its errors and its magnetometer's, how they were measured, and the
+/// gyroscope's errors as learnt at rest and during movement.
 public struct StoredCalibration: Equatable, Sendable {
     /// The errors measured in a calibration.
     ///
@@ -23,22 +23,33 @@ public struct StoredCalibration: Equatable, Sendable {
     /// `nil` until there is an estimate. An element without an estimate is 0 and has the deviation of an unknown chip, 0.002.
     public var learntScale: ScaleEstimate?
 
+    /// The errors of the magnetometer, along the axes of the accelerometer and gyroscope; `nil` if it is not calibrated, or if
+    /// there is none.
+    public var magnetometer: MagneticCalibration?
+
     /// How the accelerometer's errors were measured: "poses: 8, residual: 1.2 mg"; empty if unknown.
     public var accelerometerSource: String
 
     /// How the gyroscope's errors were measured: "turns: 6, residual: 0.2 degrees"; empty if unknown.
     public var gyroscopeSource: String
 
+    /// How the magnetometer's errors were measured: "readings: 312, residual: 0.45 uT, heading: 0.8 degrees"; empty if
+    /// unknown.
+    public var magnetometerSource: String
+
     /// Creates a calibration; by default, that of an unknown chip.
     public init(
         chip: ChipCalibration = ChipCalibration(), biasLine: BiasTemperatureLine = BiasTemperatureLine(),
-        learntScale: ScaleEstimate? = nil, accelerometerSource: String = "", gyroscopeSource: String = ""
+        learntScale: ScaleEstimate? = nil, magnetometer: MagneticCalibration? = nil,
+        accelerometerSource: String = "", gyroscopeSource: String = "", magnetometerSource: String = ""
     ) {
         self.chip = chip
         self.biasLine = biasLine
         self.learntScale = learntScale
+        self.magnetometer = magnetometer
         self.accelerometerSource = accelerometerSource
         self.gyroscopeSource = gyroscopeSource
+        self.magnetometerSource = magnetometerSource
     }
 
     /// Whether it is the calibration of an unknown chip.
@@ -69,6 +80,15 @@ public struct StoredCalibration: Equatable, Sendable {
         let residual = fixed(solution.residual * degreesPerRadian, decimals: 2)
         let uncertainty = fixed(100 * solution.uncertainty, decimals: 2)
         gyroscopeSource = "turns: \(solution.turns), residual: \(residual) degrees, uncertainty: \(uncertainty) %"
+    }
+
+    /// Applies a fit of the magnetometer to the readings of a movement.
+    package mutating func take(_ solution: MagneticFit.Solution) {
+        magnetometer = solution.calibration
+        let residual = fixed(solution.residual, decimals: 2)
+        let heading = fixed(solution.headingDeviation * degreesPerRadian, decimals: 1)
+        let readings = solution.readings - solution.readingsLeftOut
+        magnetometerSource = "readings: \(readings), residual: \(residual) uT, heading: \(heading) degrees"
     }
 
     /// A summary of `learntScale`: "elements: 7 of 9, largest: -2.98 %, uncertainty: 0.07 %"; empty if no element has an
