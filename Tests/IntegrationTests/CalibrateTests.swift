@@ -173,11 +173,21 @@ import Testing
         #expect((stored("reference-attitude") != nil) == isStored, "\(terminal.text)")
     }
 
+    @Test func refusesSensorWithoutMagnetometer() async throws {
+        let program = try start("magnetometer", "rest", "--yes")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 69)
+        #expect(
+            program.errors.contains("has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one"),
+            "\(program.errors)")
+        #expect(hasStoredNothing)
+    }
+
     // MARK: Arguments
 
     @Test(
         arguments: [
-            (["calibrate"], "WHAT is missing"), (["calibrate", "compass"], "unknown calibration \"compass\""),
+            (["calibrate"], "WHAT is missing"), (["calibrate", "barometer"], "unknown calibration \"barometer\""),
             (["calibrate", "accelerometer", "--poses", "5"], "--poses is \"5\", not an integer from 6 to 20"),
             (["calibrate", "gyro-scale", "--full-turns=x"], "--full-turns is \"x\""),
         ])

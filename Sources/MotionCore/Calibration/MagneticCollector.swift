@@ -24,7 +24,10 @@ package struct MagneticCollector: ~Copyable {
     /// The largest time from a sample to a reading that belongs to it, s.
     private static let longestDelay = 0.1
 
-    package private(set) var fit = MagneticFit()
+    /// Readings in use before a result: 200 turns of five degrees take half a minute.
+    package static let fewestReadings = 200
+
+    package private(set) var fit: MagneticFit
     package private(set) var phase = Phase.resting(seconds: 0)
 
     /// The readings so far, also before the turn.
@@ -46,6 +49,9 @@ package struct MagneticCollector: ~Copyable {
     package init(chip: ChipCalibration = ChipCalibration(), learntScale: ScaleEstimate? = nil) {
         calibration = SensorCalibration(chip: chip)
         filter = AttitudeFilter(scale: learntScale)
+        var parameters = MagneticFit.Parameters()
+        parameters.fewestReadings = MagneticCollector.fewestReadings
+        fit = MagneticFit(parameters: parameters)
     }
 
     /// Takes a sample of accelerometer and gyroscope, along the sensor's axes.

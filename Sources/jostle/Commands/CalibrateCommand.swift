@@ -13,6 +13,7 @@ enum CalibrateCommand {
         case gyro
         case accelerometer
         case gyroScale = "gyro-scale"
+        case magnetometer
         case mount
         case level
 
@@ -22,6 +23,7 @@ enum CalibrateCommand {
             case .gyro: ["gyroscope"]
             case .accelerometer: ["accel"]
             case .gyroScale: ["gyroscope-scale"]
+            case .magnetometer: ["mag", "compass"]
             case .mount: ["mounting"]
             case .level: []
             }
@@ -42,6 +44,7 @@ enum CalibrateCommand {
                 "lay it still in eight orientations, in any order; measures offset, scale and cross-axis sensitivity"
             case .gyroScale:
                 "turn it from rest to rest about three axes; measures the gyroscope's scale and misalignment"
+            case .magnetometer: "turn it slowly in all directions; measures hard iron and soft iron of the magnetometer"
             case .mount: "place it as it is mounted, then tip it forward; prints sensor.mount_matrix"
             case .level: "lay it as it should read zero; stores its inclination as the reference attitude"
             }
@@ -53,7 +56,8 @@ enum CalibrateCommand {
         details: """
             WHAT is one of these:
             \(CommandUsage.table(Subject.allCases.map { ($0.rawValue, $0.summary) }))
-            Begin with gyro, then accelerometer, then gyro-scale, which needs the results of both. The state directory
+            Begin with gyro, then accelerometer, then gyro-scale, which needs the results of both, then magnetometer, if
+            there is one, where the board is used. The state directory
             keeps the result for the chip, and every later run uses it; the result of level is used if
             attitude.reference is stored. mount stores nothing: set the mounting in the configuration.
 
@@ -94,6 +98,10 @@ enum CalibrateCommand {
         let settings = try Configuration.load(arguments).settings
         let dialogue = Dialogue(signals: signals)
         defer { dialogue.end() }
+        if subject == .magnetometer {
+            return try magnetometer(
+                settings, dialogue: dialogue, limit: limit, storesWithoutAsking: arguments.has("yes"))
+        }
         let measurement = try CalibrationMeasurement(
             settings, dialogue: dialogue, limit: limit, storesWithoutAsking: arguments.has("yes"))
         dialogue.say("Sensor: \(measurement.title)")
@@ -101,6 +109,7 @@ enum CalibrateCommand {
         case .gyro: try gyroscopeBias(measurement)
         case .accelerometer: try accelerometer(measurement, poses: poses)
         case .gyroScale: try gyroscopeScale(measurement, fullTurns: fullTurns)
+        case .magnetometer: break
         case .mount: try mount(measurement)
         case .level: try level(measurement)
         }

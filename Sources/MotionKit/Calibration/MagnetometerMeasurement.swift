@@ -1,0 +1,57 @@
+package import IMUDrivers
+package import MotionCore
+
+/// Reads a sensor with a magnetometer for the calibration of that, and collects the readings with the six-axis attitude.
+///
+/// It polls the device in the caller's thread: a movement of a minute needs no threads of its own.
+package final class MagnetometerMeasurement {
+    /// Whether the device cannot be used, and why.
+    package enum Unsuitable: Error, Equatable, Sendable {
+        case noMagnetometer(sensor: String)
+        case noGyroscope(sensor: String)
+    }
+
+    private let device: any SensorDevice
+    private var collector: MagneticCollector
+    private var batch = SampleBatch(capacity: 128)
+    /// Readings later than the last sample.
+    private var waiting: [MagneticSample] = []
+
+    /// The readings with their attitude.
+    package var fit: MagneticFit { collector.fit }
+    package var phase: MagneticCollector.Phase { collector.phase }
+    /// The readings so far, also those at rest.
+    package var count: Int { collector.count }
+
+    /// - Parameters:
+    ///   - device: an open sensor, which nothing else polls.
+    ///   - known: the calibration of its accelerometer and gyroscope.
+    package init(_ device: any SensorDevice, known: StoredCalibration) throws(Unsuitable) {
+        guard device.magnetometerName != nil else { throw .noMagnetometer(sensor: device.title) }
+        guard device.info.gyroscopeRange > 0 else { throw .noGyroscope(sensor: device.title) }
+        self.device = device
+        collector = MagneticCollector(chip: known.effective, learntScale: known.learntScale)
+    }
+
+    /// Polls the sensor once.
+    ///
+    /// - Returns: when to poll again, and what happened to the sensor.
+    package func poll() -> IMUPoll {
+        let poll = device.poll(into: &batch)
+        while let reading = device.takeField() { waiting.append(reading) }
+        for index in 0..<batch.count {
+            let sample = batch[index]
+            // A reading belongs to the attitude of the last sample before it.
+            while let reading = waiting.first, reading.timestamp < sample.timestamp {
+                collector.take(reading)
+                waiting.removeFirst()
+            }
+            collector.take(sample)
+        }
+        batch.removeAll()
+        return poll
+    }
+
+    /// Puts the sensor to sleep.
+    package func stop() throws(BusError) { try device.stop() }
+}
