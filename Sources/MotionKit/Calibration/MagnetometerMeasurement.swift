@@ -26,6 +26,7 @@ package final class MagnetometerMeasurement {
     /// - Parameters:
     ///   - device: an open sensor, which nothing else polls.
     ///   - known: the calibration of its accelerometer and gyroscope.
+    /// - Throws: why the device cannot be used.
     package init(_ device: any SensorDevice, known: StoredCalibration) throws(Unsuitable) {
         guard device.magnetometerName != nil else { throw .noMagnetometer(sensor: device.title) }
         guard device.info.gyroscopeRange > 0 else { throw .noGyroscope(sensor: device.title) }
