@@ -16,14 +16,15 @@ extension MagnetometerDriver where Bus: ~Copyable {
             return nil
         }
         let after = clock.now()
+        let isDoubtful = wasInterrupted || isInterrupted
+        defer { isInterrupted = false }
         lastAnswer = after
         let reading = part.reading(UnsafeRawBufferPointer(buffer.bytes))
         guard reading != .notReady || Part.output.offset(of: Part.configuration) != nil else {
             if isStalled(at: after) { _ = try isConfigured() }
             return try waitForMeasurement(at: after)
         }
-        guard try isConfigured() else { return nil }
-        guard !wasInterrupted && !isInterrupted else { return nil }
+        guard try isConfigured(), !isDoubtful else { return nil }
         switch reading {
         case .notReady: return try waitForMeasurement(at: after)
         case .overflow:
