@@ -38,7 +38,13 @@ final class SensorSwitch {
     var mountMatrix: Matrix3? { device?.mountMatrix }
 
     /// Differences from the requested configuration and other warnings, one sentence each.
-    var notes: [String] { device?.notes ?? [] }
+    var notes: [String] {
+        guard let device else { return [] }
+        guard device.magnetometerName != nil, manager.calibration?.magnetometer == nil else { return device.notes }
+        return device.notes + [
+            "sensor.magnetometer: it is not calibrated, so the heading may be wrong: jostle calibrate magnetometer"
+        ]
+    }
 
     /// Why the chip or its bus refuses settings, as far as the open sensor knows it.
     func refusal(of imu: IMUSettings) -> SensorRateError? { imu == self.imu ? nil : device?.refusal(of: imu) }

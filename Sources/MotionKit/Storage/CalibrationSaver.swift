@@ -28,7 +28,9 @@ final class CalibrationSaver: Sendable {
 
         /// The calibration for the sensor thread.
         var change: CalibrationChange {
-            CalibrationChange(chip: calibration.effective, learntScale: scaleLearner.prior, revision: revision)
+            CalibrationChange(
+                chip: calibration.effective, learntScale: scaleLearner.prior, magnetometer: calibration.magnetometer,
+                revision: revision)
         }
 
         /// Whether the estimates may be saved again.

@@ -20,6 +20,9 @@ extension CalibrateCommand {
         _ settings: JostleSettings, dialogue: Dialogue, limit: Double, storesWithoutAsking: Bool
     ) throws(CommandFailure) {
         let deadline = WallClock.monotonic.advanced(bySeconds: limit)
+        var settings = settings
+        let isUsed = settings.imu.connectsMagnetometer
+        settings.imu.connectsMagnetometer = true
         let device = try OpenSensor.open(settings, before: "calibrate")
         let storage = CalibrationStorage(
             stateDirectory: Configuration.stateDirectory, name: device.storageName,
@@ -44,6 +47,7 @@ extension CalibrateCommand {
         var calibration = known
         calibration.take(solution)
         try storage.store(calibration)
+        if !isUsed { dialogue.say("To use it, set sensor.magnetometer: true in the configuration.") }
     }
 
     private static func measurement(
