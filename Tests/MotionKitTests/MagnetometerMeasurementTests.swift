@@ -11,7 +11,7 @@ import Testing
         Vector3(1.05, 0.02, -0.03), Vector3(0.02, 0.96, 0.01), Vector3(-0.03, 0.01, 1.02))
     private static let earth = Vector3(0, 19.5, -43.8)
 
-    /// A board that lies still for five seconds and is then turned in all directions; 100 samples and 20 readings a second.
+    /// A board that lies still for eight seconds and is then turned in all directions; 100 samples and 20 readings a second.
     /// Samples come in batches of a tenth of a second, after readings of their time.
     private final class TurnedBoard: SensorDevice, @unchecked Sendable {
         let title = "turned board"
@@ -22,6 +22,7 @@ import Testing
         var status = IMUStatus()
         /// Turns per second are this times the usual ones.
         let speed: Double
+        private typealias Tests = MagnetometerMeasurementTests
         private let bias = Vector3(0.03, -0.02, 0.04)
         private var time = 0.0
         private var attitude = Quaternion.identity
@@ -36,8 +37,8 @@ import Testing
         }
 
         private func rate(_ time: Double) -> Vector3 {
-            guard time >= 5 else { return .zero }
-            let t = time - 5
+            guard time >= 8 else { return .zero }
+            let t = time - 8
             let (a, b, c) = (sin(0.31 * speed * t), cos(0.23 * speed * t), sin(0.17 * speed * t + 1))
             return 0.6 * speed * min(1, t) * Vector3(a, b, c)
         }
@@ -57,7 +58,7 @@ import Testing
                         acceleration: attitude.unrotate(Vector3(0, 0, standardGravity)) + 0.02 * noise,
                         rotationRate: rate(time) + bias + 0.001 * noise, flags: .rotationRate))
                 if Int(step) % 5 == 0 {
-                    let field = shape * attitude.unrotate(earth) + hardIron + 0.5 * noise
+                    let field = Tests.shape * attitude.unrotate(Tests.earth) + Tests.hardIron + 0.5 * noise
                     // Between two samples.
                     fields.append(MagneticSample(timestamp: timestamp.advanced(bySeconds: 0.002), field: field))
                 }

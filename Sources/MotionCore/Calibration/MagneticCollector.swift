@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Collects the readings of a calibration of the magnetometer: waits for a rest, from which the gyroscope's bias and the
 /// vertical are known, and then adds readings with the six-axis attitude to a `MagneticFit`.
 ///

@@ -5,7 +5,7 @@ package import MotionCore
 ///
 /// It polls the device in the caller's thread: a movement of a minute needs no threads of its own.
 package final class MagnetometerMeasurement {
-    /// Whether the device cannot be used, and why.
+    /// Why a device cannot be used.
     package enum Unsuitable: Error, Equatable, Sendable {
         case noMagnetometer(sensor: String)
         case noGyroscope(sensor: String)
