@@ -13,9 +13,9 @@ package final class MagnetometerMeasurement {
 
     private let device: any SensorDevice
     private var collector: MagneticCollector
-    private var batch = SampleBatch(capacity: 128)
+    private var batch: SampleBatch
     /// Readings later than the last sample.
-    private var waiting: [MagneticSample] = []
+    private var waiting: [MagneticSample]
 
     /// The readings with their attitude.
     package var fit: MagneticFit { collector.fit }
@@ -30,7 +30,10 @@ package final class MagnetometerMeasurement {
     package init(_ device: any SensorDevice, known: StoredCalibration) throws(Unsuitable) {
         guard device.magnetometerName != nil else { throw .noMagnetometer(sensor: device.title) }
         guard device.info.gyroscopeRange > 0 else { throw .noGyroscope(sensor: device.title) }
+        // Not default values, which Swift 6.0 would set before the throws.
         self.device = device
+        batch = SampleBatch(capacity: 128)
+        waiting = []
         collector = MagneticCollector(chip: known.effective, learntScale: known.learntScale)
     }
 

@@ -121,7 +121,7 @@ import Testing
             var rig = MagneticRig(seed: seed)
             var readings = rig.readings(.tilting(degrees: 60), 401)
             for index in 180..<220 {
-                readings[index].field += 20 * rig.shape * readings[index].attitude.unrotate(Vector3(0.6, 0, 0.8))
+                readings[index].field += rig.shape * readings[index].attitude.unrotate(Vector3(12, 0, 16))
             }
             let solution = try MagneticFit(readings).solve()
             #expect(solution.readingsLeftOut >= 40 && solution.readingsLeftOut <= 75)
