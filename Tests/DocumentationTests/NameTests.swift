@@ -112,7 +112,9 @@ import Testing
     }
 
     /// The code of a driver marks constants without a source, and then `jostle scan --verbose` lists some.
-    @Test(arguments: ["ADXL345", "BMI160", "ICM20948", "ICM42688", "LIS3DH", "LSM6DS", "LSM9DS1", "MPU", "Magnetometer"])
+    @Test(arguments: [
+        "ADXL345", "BMI160", "ICM20948", "ICM42688", "LIS3DH", "LSM6DS", "LSM9DS1", "MPU", "Magnetometer",
+    ])
     func constantsWithoutSourceAreListed(driver: String) throws {
         let code = try Documentation.swiftSources(below: "Sources/IMUDrivers/\(driver)")
         #expect(code.count > 1000)
