@@ -26,7 +26,7 @@ import Testing
         #expect(part.planned(0x6A) == PlannedRegister(0x6A, 0x40, in: .fifo))
     }
 
-    @Test("MPU-9250: brought up with the bypass by exactly these transactions; its loss is noticed")
+    @Test("MPU-9250: brought up with the bypass by exactly these transactions")
     func mpu9250() {
         let rig = ScriptedChipRig<MPUFamily>(Self.settings)
         rig.script.read(0x75, 0x71)
