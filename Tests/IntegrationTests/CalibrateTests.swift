@@ -174,7 +174,13 @@ import Testing
     }
 
     @Test func refusesSensorWithoutMagnetometer() async throws {
-        let program = try start("magnetometer", "rest", "--yes")
+        let file = try FakeBus()
+        let program = try JostleProgram(
+            [
+                "calibrate", "magnetometer", "--yes", "--set", "sensor.driver=mpu6050", "--set",
+                "sensor.bus=\(file.path)",
+            ],
+            environment: ["STATE_DIRECTORY": state], fake: (file.path, "bcm2835"))
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 69)
         #expect(

@@ -50,6 +50,8 @@ extension AcceptedValue {
     private static let sensor: [AcceptedValue] = [
         .init("sensor.enabled", "true") { $0.sensor.isEnabled },
         .init("sensor.enabled", "false") { !$0.sensor.isEnabled },
+        .init("sensor.magnetometer", "true") { $0.imu.connectsMagnetometer },
+        .init("sensor.magnetometer", "false") { !$0.imu.connectsMagnetometer },
         .init("sensor.driver", "auto") { $0.sensor.driver == .automatic },
         .init("sensor.driver", "mpu6050") { $0.sensor.driver == .family(.mpu6050) },
         .init("sensor.driver", "virtual") { $0.sensor.driver == .virtual },
@@ -216,6 +218,7 @@ extension RefusedValue {
         .init("fleet.trusted_keys", "[ops-1]", "is not a public key with a name"),
         .init("fleet.trusted_keys", "ops-1:x", "is not a list"),
         .init("sensor.enabled", "1", "neither true nor false"),
+        .init("sensor.magnetometer", "auto", "neither true nor false"),
         .init("sensor.enabled", "'false'", "is text"),
         .init("sensor.driver", "mpu6500", "did you mean \"mpu6050\"?"),
         .init("sensor.driver", "[auto]", "is a list"),

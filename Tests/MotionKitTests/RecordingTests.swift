@@ -360,7 +360,8 @@ final class TemporaryFile {
             try file.content.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
                 .map { $0.dropFirst(7).joined(separator: ",") }
                 == [
-                    "temp_c,mx,my,mz", ",1.000,0.250,-43.126", ",-21.500,0.250,-43.126", ",,,", ",4.000,0.250,-43.126", ",,,",
+                    "temp_c,mx,my,mz", ",1.000,0.250,-43.126", ",-21.500,0.250,-43.126", ",,,", ",4.000,0.250,-43.126",
+                    ",,,",
                 ])
         var reader = try RecordingReader(path: file.path)
         let hasField = reader.hasField

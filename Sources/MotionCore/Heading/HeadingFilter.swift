@@ -71,8 +71,10 @@ package struct HeadingFilter: ~Copyable {
 
     /// Creates a filter that has had no reading.
     ///
-    /// - Parameter calibratedField: strength and dip of the field where the magnetometer was calibrated. With them, a filter
-    ///   that starts in a disturbed field knows it.
+    /// - Parameters:
+    ///   - parameters: the tuning.
+    ///   - calibratedField: strength and dip of the field where the magnetometer was calibrated. With them, a filter that
+    ///     starts in a disturbed field knows it.
     package init(parameters: HeadingParameters = HeadingParameters(), calibratedField: MagneticFieldFigures? = nil) {
         self.parameters = parameters
         self.calibratedField = calibratedField
