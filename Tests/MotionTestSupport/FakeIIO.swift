@@ -81,6 +81,20 @@ package final class FakeIIO {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
     }
 
+    /// Makes a link below the hardware, for example "i2c-1/i2c-11/mux_device", to other hardware.
+    package func linkHardware(_ path: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(system)/devices/\(path)", withDestinationPath: "\(system)/devices/\(target)")
+    }
+
+    /// Binds a kernel driver to some hardware, for example "inv-mpu6050-i2c" to "i2c-1/1-0068".
+    package func bind(_ hardware: String, to driver: String) throws {
+        let path = "\(system)/bus/i2c/drivers/\(driver)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(system)/devices/\(hardware)/driver", withDestinationPath: path)
+    }
+
     private func makeNode(_ name: String, below hardware: String, _ attributes: [String: String]) throws {
         let path = system + "/devices/" + (hardware.isEmpty ? "" : hardware + "/") + name
         for (attribute, value) in attributes {
@@ -140,6 +154,32 @@ extension FakeIIO {
         ]) { $1 }
         return attributes
     }()
+
+    /// An MPU-9250 with the driver inv_mpu6050, which reads its magnetometer, too. Bind it to "inv-mpu6050-i2c".
+    package static let mpu9250: [String: String] = {
+        let names = [
+            "in_accel_x", "in_accel_y", "in_accel_z", "in_temp", "in_anglvel_x", "in_anglvel_y", "in_anglvel_z",
+        ]
+        var attributes = mpu6050
+        attributes.merge(
+            channels(
+                "buffer0",
+                (names + ["in_magn_x", "in_magn_y", "in_magn_z"]).map { ($0, "be:s16/16>>0") }
+                    + [("in_timestamp", "le:s64/64>>0")])
+        ) { $1 }
+        attributes.merge(magnetometer("mpu9250", [100, -200, 300])) { $1 }
+        return attributes
+    }()
+
+    /// A magnetometer with these raw values of 0.15 µT, without a buffer.
+    package static func magnetometer(_ name: String, _ values: [Int]) -> [String: String] {
+        var attributes = ["name": name]
+        for (letter, value) in zip(["x", "y", "z"], values) {
+            attributes["in_magn_\(letter)_raw"] = "\(value)"
+            attributes["in_magn_\(letter)_scale"] = "0.001500"
+        }
+        return attributes
+    }
 
     /// One of the two devices that st_lsm6dsx creates for a chip: little-endian, without a trigger.
     package static func lsm6dso(_ prefix: String, name: String, scale: String, scales: String) -> [String: String] {

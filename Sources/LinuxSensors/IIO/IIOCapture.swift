@@ -27,6 +27,9 @@ package final class IIOCapture {
     /// Whether a frame holds a temperature.
     package var hasTemperature: Bool { frame.temperature != nil }
 
+    /// Whether a frame holds a magnetic field.
+    package var hasField: Bool { frame.field != nil }
+
     /// The trigger's name; `nil` if the driver needs none.
     package let trigger: String?
 
@@ -111,6 +114,7 @@ package final class IIOCapture {
             guard let trigger else { return nil }
             rate = trigger.rate ?? rate
         }
+        setUp.capturesField = settings.connectsMagnetometer && setUp.device.measuresField
         let frame = try setUp.selectChannels(in: elements)
         let clock = frame.time == nil ? IIOClock.none : try IIOClock.choose(on: setUp.device, &setUp.changes)
         try setUp.setLength(in: buffer, rate: rate ?? settings.rate, settings)

@@ -13,11 +13,13 @@ package struct IIOPlaces: Equatable, Sendable {
 }
 
 /// A quantity that can be used here.
-package enum IIOQuantity: String, CaseIterable, Sendable {
+package enum IIOQuantity: String, Sendable {
     /// Specific force, m/s².
     case acceleration = "in_accel"
     /// Angular rate, rad/s.
     case rotationRate = "in_anglvel"
+    /// Magnetic flux density, gauss.
+    case magneticField = "in_magn"
 }
 
 /// A device of the kernel's industrial I/O subsystem (IIO), as sysfs lists it. Creating a value opens nothing.
@@ -38,8 +40,11 @@ package struct IIODevice: Equatable, Sendable {
     /// Its directory in sysfs, without symbolic links.
     package var path: String
 
-    /// The quantities that it measures.
+    /// The quantities of motion that it measures.
     package var quantities: [IIOQuantity]
+
+    /// Whether it is, or has, a magnetometer of three axes.
+    package var measuresField: Bool
 
     /// The directory of the underlying hardware: the chip on its bus.
     package var parent: String { String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)) }
@@ -54,6 +59,13 @@ package struct IIODevice: Equatable, Sendable {
     package var chip: String {
         guard hardware.hasPrefix("HID-SENSOR-") else { return parent }
         return String(parent.prefix(upTo: parent.lastIndex(of: "/") ?? parent.endIndex))
+    }
+
+    /// The directory of the chip that this one is connected through, if its bus is behind one as that of an MPU-9250
+    /// (i2c-gate); otherwise `nil`.
+    package var gate: String? {
+        let bus = String(parent.prefix(upTo: parent.lastIndex(of: "/") ?? parent.endIndex))
+        return SystemFiles.resolved("\(bus)/mux_device")
     }
 
     /// The kernel driver bound to the hardware; `nil` if unknown.
@@ -88,9 +100,11 @@ package struct IIODevice: Equatable, Sendable {
         name = SystemFiles.line(of: "\(path)/name")
         label = SystemFiles.line(of: "\(path)/label")
         let names = Set(SystemFiles.names(in: path))
-        quantities = IIOQuantity.allCases.filter { quantity in
+        func measures(_ quantity: IIOQuantity) -> Bool {
             ["x", "y", "z"].allSatisfy { names.contains("\(quantity.rawValue)_\($0)_raw") }
         }
+        quantities = [.acceleration, .rotationRate].filter(measures)
+        measuresField = measures(.magneticField)
     }
 
     /// Whether a user's `text` names this device: its identifier, name or label.

@@ -58,7 +58,7 @@ extension IIOError: CustomStringConvertible {
         case .cannotOpen: return "\(device): cannot be opened\(cause)"
         case .inUse(let holder): return "\(device): \(holder) uses it"
         case .cannotWrite(let attribute): return "\(device): \(attribute) cannot be set\(cause)"
-        case .cannotRead(let attribute): return "\(device): \(attribute) cannot be read"
+        case .cannotRead(let attribute): return "\(device): \(attribute) cannot be read\(cause)"
         case .notKept(let attribute, let value, let found):
             return "\(device): \(attribute) is \(found) after \(value) was written"
         case .unknownFormat(let channel, let text):

@@ -8,6 +8,8 @@ package struct IIOReading: Equatable, Sendable, BitwiseCopyable {
     package var acceleration = Vector3.zero
     /// rad/s; zero if the device has no gyroscope.
     package var rotationRate = Vector3.zero
+    /// µT, along the magnetometer's axes; `nil` if the frame has no field, or it was too strong.
+    package var field: Vector3?
     /// °C; NaN if the frame has no temperature.
     package var temperature = Double.nan
     /// Which axes were clipped, and whether there is a rotation rate.
@@ -79,6 +81,7 @@ struct IIOFrame: Sendable, BitwiseCopyable {
     var length: Int
     var acceleration: IIOAxes?
     var rotationRate: IIOAxes?
+    var field: IIOAxes?
     var temperature: IIOAxis?
     var time: IIOAxis?
 
@@ -96,6 +99,10 @@ struct IIOFrame: Sendable, BitwiseCopyable {
             reading.rotationRate = values
             reading.flags = MotionSample.Flags(
                 rawValue: reading.flags.rawValue | clipped << 5 | MotionSample.Flags.rotationRate.rawValue)
+        }
+        if let field {
+            let (values, clipped) = field.values(at: frame)
+            if clipped == 0 { reading.field = IIOFieldReader.microteslaPerGauss * values }
         }
         if let temperature {
             reading.temperature = temperature.value(temperature.type.value(at: frame + temperature.offset)) / 1000

@@ -8,6 +8,8 @@ struct IIOSetUp {
     let device: IIODevice
     let places: IIOPlaces
     var changes = IIOChanges()
+    /// Whether the buffer is to hold the field of a device that has a magnetometer, too.
+    var capturesField = false
 
     /// 12.5 Hz may be listed as 12.4.
     private static let rateTolerance = 0.01
@@ -88,7 +90,9 @@ struct IIOSetUp {
     /// Enables the channels that are used and disables all others. Returns the layout of the resulting frame.
     mutating func selectChannels(in directory: String) throws(IIOError) -> IIOFrame {
         let axes = device.quantities.flatMap { quantity in ["x", "y", "z"].map { "\(quantity.rawValue)_\($0)" } }
-        let wanted = axes + ["in_temp", "in_timestamp"]
+        let fieldAxes = capturesField ? ["x", "y", "z"].map { "\(IIOQuantity.magneticField.rawValue)_\($0)" } : []
+        let optional = fieldAxes + ["in_temp"]
+        let wanted = axes + optional + ["in_timestamp"]
         var elements: [IIOFrameLayout.Element] = []
         for file in SystemFiles.names(in: "\(device.path)/\(directory)").sorted() where file.hasSuffix("_en") {
             let name = String(file.dropLast(3))
@@ -96,8 +100,8 @@ struct IIOSetUp {
             do throws(IIOError) {
                 try set("\(directory)/\(file)", to: isWanted ? "1" : "0")
             } catch {
-                // Some chips cannot measure the temperature together with the rest.
-                guard name == "in_temp" else { throw error }
+                // Some chips cannot measure the temperature together with the rest. The field is not worth the samples.
+                guard optional.contains(name) else { throw error }
                 continue
             }
             guard isWanted else { continue }
@@ -137,6 +141,7 @@ struct IIOSetUp {
         }
         return IIOFrame(
             length: layout.frameLength, acceleration: axes(.acceleration), rotationRate: axes(.rotationRate),
+            field: axes(.magneticField),
             temperature: axis(
                 "in_temp", scale: device.number("in_temp_scale") ?? 1, bias: device.number("in_temp_offset") ?? 0),
             time: axis("in_timestamp", scale: 1, bias: 0))

@@ -163,6 +163,7 @@ extension KernelSensor {
             MotionSample(
                 timestamp: time, acceleration: reading.acceleration, rotationRate: reading.rotationRate,
                 temperature: reading.temperature.isNaN ? temperature : reading.temperature, flags: flags))
+        if let field = reading.field { magnetometer?.take(field, at: time) }
         status.samples += 1
     }
 

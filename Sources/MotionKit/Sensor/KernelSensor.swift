@@ -22,6 +22,12 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     var status = IMUStatus()
     var info: IMUInfo
 
+    /// The magnetometer that is read with the sensor, if the settings ask for it and there is one.
+    let magnetometer: KernelMagnetometer?
+
+    /// What is wrong with the magnetometer, as far as that is known when it is opened. One sentence each.
+    private(set) var notes: [String] = []
+
     /// The open devices; `nil` while the sensor is stopped or lost.
     var source: KernelSource?
     var thermometer: IIOThermometer?
@@ -62,7 +68,10 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     /// Opens the devices and switches them on.
     ///
     /// - Throws: `IIOError`, with advice on what to do.
-    init(_ choice: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()) throws(IIOError) {
+    init(
+        _ choice: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces(),
+        _ vocabulary: SensorVocabulary = .library
+    ) throws(IIOError) {
         let source = try KernelSource.open(choice.accelerometer, choice.gyroscope, settings, in: places)
         let matrix = choice.accelerometer.mountMatrix(of: .acceleration)
         let driver = choice.accelerometer.driver.map { ", kernel driver \($0)" } ?? ""
@@ -78,8 +87,15 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         mountMatrix = matrix == .identity ? nil : matrix
         info = source.info
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / source.info.nominalRate)
+        let found = KernelMagnetometer.open(beside: choice, settings, in: places, vocabulary)
+        magnetometer = found.magnetometer
         begin(source)
+        notes = (found.note.map { [$0] } ?? []) + (found.magnetometer?.notes(in: vocabulary) ?? [])
     }
+
+    var magnetometerName: String? { magnetometer?.name }
+    var magnetometerStatus: MagnetometerStatus? { magnetometer?.status }
+    func takeField() -> MagneticSample? { magnetometer?.takeField() }
 
     /// A name that stays the same when the device's number changes: "iio-1-0068-mpu6050".
     static func storageName(_ device: IIODevice) -> String {
@@ -91,7 +107,10 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         let now = clock.now()
         guard source != nil else { return now < retry ? IMUPoll(next: retry) : reopen(into: &batch) }
         do throws(IMUFault) {
-            return try stream(into: &batch)
+            var poll = try stream(into: &batch)
+            // After the samples, which do not wait for it.
+            if let magnetometer, status.state == .streaming, magnetometer.poll() { poll.next = clock.now() }
+            return poll
         } catch {
             return recover(from: error)
         }
@@ -104,6 +123,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
             status.state = .asleep
             retry = Timestamp(nanoseconds: .min)
         }
+        magnetometer?.stop()
         try source?.stop()
     }
 
@@ -128,6 +148,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         nextTemperature = streamStart
         temperature = .nan
         nextRaw = streamStart
+        magnetometer?.begin(beside: source.device, isCaptured: source.hasField, rate: info.nominalRate)
         status.state = .settling
         status.period = 1 / info.nominalRate
         status.periodDeviation = 0

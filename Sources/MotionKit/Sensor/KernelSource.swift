@@ -18,6 +18,8 @@ struct KernelSource {
     let gyroscopeRotation: Matrix3?
 
     var hasTemperature: Bool { accelerometer?.hasTemperature == true }
+    /// Whether the samples of the accelerometer's device come with a magnetic field.
+    var hasField: Bool { accelerometer?.hasField == true }
     var hasTime: Bool { accelerometer?.hasTime == true }
 
     /// Whether noise changes some bit of the samples at least once a second. This is true of an accelerometer together with

@@ -81,11 +81,11 @@ public struct SensorSelection: Equatable, Sendable {
                 SensorScan(bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity),
                 settings, mayMove: bus == nil)
         case .kernel(let device, let bus, let address):
-            return try SensorSelection.openKernelDevice(device, bus: bus, address: address, settings)
+            return try SensorSelection.openKernelDevice(device, bus: bus, address: address, settings, vocabulary)
         case .any(let bus, let address):
             let scan = SensorScan(bus: bus, address: address, assumedIdentity: settings.assumedIdentity)
             if scan.choice == nil, let choice = scan.kernelChoice {
-                return try SensorSelection.openKernelDevice(choice, settings)
+                return try SensorSelection.openKernelDevice(choice, settings, vocabulary)
             }
             return try openChip(scan, settings, mayMove: bus == nil)
         case .virtual(let name, let seed):
@@ -183,20 +183,21 @@ public struct SensorSelection: Equatable, Sendable {
     /// Opens the kernel device with this name, bus or address, or the preferred one.
     package static func openKernelDevice(
         _ name: String? = nil, bus: String? = nil, address: UInt8? = nil, _ settings: IMUSettings,
-        in places: IIOPlaces = IIOPlaces()
+        _ vocabulary: SensorVocabulary = .library, in places: IIOPlaces = IIOPlaces()
     ) throws(SensorError) -> any SensorDevice {
         let devices = IIODevice.all(in: places)
         guard let choice = SensorScan.kernelChoice(among: devices, named: name, bus: bus, address: address) else {
             throw SensorError.kernelDevice(IIOError(.notFound(known: devices.map(\.title)), device: name ?? "auto"))
         }
-        return try openKernelDevice(choice, settings, in: places)
+        return try openKernelDevice(choice, settings, vocabulary, in: places)
     }
 
     private static func openKernelDevice(
-        _ choice: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
+        _ choice: KernelSensorChoice, _ settings: IMUSettings, _ vocabulary: SensorVocabulary,
+        in places: IIOPlaces = IIOPlaces()
     ) throws(SensorError) -> any SensorDevice {
         do throws(IIOError) {
-            return try KernelSensor(choice, settings, in: places)
+            return try KernelSensor(choice, settings, in: places, vocabulary)
         } catch {
             throw SensorError.kernelDevice(error)
         }
