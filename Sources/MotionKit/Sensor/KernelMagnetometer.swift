@@ -105,6 +105,7 @@ final class KernelMagnetometer {
     /// Begins with a new stream of the sensor, whose device may have another number now.
     ///
     /// - Parameters:
+    ///   - accelerometer: the device with the accelerometer.
     ///   - isCaptured: whether the samples come with the field.
     ///   - rate: samples per second.
     func begin(beside accelerometer: IIODevice, isCaptured: Bool, rate: Double) {
