@@ -107,7 +107,8 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     public var signalsDataReady = false
 
     /// Whether an MPU-9250, an MPU-9255 or an ICM-20948 connects the magnetometer in its package with the bus, where it then
-    /// has an address of its own. Default `false`. Other parts ignore it.
+    /// has an address of its own; and whether the magnetometer of a kernel driver is read with a kernel driver's sensor.
+    /// Default `false`. Other parts ignore it.
     public var connectsMagnetometer = false
 
     /// Identity of the supported part that a chip with an unknown identity is treated as. Default `nil`: such a chip is
