@@ -68,6 +68,9 @@ package struct MagnetometerStatus: Sendable, BitwiseCopyable {
 
     /// The latest fault.
     package var lastFault: MagnetometerFault?
+
+    /// The status of a driver that has not started.
+    package init() {}
 }
 
 /// Time limits of the driver that are the same for every magnetometer, in seconds unless stated otherwise.
