@@ -60,7 +60,8 @@ extension CalibrateCommand {
             case .noMagnetometer(let sensor):
                 throw CommandFailure(
                     .unavailable,
-                    "\(sensor) has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one")
+                    "\(sensor) has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one, and some kernel drivers"
+                )
             case .noGyroscope(let sensor):
                 throw CommandFailure(
                     .unavailable, "\(sensor) has no gyroscope, which the calibration of a magnetometer needs")
