@@ -17,6 +17,7 @@ private struct HeadingRig: ~Copyable {
     var noise = 0.5
     /// Whether the board turns to and fro about changing axes; otherwise it is still.
     var isMoving = true
+    var hasReadings = true
     private(set) var time = 0.0
     private var random: UInt64 = 88_172_645_463_325_252
     private var attitude = Quaternion.identity
@@ -61,7 +62,7 @@ private struct HeadingRig: ~Copyable {
                 ? Vector3(1.1 * sine(phase), 0.9 * sine(0.7 * phase + 1), 1.3 * sine(0.43 * phase + 2)) : .zero
             attitude = (attitude * Quaternion(rotationVector: Self.period * rate)).normalized
             filter.turn(rate: rate.length, interval: Self.period)
-            if time - last >= Self.readingPeriod - 1e-9 {
+            if hasReadings, time - last >= Self.readingPeriod - 1e-9 {
                 // The attitude against north, and as the six axes have it.
                 let there = Quaternion(angle: trueOffset, axis: Vector3(0, 0, -1)) * attitude
                 var reading = there.unrotate(Self.field + disturbance) + hardIron
@@ -204,6 +205,28 @@ private struct HeadingRig: ~Copyable {
         rig.run(30)
         let worst = rig.worst
         #expect(worst < 3 * degree, "\(worst / degree)")
+    }
+
+    @Test("While there are no readings, the gyroscope keeps the heading, and the deviation grows")
+    func noReadings() {
+        var rig = HeadingRig()
+        rig.drift = 0.5 * degree / 60
+        rig.run(120)
+        rig.hasReadings = false
+        let before = rig.filter.state?.deviation ?? 9
+        rig.run(600)
+        let state = rig.filter.state
+        let error = rig.error
+        // Five degrees of drift in ten minutes, of which the last estimate knows a minute.
+        #expect(abs(error) < 7 * degree && state?.quality == .disturbed)
+        #expect((state?.deviation ?? 0) > 2 * before && (state?.deviation ?? 9) < 15 * degree)
+        rig.hasReadings = true
+        rig.run(20)
+        rig.forgetErrors()
+        rig.run(20)
+        let worst = rig.worst
+        let quality = rig.filter.state?.quality
+        #expect(worst < 3 * degree && quality == .tracking, "\(worst / degree)")
     }
 
     @Test("A vertical field, or none, gives no heading")

@@ -50,13 +50,15 @@ extension HeadingFilter {
     private mutating func propagate(_ block: HeadingBlock) {
         let p = parameters
         let remainder = exp(-block.duration / p.driftTime)
-        errors[HeadingError.offset] += errors[HeadingError.drift] * block.duration
+        let seconds = driftSeconds(block.duration)
+        errors[HeadingError.offset] += errors[HeadingError.drift] * seconds
         errors[HeadingError.drift] *= remainder
         remainingTurn *= exp(-block.duration / p.adoptionTime)
-        covariance.propagate(block.duration, driftRemainder: remainder)
+        covariance.propagate(seconds, driftRemainder: remainder)
         lostVariance += block.lostVariance
         addNoise(
-            p.headingWalk * p.headingWalk * block.duration + p.turnError * p.turnError * block.path
+            p.headingWalk * p.headingWalk * block.duration + driftNoise(block.duration) + p.turnError * p.turnError
+                * block.path
                 + block.lostVariance,
             to: HeadingError.offset)
         addNoise(p.drift * p.drift * (1 - remainder * remainder), to: HeadingError.drift)
@@ -113,7 +115,8 @@ extension HeadingFilter {
         slow += max(0, directionDeviation * directionDeviation - known)
         let jitter = p.timeJitter * rate.length * strength
         let noise =
-            p.fieldNoise * p.fieldNoise / block.count + slow * 2 * p.fieldErrorTime / block.duration + jitter * jitter
+            p.fieldNoise * p.fieldNoise / block.count + slow * max(1, 2 * p.fieldErrorTime / block.duration) + jitter
+            * jitter
         return Comparison(
             field: measured, rotation: rotation, rate: rate, expected: expected, strength: strength,
             horizontal: horizontal, difference: difference, north: north, west: west, up: up,

@@ -83,20 +83,41 @@ package struct HeadingFilter: ~Copyable {
     /// The angle about the vertical that turns the six-axis frame into one whose x axis points to magnetic north, rad; 0
     /// before the first reading.
     package var offset: Double {
-        errors[HeadingError.offset] + errors[HeadingError.drift] * sinceBlock + remainingTurn
+        errors[HeadingError.offset] + errors[HeadingError.drift] * driftSeconds(sinceBlock) + remainingTurn
     }
 
     /// How well the heading is known; `nil` before the first reading.
     package var state: HeadingState? {
         guard field != .none else { return nil }
-        return HeadingState(quality: quality, deviation: deviation, field: errors.vector(at: HeadingError.north).length)
+        // Without readings, the gyroscope keeps the heading.
+        let isKept = sinceBlock > parameters.longestPause
+        return HeadingState(
+            quality: isKept ? .disturbed : quality, deviation: deviation,
+            field: errors.vector(at: HeadingError.north).length)
     }
 
     /// Standard deviation of the heading, rad; infinite before the first reading.
     package var deviation: Double {
         guard field != .none else { return .infinity }
         let variance = max(0, covariance[HeadingError.offset, HeadingError.offset])
-        return (variance + commonVariance + remainingTurn * remainingTurn).squareRoot()
+        let drift = max(0, covariance[HeadingError.drift, HeadingError.drift])
+        let since = driftSeconds(sinceBlock)
+        let unread = drift * since * since + driftNoise(sinceBlock) + block.lostVariance
+        let turned = parameters.turnError * parameters.turnError * block.path
+        return (variance + unread + turned + commonVariance + remainingTurn * remainingTurn).squareRoot()
+    }
+
+    /// The seconds by which a drift that decays has to be multiplied to get its angle after `seconds`.
+    func driftSeconds(_ seconds: Double) -> Double {
+        let time = parameters.driftTime
+        // Between two readings, the first terms are exact enough.
+        guard seconds > 1 else { return seconds * (1 - 0.5 * seconds / time) }
+        return time * (1 - exp(-seconds / time))
+    }
+
+    /// The variance of the angle by which the drift that comes and goes turns the heading in `seconds`, rad².
+    func driftNoise(_ seconds: Double) -> Double {
+        2 * parameters.drift * parameters.drift * parameters.driftTime * (seconds - driftSeconds(seconds))
     }
 
     /// Accounts for a sample of the gyroscope.

@@ -43,6 +43,8 @@ package struct HeadingParameters: Sendable, BitwiseCopyable {
     package var candidateTime = 20.0
     /// Seconds of agreement with the usual field until it is used again.
     package var matchTime = 2.0
+    /// Seconds without a reading after which the heading counts as kept by the gyroscope.
+    package var longestPause = 2.0
     /// How uncertain field and hard iron are when they are searched for, as a ratio of the field's strength.
     package var unknownField = 0.5
     /// How long a disturbance may grow before it is noticed, s. What was learnt in that time is undone.
