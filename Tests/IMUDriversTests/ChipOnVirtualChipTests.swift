@@ -157,6 +157,21 @@ private func makeRig(
         }
     }
 
+    @Test(
+        "A chip that shows another bank, because a write was lost or another program selected it, is brought up again",
+        arguments: [
+            (.icm42688, 0x76, 1), (.icm42688, 0x76, 2), (.icm42605, 0x76, 1), (.icm42605, 0x76, 2),
+            (.icm20948, 0x7F, 0x20),
+        ] as [(VirtualPart, UInt8, UInt8)])
+    func otherBank(kind: VirtualPart, register: UInt8, bank: UInt8) throws {
+        let rig = makeRig(kind)
+        rig.run(1)
+        try rig.chip.write(bank, to: register, at: rig.clock.now())
+        #expect(rig.run(atMost: 1) { rig.status.state == .recovering })
+        #expect(rig.run(atMost: 2) { rig.status.state == .streaming })
+        #expect(rig.status.recoveries == 1 && rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+
     @Test("Tells whether the period is measured: not in the first moments after a start")
     func measuredPeriod() {
         let rig = makeRig(.bmi160)

@@ -20,7 +20,7 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     static var bankRegister: RegisterAddress? { get }
 
     /// What registers show if a program that used this driver ended while another bank was selected: one list for each
-    /// bank, with the bank's own registers. The identity cannot be read then.
+    /// bank, with the bank register first, and then the bank's own registers. The identity cannot be read then.
     static var abandonedBanks: [[RegisterSetting]] { get }
 
     /// The bits to add to a register's number if several bytes are read, on a chip that otherwise does not advance from register

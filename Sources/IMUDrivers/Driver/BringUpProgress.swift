@@ -13,10 +13,14 @@ struct BringUpProgress: BitwiseCopyable {
     /// Whether this driver may have left another bank of registers selected than the one with the identity.
     private(set) var mayHaveOtherBank = false
 
+    /// Whether this driver has identified its chip at some time.
+    private(set) var hasIdentified = false
+
     /// Starts the script, once the chip has been identified.
     mutating func begin() {
         self = BringUpProgress()
         mayHaveOtherBank = true
+        hasIdentified = true
     }
 
     /// Records that the script has reached its end.

@@ -41,11 +41,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return try runBringUp()
     }
 
-    /// Whether a program that used this driver ended while another bank was selected. It only reads.
+    /// Whether another bank is selected: by a program that used this driver and ended, or by this driver, if a write that
+    /// should have selected bank 0 was lost. It only reads.
     private mutating func isBankAbandoned() throws(IMUFault) -> Bool {
         for settings in Part.abandonedBanks {
+            // A chip that this driver has identified before needs no other proof than its bank register.
+            let proof = bringUp.hasIdentified ? settings.prefix(1) : settings[...]
             var isShown = true
-            for setting in settings where isShown { isShown = setting.holds(in: try get(setting.register)) }
+            for setting in proof where isShown { isShown = setting.holds(in: try get(setting.register)) }
             if isShown { return true }
         }
         return false
