@@ -228,4 +228,7 @@ public struct BusErrorCounts: Equatable, Sendable, BitwiseCopyable {
 
     /// All failures.
     public var total: UInt64 { notAcknowledged + arbitrationLost + timedOut + inputOutput + other }
+
+    /// The failures after which a chip may have sent a part of its answer.
+    var interruptions: UInt64 { total - notAcknowledged }
 }

@@ -20,7 +20,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Selects the first bank, so that a chip can be identified if the program ends. If that fails, or would take long on a
     /// bus that is stuck, the next transaction selects it.
     mutating func selectFirstBank() {
-        guard !isBusStuck else { return }
+        guard !retries.isBusStuck else { return }
         do throws(BusError) {
             try select(0)
         } catch {
@@ -29,16 +29,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     private mutating func writeInSelectedBank(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
-        var attempt = 1
-        while true {
-            do throws(BusError) {
-                try bus.write(register.number, value.bits)
-                isBusStuck = false
-                return
-            } catch {
-                try giveUpOrRepeat(error, after: &attempt)
-            }
-        }
+        try bus.write(register.number, value.bits, &retries, counting: &status.busErrors)
     }
 
     /// Reads a register; retries after a failure that may pass.
@@ -51,17 +42,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
         try select(registers.first.bank)
         let first = registers.first.number | (registers.count > 1 ? Part.burstBit : 0)
-        var attempt = 1
-        while true {
-            do throws(BusError) {
-                let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
-                try bus.read(first, into: group)
-                isBusStuck = false
-                return
-            } catch {
-                try giveUpOrRepeat(error, after: &attempt)
-            }
-        }
+        let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
+        try bus.read(first, into: group, &retries, counting: &status.busErrors)
     }
 
     /// Reads whole frames from the FIFO into `buffer.bytes`; retries if the address was not acknowledged.
@@ -77,11 +59,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
                 return try bus.read(fifo.data.number | Part.burstBit, into: frames)
             } catch {
-                guard error.kind == .notAcknowledged else {
-                    status.busErrors.count(error)
-                    throw error
-                }
-                try giveUpOrRepeat(error, after: &attempt)
+                status.busErrors.count(error)
+                guard error.kind == .notAcknowledged else { throw error }
+                try retries.giveUpOrRepeat(error, after: &attempt)
             }
         }
     }
@@ -102,22 +82,5 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         } catch {
             throw .bus(error)
         }
-    }
-
-    private mutating func giveUpOrRepeat(_ error: BusError, after attempt: inout Int) throws(BusError) {
-        status.busErrors.count(error)
-        let attempts: Int
-        switch error.kind {
-        case .notAcknowledged, .arbitrationLost, .inputOutput:
-            attempts = 3
-        case .timedOut:
-            // An adapter takes up to a second to give up: a bus that stays stuck gets one attempt.
-            attempts = isBusStuck ? 1 : 2
-            isBusStuck = attempt >= attempts
-        default:
-            attempts = 1
-        }
-        guard attempt < attempts else { throw error }
-        attempt += 1
     }
 }

@@ -40,8 +40,7 @@ package struct ChipDriver<
     var recovery = Recovery()
     /// A register whose value is restored when the chip changes it.
     var kept: KeptRegister?
-    /// Whether the last transaction timed out, also when it was repeated.
-    var isBusStuck = false
+    var retries = TransactionRetries()
     /// The selected bank of registers; `nil` if selecting one has failed.
     var bank: UInt8? = 0
 

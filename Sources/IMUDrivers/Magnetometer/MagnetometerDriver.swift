@@ -40,8 +40,7 @@ package struct MagnetometerDriver<
     var repetitions = 0
     /// Whether a transaction was interrupted, so that the chip may hold back a part of an old measurement.
     var isInterrupted = false
-    /// Whether the last transaction timed out, also when it was repeated.
-    var isBusStuck = false
+    var retries = TransactionRetries()
     /// The pause before the next attempt, seconds.
     var backoff = MagnetometerTiming.firstBackoff
     /// Whether readings have stopped, or could not begin.
