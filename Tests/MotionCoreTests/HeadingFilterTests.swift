@@ -40,6 +40,13 @@ private struct HeadingRig: ~Copyable {
 
     mutating func forgetErrors() { worst = 0 }
 
+    /// Runs, and returns the largest error meanwhile, rad.
+    mutating func worstError(in seconds: Double) -> Double {
+        forgetErrors()
+        run(seconds)
+        return worst
+    }
+
     private mutating func normal() -> Double {
         var sum = 0.0
         for _ in 0..<12 {
@@ -98,9 +105,7 @@ private struct HeadingRig: ~Copyable {
         let state = rig.filter.state
         #expect(abs(early) < 5 * degree && state?.quality == .tracking)
         rig.run(60)
-        rig.forgetErrors()
-        rig.run(60)
-        let worst = rig.worst
+        let worst = rig.worstError(in: 60)
         let later = rig.filter.state
         #expect(worst < 1.5 * degree, "\(worst / degree)")
         #expect((later?.deviation ?? 9) < 3 * degree && abs((later?.field ?? 0) - 48) < 1)
@@ -113,9 +118,7 @@ private struct HeadingRig: ~Copyable {
         rig.run(60)
         rig.isMoving = isMoving
         rig.run(120)
-        rig.forgetErrors()
-        rig.run(600)
-        let worst = rig.worst
+        let worst = rig.worstError(in: 600)
         #expect(worst < 2.5 * degree, "\(worst / degree)")
     }
 
@@ -124,9 +127,7 @@ private struct HeadingRig: ~Copyable {
         var rig = HeadingRig()
         rig.hardIron = Vector3(1.5, -1, 1)
         rig.run(90)
-        rig.forgetErrors()
-        rig.run(60)
-        let worst = rig.worst
+        let worst = rig.worstError(in: 60)
         #expect(worst < 2 * degree, "\(worst / degree)")
     }
 
@@ -146,9 +147,7 @@ private struct HeadingRig: ~Copyable {
         #expect(during < 3 * degree, "\(during / degree)")
         rig.disturbance = .zero
         rig.run(10)
-        rig.forgetErrors()
-        rig.run(60)
-        let after = rig.worst
+        let after = rig.worstError(in: 60)
         let tracking = rig.filter.state?.quality
         #expect(after < 2.5 * degree && tracking == .tracking, "\(after / degree)")
     }
@@ -157,7 +156,6 @@ private struct HeadingRig: ~Copyable {
     func growingDisturbance() {
         var rig = HeadingRig()
         rig.run(90)
-        rig.forgetErrors()
         for step in 1...60 {
             rig.disturbance = Vector3(0, -20 * Double(step) / 60, 0)
             rig.run(0.5)
@@ -188,9 +186,7 @@ private struct HeadingRig: ~Copyable {
         #expect(wrong != .tracking)
         rig.disturbance = .zero
         rig.run(20)
-        rig.forgetErrors()
-        rig.run(60)
-        let worst = rig.worst
+        let worst = rig.worstError(in: 60)
         let right = rig.filter.state?.quality
         #expect(worst < 3 * degree && right == .tracking, "\(worst / degree)")
     }
@@ -201,9 +197,7 @@ private struct HeadingRig: ~Copyable {
         rig.run(90)
         rig.trueOffset += 40 * degree
         rig.run(60)
-        rig.forgetErrors()
-        rig.run(30)
-        let worst = rig.worst
+        let worst = rig.worstError(in: 30)
         #expect(worst < 3 * degree, "\(worst / degree)")
     }
 
@@ -222,9 +216,7 @@ private struct HeadingRig: ~Copyable {
         #expect((state?.deviation ?? 0) > 2 * before && (state?.deviation ?? 9) < 15 * degree)
         rig.hasReadings = true
         rig.run(20)
-        rig.forgetErrors()
-        rig.run(20)
-        let worst = rig.worst
+        let worst = rig.worstError(in: 20)
         let quality = rig.filter.state?.quality
         #expect(worst < 3 * degree && quality == .tracking, "\(worst / degree)")
     }

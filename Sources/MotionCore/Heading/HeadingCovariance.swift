@@ -118,9 +118,10 @@ struct HeadingCovariance: ~Copyable {
         return gain
     }
 
-    /// Turns the horizontal axes of the field by an angle with this cosine and sine.
-    func turnField(cosine: Double, sine: Double) {
+    /// Turns the field about the vertical.
+    func turnField(by turn: Matrix3) {
         let (north, west) = (HeadingError.north, HeadingError.west)
+        let (cosine, sine) = (turn.row0.x, turn.row1.x)
         let (a, b) = (rows[north], rows[west])
         rows[north] = a * cosine - b * sine
         rows[west] = a * sine + b * cosine

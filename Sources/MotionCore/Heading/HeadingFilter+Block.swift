@@ -78,10 +78,10 @@ extension HeadingFilter {
 
     private mutating func compare(_ block: HeadingBlock) -> Comparison {
         let p = parameters
-        let heading = HeadingTurn(errors[HeadingError.offset])
-        let measured = heading.turn(block.field)
-        let rotation = heading.turn(block.rotation)
-        let rate = heading.turn(block.rate)
+        let heading = Quaternion(angle: errors[HeadingError.offset], axis: Vector3(0, 0, 1)).matrix
+        let measured = heading * block.field
+        let rotation = heading * block.rotation
+        let rate = heading * block.rate
         let expected = errors.vector(at: HeadingError.north)
         let strength = max(10, expected.length)
         let byDelay = rate.cross(expected)
@@ -172,24 +172,5 @@ extension HeadingFilter {
         addNoise(angle * angle, to: HeadingError.offset)
         addNoise(p.initialDrift * p.initialDrift, to: HeadingError.drift)
         jumpTime = 0
-    }
-}
-
-/// A turn about the vertical.
-struct HeadingTurn {
-    let cosine: Double
-    let sine: Double
-
-    init(_ angle: Double) {
-        cosine = cos(angle)
-        sine = sin(angle)
-    }
-
-    func turn(_ vector: Vector3) -> Vector3 {
-        Vector3(cosine * vector.x - sine * vector.y, sine * vector.x + cosine * vector.y, vector.z)
-    }
-
-    func turn(_ matrix: Matrix3) -> Matrix3 {
-        Matrix3(matrix.row0 * cosine - matrix.row1 * sine, matrix.row0 * sine + matrix.row1 * cosine, matrix.row2)
     }
 }

@@ -143,6 +143,7 @@ extension HeadingFilter {
         addNoise(max(0, offsetVariance - kept.offsetVariance), to: offset)
         addNoise(max(0, driftVariance - kept.driftVariance), to: drift)
         commonVariance = 0
+        residual = .zero
         useAsUsual()
         return true
     }
@@ -151,7 +152,6 @@ extension HeadingFilter {
         field = .usual
         quality = .tracking
         disturbedTime = 0
-        residual = .zero
         history = HeadingHistory(errors)
     }
 
@@ -219,10 +219,10 @@ extension HeadingFilter {
     private mutating func defineNorth() {
         let present = errors.vector(at: HeadingError.north)
         let angle = -atan2(present.y, present.x)
-        let turn = HeadingTurn(angle)
+        let turn = Quaternion(angle: angle, axis: Vector3(0, 0, 1)).matrix
         errors[HeadingError.offset] += angle
-        var turned = turn.turn(present)
-        covariance.turnField(cosine: turn.cosine, sine: turn.sine)
+        var turned = turn * present
+        covariance.turnField(by: turn)
         covariance.defineNorth(turned.x)
         turned.y = 0
         errors.set(turned, at: HeadingError.north)
@@ -230,9 +230,7 @@ extension HeadingFilter {
         addNoise(commonVariance, to: HeadingError.offset)
         commonVariance = 0
         usualTime = max(otherTime, 20)
-        let residual = residual
         useAsUsual()
-        self.residual = residual
     }
 }
 
