@@ -144,11 +144,7 @@ private func makeRig(
             rig.run(1 + 0.0037 * Double(step))
             let now = rig.clock.now().advanced(bySeconds: 0.0011 * Double(step))
             rig.clock.advance(to: now)
-            if bank != 0 { try rig.chip.write(bank, to: 0x7F, at: now) }
-            var value: UInt8 = 0
-            try withUnsafeMutableBytes(of: &value) { try rig.chip.read(register, into: $0, at: now) }
-            try rig.chip.write(value ^ 1 << bit, to: register, at: now)
-            if bank != 0 { try rig.chip.write(0, to: 0x7F, at: now) }
+            try rig.chip.invert(1 << bit, of: register, bank: bank, at: now)
             #expect(rig.run(atMost: 0.1) { rig.status.lastFault == .configurationLost(register: register) })
             #expect(rig.run(atMost: 1) { rig.status.state == .streaming })
             rig.run(0.5)

@@ -5,6 +5,32 @@ import Testing
 import VirtualIMU
 
 extension ScriptedChipRig where Part == ICM20948Family {
+    /// Expects and performs the transactions up to the selection of bank 2.
+    fileprivate func wake() {
+        script.read(0x00, 0xEA)
+        script.write(0x7F, 0x00)
+        script.write(0x06, 0x80)
+        poll()
+        script.read(0x06, 0x41)
+        script.write(0x06, 0x01)
+        poll()
+        script.read(0x06, 0x01)
+        script.write(0x7F, 0x20)
+    }
+
+    /// Expects and performs the whole bring-up. `pin` are the registers of the pin, and their values.
+    func bringUp(pin: [(UInt8, UInt8)] = []) {
+        wake()
+        // 225 Hz; 119.5 and 111.4 Hz, ±2000 °/s and ±8 g.
+        expect([(0x00, 4), (0x01, 0x17), (0x09, 0x01), (0x10, 0x00), (0x11, 4), (0x14, 0x15)])
+        script.write(0x7F, 0x00)
+        expect([(0x07, 0x00), (0x66, 0x00), (0x69, 0x00)] + pin)
+        expectFIFOStart()
+        script.read(0x03, 0x40)
+        script.read(0x67, 0x1F)
+        poll()
+    }
+
     /// The FIFO is stopped, emptied and started at 25 °C.
     fileprivate func expectFIFOStart() {
         script.write(0x67, 0x00)
@@ -77,15 +103,7 @@ extension ScriptedChipRig where Part == ICM20948Family {
     @Test("After a failure with bank 2 selected, it selects bank 0 before it identifies the chip")
     func bank() {
         let rig = ScriptedChipRig<ICM20948Family>()
-        rig.script.read(0x00, 0xEA)
-        rig.script.write(0x7F, 0x00)
-        rig.script.write(0x06, 0x80)
-        rig.poll()
-        rig.script.read(0x06, 0x41)
-        rig.script.write(0x06, 0x01)
-        rig.poll()
-        rig.script.read(0x06, 0x01)
-        rig.script.write(0x7F, 0x20)
+        rig.wake()
         // A write that timed out is repeated once.
         for _ in 0..<2 { rig.script.write(0x00, 4, failing: BusError(.timedOut)) }
         rig.poll()
@@ -123,22 +141,7 @@ extension ScriptedChipRig where Part == ICM20948Family {
     @Test("If bank 0 cannot be selected again after the check of the ranges, the next transaction selects it")
     func bankAfterRanges() {
         let rig = ScriptedChipRig<ICM20948Family>()
-        rig.script.read(0x00, 0xEA)
-        rig.script.write(0x7F, 0x00)
-        rig.script.write(0x06, 0x80)
-        rig.poll()
-        rig.script.read(0x06, 0x41)
-        rig.script.write(0x06, 0x01)
-        rig.poll()
-        rig.script.read(0x06, 0x01)
-        rig.script.write(0x7F, 0x20)
-        rig.expect([(0x00, 4), (0x01, 0x17), (0x09, 0x01), (0x10, 0x00), (0x11, 4), (0x14, 0x15)])
-        rig.script.write(0x7F, 0x00)
-        rig.expect([(0x07, 0x00), (0x66, 0x00), (0x69, 0x00)])
-        rig.expectFIFOStart()
-        rig.script.read(0x03, 0x40)
-        rig.script.read(0x67, 0x1F)
-        rig.poll()
+        rig.bringUp()
         rig.script.read(0x70, [0x00, 0x0E])
         rig.script.read(0x72, Self.frame)
         rig.script.write(0x7F, 0x20)

@@ -70,11 +70,7 @@ extension VirtualPart {
     func changeRange(of chip: any VirtualChip, at instant: Timestamp) {
         let (bank, register, bits) = rangeBits
         do {
-            if bank != 0 { try chip.write(bank, to: 0x7F, at: instant) }
-            var value: UInt8 = 0
-            try withUnsafeMutableBytes(of: &value) { try chip.read(register, into: $0, at: instant) }
-            try chip.write(value ^ bits, to: register, at: instant)
-            if bank != 0 { try chip.write(0, to: 0x7F, at: instant) }
+            try chip.invert(bits, of: register, bank: bank, at: instant)
         } catch {
             preconditionFailure("the chip did not answer")
         }

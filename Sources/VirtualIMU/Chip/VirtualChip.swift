@@ -13,3 +13,18 @@ package protocol VirtualChip: Sendable {
     /// - Throws: the error of a fault, if there is one.
     func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError)
 }
+
+extension VirtualChip {
+    /// Inverts bits of a register as another program would: it reads the register and writes it. `bank` is the value of an
+    /// ICM-20948's bank register that selects the register's bank; bank 0 is selected again afterwards.
+    ///
+    /// - Throws: the error of a fault, if there is one.
+    package func invert(_ bits: UInt8, of register: UInt8, bank: UInt8 = 0, at now: Timestamp) throws {
+        let bankRegister: UInt8 = 0x7F
+        if bank != 0 { try write(bank, to: bankRegister, at: now) }
+        var value: UInt8 = 0
+        try withUnsafeMutableBytes(of: &value) { try read(register, into: $0, at: now) }
+        try write(value ^ bits, to: register, at: now)
+        if bank != 0 { try write(0, to: bankRegister, at: now) }
+    }
+}
