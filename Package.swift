@@ -5,6 +5,13 @@ import PackageDescription
 // manifests, and gives the commit of an earlier build.
 let commit = Context.environment["JOSTLE_COMMIT"] ?? ""
 
+// `Scripts/swift-build tests` sets the variable: to the test targets to build, or to nothing for all of them. Then what
+// computes is optimised, because tests compute for minutes otherwise, and assertions stay. Without the variable there are
+// no unsafe flags, which would bar other packages from using MotionKit.
+let testTargets = Context.environment["JOSTLE_TESTS"]
+let optimised = ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"]
+let computing: [SwiftSetting] = testTargets == nil ? [] : [.unsafeFlags(optimised)]
+
 // Dependencies point one way: see "Targets" in docs/architecture.md. `make build` checks them.
 let package = Package(
     name: "jostle",
@@ -35,17 +42,18 @@ let package = Package(
 
         .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
         .target(name: "StateStorage", dependencies: ["LinuxSystem"]),
-        .target(name: "MotionCore", dependencies: ["CMotionMath"]),
-        .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
+        .target(name: "MotionCore", dependencies: ["CMotionMath"], swiftSettings: computing),
+        .target(name: "IMUDrivers", dependencies: ["MotionCore"], swiftSettings: computing),
         .target(
             name: "LinuxSensors",
             dependencies: ["CLinuxGPIO", "CLinuxI2C", "IMUDrivers", "LinuxSystem", "MotionCore"]),
-        .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
+        .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"], swiftSettings: computing),
         .target(
             name: "MotionKit",
             dependencies: [
                 "CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "StateStorage", "VirtualIMU",
-            ]),
+            ],
+            swiftSettings: computing),
         // Defines __assert_fail, read and SSL_read: for programs, of which each has one.
         .target(
             name: "CMosquittoGuard", dependencies: ["CMosquitto"], linkerSettings: [.linkedLibrary("ssl")]),
@@ -77,13 +85,8 @@ let package = Package(
             dependencies: ["JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem"]),
         // The web page: a program of its own, so that neither an HTTP server nor its TLS is in the one that reads the sensor.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "LinuxSystem"]),
-        .target(
-            name: "PageAssets",
-            resources: [
-                "app.css", "app.js", "attitude.js", "board.js", "boards.js", "commands.js", "gestures.js",
-                "icon.svg", "index.html", "login.html", "login.js", "panel.css", "plots.js", "pose.js",
-                "recording.js", "settings.js", "spectrum.js", "text.js",
-            ].map { .embedInCode("Assets/\($0)") }),
+        .target(name: "CPageAssets", exclude: ["Assets"], cSettings: [.headerSearchPath("Assets")]),
+        .target(name: "PageAssets", dependencies: ["CPageAssets"]),
         .target(
             name: "JostlePage",
             dependencies: [
@@ -203,3 +206,7 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if let wanted = testTargets?.split(separator: " "), !wanted.isEmpty {
+    package.targets.removeAll { $0.isTest && !wanted.contains($0.name[...]) }
+}

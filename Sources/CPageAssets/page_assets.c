@@ -1,0 +1,47 @@
+// The assembler copies the files into the program. As arrays of numbers in Swift, which `.embedInCode` makes of them, they
+// would take a minute to compile.
+#include "page_assets.h"
+
+// The compiler lists the files in a condition among those that this one depends on.
+#if !(__has_include("app.css") && __has_include("app.js") && __has_include("attitude.js") && __has_include("board.js") \
+    && __has_include("boards.js") && __has_include("commands.js") && __has_include("gestures.js") \
+    && __has_include("icon.svg") && __has_include("index.html") && __has_include("login.html") \
+    && __has_include("login.js") && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") \
+    && __has_include("recording.js") && __has_include("settings.js") && __has_include("spectrum.js") \
+    && __has_include("text.js"))
+#error "a file of the web page is missing in Assets"
+#endif
+
+#define FILES(X) \
+    X(app_css, "app.css") \
+    X(app_js, "app.js") \
+    X(attitude_js, "attitude.js") \
+    X(board_js, "board.js") \
+    X(boards_js, "boards.js") \
+    X(commands_js, "commands.js") \
+    X(gestures_js, "gestures.js") \
+    X(icon_svg, "icon.svg") \
+    X(index_html, "index.html") \
+    X(login_html, "login.html") \
+    X(login_js, "login.js") \
+    X(panel_css, "panel.css") \
+    X(plots_js, "plots.js") \
+    X(pose_js, "pose.js") \
+    X(recording_js, "recording.js") \
+    X(settings_js, "settings.js") \
+    X(spectrum_js, "spectrum.js") \
+    X(text_js, "text.js")
+
+#define COPY(symbol, file) \
+    __asm__(".pushsection .rodata\n" \
+            "page_asset_" #symbol ": .incbin \"" file "\"\n" \
+            "page_asset_" #symbol "_end:\n" \
+            ".popsection\n"); \
+    extern const unsigned char symbol[] __asm__("page_asset_" #symbol); \
+    extern const unsigned char symbol##_end[] __asm__("page_asset_" #symbol "_end");
+FILES(COPY)
+
+#define ENTRY(symbol, file) {file, symbol, symbol##_end},
+static const struct page_asset files[] = {FILES(ENTRY)};
+const struct page_asset *const page_assets = files;
+const size_t page_asset_count = sizeof files / sizeof files[0];
