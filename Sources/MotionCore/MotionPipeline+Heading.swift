@@ -42,7 +42,7 @@ extension MotionPipeline {
     }
 
     /// By how much the gyroscope may have missed the heading since the sample before, rad.
-    private func lostAngle(_ sample: MotionSample, _ rate: Vector3, _ interval: Double) -> Double {
+    private mutating func lostAngle(_ sample: MotionSample, _ rate: Vector3, _ interval: Double) -> Double {
         if interval > filter.longestInterpolation { return min(.pi, filter.deviationInGap(rate.length) * interval) }
         return sample.flags.isDisjoint(with: .rotationRateClipped) ? 0 : Self.clippedRate * interval
     }

@@ -83,7 +83,7 @@ package struct GestureRecognizers: ~Copyable {
             propose(event, emit: emit)
         }
         if arbiter.isAnyWaiting {
-            arbiter.release(at: sample.timestamp, undecided: undecided, &misses, emit: emit)
+            arbiter.release(at: sample.timestamp, undecided: undecided(), &misses, emit: emit)
         }
     }
 
@@ -101,11 +101,14 @@ package struct GestureRecognizers: ~Copyable {
     }
 
     private mutating func propose(_ event: GestureEvent, emit: (GestureEvent) -> Void) {
-        arbiter.propose(event, undecided: undecided, &misses, emit: emit)
+        arbiter.propose(event, undecided: undecided(), &misses, emit: emit)
     }
 
     /// The gestures that the current movement may still become.
-    private var undecided: GestureSet {
+    ///
+    /// It mutates nothing. But the compiler would take half a minute to check that a borrowed value of this size is not
+    /// copied.
+    private mutating func undecided() -> GestureSet {
         var undecided: GestureSet = []
         if shake.isUndecided { undecided.insert(.shake) }
         if tap.isUndecided { undecided.insert(.tap) }
