@@ -47,17 +47,11 @@ CROSS ?= .build/cross
 # The arguments of the program in `make run`.
 ARGS ?= demo
 
-# These flags are here and not in Package.swift, because a package with unsafe flags cannot be a dependency of another one.
-# The Swift libraries are linked statically, so a board needs no Swift to run the program.
-# -z relro and -z now: the addresses of functions are resolved at the start, and then nothing can change them.
-release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error \
-    -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
-
 # For `jostle --version`, with a + if the commit is not all; nothing without git.
 commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference docs-pictures install install-page uninstall clean
+.PHONY: FORCE help setup build run deb deb-arm64 release test bench lint docs docs-reference docs-pictures install install-page uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -66,9 +60,19 @@ help: ## List the targets
 setup: ## Install missing packages for building (Debian 12 and 13, Raspberry Pi OS)
 	@Scripts/setup
 
-build: setup ## Build the release programs
-	JOSTLE_COMMIT=$(commit) swift build $(release_flags) --product jostle
-	JOSTLE_COMMIT=$(commit) swift build $(release_flags) --product jostle-page
+build: .build/release/built ## Build the release programs
+
+# SwiftPM plans for several seconds until it knows that there is nothing to do; make knows it at once. The list has the
+# directories too, which change if a file goes.
+.build/release/built: Package.swift Scripts/swift-build .build/commit $(shell find Sources) | setup
+	@echo 'Building the programs. The first time, this takes several minutes.'
+	JOSTLE_COMMIT=$(commit) Scripts/swift-build release --product jostle
+	JOSTLE_COMMIT=$(commit) Scripts/swift-build release --product jostle-page
+	@touch $@
+
+.build/commit: FORCE
+	@mkdir -p .build
+	@echo '$(commit)' | cmp -s - $@ || echo '$(commit)' >$@
 
 run: build ## Build the program and run the demonstration; ARGS='…' runs another subcommand
 	@.build/release/jostle $(ARGS)
@@ -90,7 +94,7 @@ release: ## Build tarball, packages and their checksums into .build/release-VERS
 	@Scripts/release
 
 bench: setup ## Build and run the benchmarks
-	swift build $(release_flags) --product jostle-bench
+	Scripts/swift-build release --product jostle-bench
 	@.build/release/jostle-bench
 
 lint: ## Check the style of the Swift files, and the scripts
@@ -121,7 +125,7 @@ install: ## Install the programs and their services (as root, after `make build`
 	install -m 644 deploy/completions/jostle.bash $(DESTDIR)$(bashdir)/jostle
 	install -m 644 deploy/completions/jostle.zsh $(DESTDIR)$(zshdir)/_jostle
 	install -m 644 deploy/completions/jostle.fish $(DESTDIR)$(fishdir)/
-	$(RUN) $(BINARY) manual $(DESTDIR)$(mandir)
+	umask 022 && $(RUN) $(BINARY) manual $(DESTDIR)$(mandir)
 	install -m 644 $(addprefix config/,$(references)) $(DESTDIR)$(datadir)/
 	ln -sf $(addprefix $(datadir)/,$(references)) $(DESTDIR)$(sysconfdir)/jostle/
 	install -m 644 config/examples/*.yaml $(DESTDIR)$(datadir)/examples/
