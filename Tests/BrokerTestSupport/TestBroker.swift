@@ -161,12 +161,14 @@ package final class TemporaryDirectory: Sendable {
 
 /// Waits until a condition holds. Returns `false` if it does not in time.
 ///
-/// A passing test does not wait longer than necessary: the limit only decides when it has failed.
+/// A passing test does not wait much longer than necessary: the limit only decides when it has failed. Conditions that read
+/// files or messages cost more than what they wait for, so they are checked the less often the longer they take.
 package func eventually(within limit: Duration = .seconds(45), _ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + limit
+    let start = ContinuousClock.now
     while !condition() {
-        if ContinuousClock.now >= deadline { return false }
-        try? await Task.sleep(for: .milliseconds(5))
+        let waited = start.duration(to: .now)
+        if waited >= limit { return false }
+        try? await Task.sleep(for: min(max(.milliseconds(2), waited / 16), .milliseconds(100)))
     }
     return true
 }
