@@ -23,10 +23,11 @@ import Testing
         #expect(load.rate == 200 && load.highestRate == 1000)
         #expect(load.frameLength == 14 && load.batch == 4 && load.fifoFrames == 73)
         // A read has 30 bits besides its bytes, which have nine bits each.
-        let data = 50.0 * (30 + 9 * 56)
-        let count = 50.0 * (30 + 9 * 2)
-        let ranges = 50.0 * (30 + 9 * 2)
-        #expect(abs(load.bitsPerSecond - (data + count + ranges + 10 * (30 + 9 * 4))) < 1e-6)
+        let data: Double = 50 * (30 + 9 * 56)
+        let count: Double = 50 * (30 + 9 * 2)
+        let ranges: Double = 50 * (30 + 9 * 2)
+        let checks: Double = 10 * (30 + 9 * 4)
+        #expect(abs(load.bitsPerSecond - (data + count + ranges + checks)) < 1e-6)
         #expect(load.fits(clock: 100_000))
         #expect(abs(load.share(ofClock: 100_000) - 0.3216) < 1e-4)
     }
@@ -54,8 +55,8 @@ import Testing
     func adxl345() {
         let load = load(ADXL345Family.self, rate: 800)
         #expect(load.highestRate == 800)
-        let reads = 800.0 * (30 + 9 * 6)
-        let countsAndRanges = 50.0 * 2 * (30 + 9)
+        let reads: Double = 800 * (30 + 9 * 6)
+        let countsAndRanges: Double = 50 * 2 * (30 + 9)
         #expect(abs(load.bitsPerSecond - (reads + countsAndRanges + 660)) < 1e-6)
         #expect(!load.fits(clock: 80_000))
     }

@@ -122,7 +122,10 @@ import Testing
         #expect(rig.state == .settling)
         let start = rig.clock.now()
         func frames(_ count: Int) -> [UInt8] {
-            (1...count).flatMap { Self.bytes([16 * (100 + Int16($0 & 1)), 16 * -200, 16 * 250]) }
+            (1...count).flatMap { (index: Int) -> [UInt8] in
+                let x = 100 + Int16(index & 1)
+                return Self.bytes([16 * x, 16 * -200, 16 * 250])
+            }
         }
         rig.script.read(0x2F, 4)
         rig.script.read(0xA8, frames(4))

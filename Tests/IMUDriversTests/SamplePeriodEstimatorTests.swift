@@ -245,8 +245,9 @@ private struct SyntheticStream {
         let at = 20.0
         let across = seed % 2 == 0
         var stream = SyntheticStream(rate: rate, seed: seed)
-        stream.deviation = Double(Int(seed * 7919 % 2001) - 1000) * 100
-        stream.deviationAfterStep = Double(Int((seed * 104_729 + 31) % 2001) - 1000) * 100
+        let (before, after) = (seed * 7919 % 2001, (seed * 104_729 + 31) % 2001)
+        stream.deviation = Double(Int(before) - 1000) * 100
+        stream.deviationAfterStep = Double(Int(after) - 1000) * 100
         stream.stepIndex = Int64(at * rate / (1 + stream.deviation * 1e-6))
         stream.interval = max(0.02, 1 / rate)
         var estimator = SamplePeriodEstimator(nominalPeriod: 1 / rate)

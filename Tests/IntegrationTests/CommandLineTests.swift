@@ -53,7 +53,8 @@ import Testing
         var lines = outcome.output.split(separator: "\n")
         #expect(lines.removeFirst().wholeMatch(of: /jostle \d+\.\d+\.\d+/) != nil)
         if lines.first?.wholeMatch(of: #/  commit +[0-9a-f]{7,40}\+?/#) != nil { lines.removeFirst() }
-        #expect(lines.map { $0.split(separator: " ")[0] } == ["Swift", "libmosquitto", "libyaml", "SQLite", "OpenSSL"])
+        let names = lines.map { $0.split(separator: " ")[0] }
+        #expect(names == ["Swift", "libmosquitto", "libyaml", "SQLite", "OpenSSL"])
         #expect(lines.allSatisfy { $0.wholeMatch(of: #/  \w+ +\d+\.\d+(\.\d+)?/#) != nil }, "\(outcome.output)")
     }
 
@@ -90,7 +91,7 @@ import Testing
             (["watch", "--device", "a/+"], "--device is \"a/+\""),
             (["watch", "--plain", "--json"], "--plain and --json"),
             (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
-        ])
+        ] as [([String], String)])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {
         let program = try JostleProgram(words)
         defer { program.kill() }

@@ -30,7 +30,8 @@ import Testing
         #expect(await observer.sees { _ in id("left") != nil && id("right") != nil }, "\(left.errors) \(right.errors)")
         let leftID = try #require(id("left"))
         let rightID = try #require(id("right"))
-        #expect(leftID.dropLast(5) == rightID.dropLast(6))
+        let (boardOfLeft, boardOfRight) = (leftID.dropLast("-left".count), rightID.dropLast("-right".count))
+        #expect(boardOfLeft == boardOfRight)
         #expect(
             await observer.sees {
                 $0.messages("attitude", of: leftID).count > 5 && $0.messages("attitude", of: rightID).count > 5

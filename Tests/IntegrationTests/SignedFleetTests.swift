@@ -27,7 +27,8 @@ import Testing
         let made = try await run(["keygen", name, path])
         try #require(made.status == 0, "\(made.errors)")
         let line = try #require(made.lines.last)
-        return (path, try #require(line.split(separator: "\"").dropFirst().first.map(String.init)))
+        let trusted = try #require(line.split(separator: "\"").dropFirst().first)
+        return (path, String(trusted))
     }
 
     @Test func keyFileIsPrivateAndNotOverwritten() async throws {

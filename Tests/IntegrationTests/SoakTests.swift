@@ -70,14 +70,15 @@ import Testing
         // The first sixth of the time is for caches to fill.
         let judged = Array(samples.drop { $0.seconds < Self.minutes * 60 / 6 })
         let slope = Self.slope(judged)
+        let (descriptors, threads) = (Set(judged.map(\.descriptors)), Set(judged.map(\.threads)))
         print(
             "soak: \(Int(Self.minutes)) min, \(restarts) restarts of the broker, \(observer.topics.count) messages, "
                 + "\(try observer.shakes().count) shake events, memory \(samples.map { $0.memory / 1024 }) KiB, "
-                + "\(Int(slope * 3600 / 1024)) KiB/h, descriptors \(Set(judged.map(\.descriptors)).sorted()), "
-                + "threads \(Set(judged.map(\.threads)).sorted())")
+                + "\(Int(slope * 3600 / 1024)) KiB/h, descriptors \(descriptors.sorted()), "
+                + "threads \(threads.sorted())")
         if Self.minutes >= 6 { #expect(slope * 3600 < 1_048_576, "bytes an hour") }
-        #expect(Set(judged.map(\.descriptors)).count == 1)
-        #expect(Set(judged.map(\.threads)).count == 1)
+        #expect(descriptors.count == 1)
+        #expect(threads.count == 1)
     }
 
     /// The slope in bytes per second, by least squares.

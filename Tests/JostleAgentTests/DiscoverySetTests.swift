@@ -290,7 +290,8 @@ import Testing
         for (topic, entity) in set where entity["automation_type"] == nil {
             let name = try #require(entity["name"] as? String)
             let isOfAGesture = name.hasSuffix(" recognition") || name.hasSuffix(" sensitivity")
-            #expect(text.contains(isOfAGesture ? "… " + (name.split(separator: " ").last ?? "") : name), "\(topic)")
+            let wanted = isOfAGesture ? "… \(name.split(separator: " ").last ?? "")" : name
+            #expect(text.contains(wanted), "\(topic)")
         }
     }
 

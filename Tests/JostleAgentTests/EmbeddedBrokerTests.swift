@@ -57,7 +57,7 @@ struct EmbeddedBrokerTests {
         try await onDedicatedThread {
             let broker = try EmbeddedBroker()
             let words = try String(contentsOfFile: "/proc/\(broker.process)/cmdline", encoding: .utf8)
-            let file = try #require(words.split(separator: "\0").last.map(String.init))
+            let file = String(try #require(words.split(separator: "\0").last))
             #expect(file.contains("jostle-broker-"))
             #expect(!FileManager.default.fileExists(atPath: file))
         }

@@ -529,7 +529,8 @@ import Testing
         next.process([.connected])
         // Text instead of a number reads as zero, which is a valid time.
         let expected = change.contains("'x'") ? ["1", "2", "3", "4"] : ["1", "3", "4"]
-        #expect(next.takeSent().filter { expected.contains($0) }.prefix(expected.count) == expected[...])
+        let sent = next.takeSent().filter { expected.contains($0) }
+        #expect(sent.prefix(expected.count) == expected[...])
         next.close()
     }
 

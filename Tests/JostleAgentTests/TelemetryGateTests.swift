@@ -51,8 +51,9 @@ import Testing
 
     @Test func sendsChangeAtOnceAfterQuiet() {
         var gate = TelemetryGate(rate: 10, heartbeat: 0)
-        let times = sent(&gate, for: 10) { $0 >= 1005.035 }
-        #expect(times.prefix(2) == [0, 1005.035 - 1000])
+        let change = 1005.035
+        let times = sent(&gate, for: 10) { $0 >= change }
+        #expect(times.prefix(2) == [0, change - 1000])
         for (earlier, later) in zip(times.dropFirst(), times.dropFirst(2)) { #expect(later - earlier > 0.0999) }
     }
 

@@ -22,7 +22,8 @@ import Testing
         for revision in 1...30 { try history.keep([.all: stored(Int64(revision))]) }
         let group = #"{"sensor":{"rate":"50 Hz"}}"#
         try history.keep([.group("laundry"): StoredDocument(.group("laundry"), Array(layer(4, group).utf8))])
-        #expect(history.revisions(of: .all).compactMap(\.number) == (11...30).reversed().map { Int64($0) })
+        let newest: [Int64] = (11...30).reversed()
+        #expect(history.revisions(of: .all).compactMap(\.number) == newest)
         #expect(history.revisions(of: .group("laundry")).first?.bytes == Array(layer(4, group).utf8))
         #expect(history.revisions(of: .group("a")).isEmpty && history.revisions(of: .device("laundry")).isEmpty)
         // Two documents of the same revision, from two operators, are both kept.
@@ -67,9 +68,9 @@ import Testing
         try history.keep([.all: stored(8)])
         #expect(history.sentNumbers.isEmpty && history.numbers == [.all: 8])
         for revision in 9...40 { try history.keep(sending: [publication(Int64(revision))]) }
-        #expect(history.sentNumbers == [.all: Set((21...40).map { Int64($0) })])
+        #expect(history.sentNumbers == [.all: Set<Int64>(21...40)])
         try history.keep([.all: stored(21)])
-        #expect(history.sentNumbers == [.all: Set((22...40).map { Int64($0) })])
+        #expect(history.sentNumbers == [.all: Set<Int64>(22...40)])
     }
 
     @Test func leavesOutGarbageAndOtherBrokers() throws {

@@ -171,7 +171,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
     }
 
     @Test func sharesGrow() throws {
-        let places = (0..<100).map { (Double($0) / 100, $0 % 10 != 0) }
+        let places = (0..<100).map { (index: Int) -> (Double, Bool) in (Double(index) / 100, index % 10 != 0) }
         let steps = try steps([5, 25, 100], places)
         #expect(steps.map(\.percent) == [5, 25, 100])
         #expect(steps.map(\.added.count) == [4, 18, 68])

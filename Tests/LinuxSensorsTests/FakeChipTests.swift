@@ -42,7 +42,7 @@ import Testing
         #expect(chip.fifoCount == 14)
         let registers = chip.read(0x3B, 14)
         #expect(chip.read(0x74, 14) == registers)
-        let words = stride(from: 0, to: 14, by: 2).map { Int16(registers[$0]) << 8 | Int16(registers[$0 + 1]) }
+        let words = values(in: registers)
         // ±8 g: 4096 LSB/g; ±2000 °/s: 16.4 LSB/(°/s); offsets and noise as in the fake's header.
         #expect((66...106).contains(words[0]) && (-160 ... -120).contains(words[1]) && (4269...4308).contains(words[2]))
         #expect(words[3] == -4090)
@@ -59,8 +59,7 @@ import Testing
             chip.write(0x1B, gyroscope)
             chip.write(0x1C, accelerometer)
             chip.pass(milliseconds: 50)
-            let bytes = chip.read(0x3B, 14)
-            return stride(from: 0, to: 14, by: 2).map { Int(Int16(bytes[$0]) << 8 | Int16(bytes[$0 + 1])) }
+            return values(in: chip.read(0x3B, 14)).map { Int($0) }
         }
         let without = words(gyroscope: 0x00, accelerometer: 0x10)
         let with = words(gyroscope: 0x40, accelerometer: 0xB0)
@@ -150,9 +149,7 @@ import Testing
         func swing(milliseconds: Int64) -> ClosedRange<Double> {
             chip.pass(milliseconds: milliseconds)
             let content = chip.read(0x74, chip.fifoCount)
-            let x = stride(from: 0, to: content.count, by: 6).map { first in
-                Double(Int16(content[first]) << 8 | Int16(content[first + 1])) / 4096 * 9.80665
-            }
+            let x = values(in: content, every: 6).map { Double($0) / 4096 * 9.80665 }
             return (x.min() ?? 0)...(x.max() ?? 0)
         }
         let before = swing(milliseconds: 900)
@@ -167,6 +164,14 @@ import Testing
         for _ in 0..<4 { _ = swing(milliseconds: 1500) }
         let again = swing(milliseconds: 500)
         #expect(again.lowerBound < -19 && again.upperBound > 19)
+    }
+}
+
+/// The values of two bytes, the high one first, that begin every `step` bytes.
+private func values(in bytes: [UInt8], every step: Int = 2) -> [Int16] {
+    stride(from: 0, to: bytes.count, by: step).map { (first: Int) -> Int16 in
+        let (high, low) = (Int16(bytes[first]), Int16(bytes[first + 1]))
+        return high << 8 | low
     }
 }
 

@@ -100,7 +100,8 @@ import Testing
         let adapter = try I2CAdapter(path: fake.path)
         let identity = try adapter.readRegister(0x75, at: 0x68)
         #expect(identity == 0x71)
-        #expect(fake.lastTransfer.messages.filter { !$0.reads }.map(\.written) == [[0x75]])
+        let written = fake.lastTransfer.messages.filter { !$0.reads }.map(\.written)
+        #expect(written == [[0x75]])
         let error = thrown { () throws(BusError) in _ = try adapter.readRegister(0x75, at: 0x69) }
         #expect(error == BusError(.notAcknowledged, code: EREMOTEIO))
     }

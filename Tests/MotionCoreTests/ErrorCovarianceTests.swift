@@ -22,7 +22,9 @@ import Testing
 
     private static func product(_ a: Matrix, _ b: Matrix) -> Matrix {
         a.map { row in
-            (0..<count).map { column in (0..<count).reduce(0) { $0 + row[$1] * b[$1][column] } }
+            (0..<count).map { column in
+                (0..<count).reduce(0) { (sum: Double, index: Int) -> Double in sum + row[index] * b[index][column] }
+            }
         }
     }
 

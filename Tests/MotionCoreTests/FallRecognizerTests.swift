@@ -52,8 +52,10 @@ import VirtualIMU
         let events = feed.events(of: .fall)
         let phases = events.map(\.phase)
         #expect(phases == [.began, .ended])
-        #expect((events.first?.timestamp.seconds ?? 0) - start > 0.142)
-        #expect(abs((events.last?.duration ?? 0) - 0.143) < 0.025)
+        let began = events.first?.timestamp.seconds ?? 0
+        #expect(began - start > 0.142)
+        let duration = events.last?.duration ?? 0
+        #expect(abs(duration - 0.143) < 0.025)
     }
 
     @Test func ignoresTinyDrop() {

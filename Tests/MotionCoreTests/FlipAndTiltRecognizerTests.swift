@@ -193,7 +193,8 @@ import VirtualIMU
         feed.rest(1)
         phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began, .ended, .began])
-        #expect(abs((feed.events(of: .tilt).last?.angle ?? 0) - 1) < 0.6)
+        let angle = feed.events(of: .tilt).last?.angle ?? 0
+        #expect(abs(angle - 1) < 0.6)
     }
 
     @Test func doesNotTakeHeadingForTilt() {

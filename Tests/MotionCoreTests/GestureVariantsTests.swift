@@ -23,11 +23,11 @@ import VirtualIMU
         ]) { _ in }
         feed.rest(2)
         feed.move(tilt, seconds: 7)
-        #expect(feed.events(of: .tilt).filter { $0.variant == 0 }.map(\.phase) == [.began, .ended])
+        let usual = feed.events(of: .tilt).filter { $0.variant == 0 }
+        #expect(usual.map(\.phase) == [.began, .ended])
         let early = feed.events(of: .tilt).filter { $0.variant == 1 }
         #expect(early.map(\.phase) == [.began, .ended])
         #expect(feed.events(of: .tilt).allSatisfy { $0.variant != 2 })
-        let usual = feed.events(of: .tilt).filter { $0.variant == 0 }
         #expect(early[0].timestamp < usual[0].timestamp && early[1].timestamp > usual[1].timestamp)
     }
 
@@ -36,7 +36,8 @@ import VirtualIMU
         feed.pipeline.apply([variant(7, .tilt) { _ in }]) { _ in }
         feed.rest(2)
         feed.move(tilt, seconds: 7)
-        #expect(Set(feed.events.filter { $0.variant == 7 }.map(\.gesture)) == [.tilt])
+        let gestures = feed.events.filter { $0.variant == 7 }.map(\.gesture)
+        #expect(Set(gestures) == [.tilt])
         #expect(feed.events(of: .motion).contains { $0.variant == 0 })
     }
 

@@ -22,7 +22,8 @@ import VirtualIMU
             let ended = try #require(events.last).timestamp.seconds - end
             #expect(began < 0.35, "\(rate) Hz")
             #expect(ended > 1.4 && ended < 2.8, "\(rate) Hz")
-            #expect(abs((events.last?.duration ?? 0) - 2) < 0.6, "\(rate) Hz")
+            let duration = events.last?.duration ?? 0
+            #expect(abs(duration - 2) < 0.6, "\(rate) Hz")
         }
     }
 

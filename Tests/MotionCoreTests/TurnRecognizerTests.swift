@@ -33,15 +33,17 @@ import VirtualIMU
         let began = try #require(events.first)
         let ended = try #require(events.last)
         // It began a third of the way round, and reports how long ago the movement began.
-        #expect((began.angle ?? 0) > 29 * Self.degree && (began.angle ?? 0) < 40 * Self.degree)
+        let angle = began.angle ?? 0
+        #expect(angle > 29 * Self.degree && angle < 40 * Self.degree)
         #expect(abs(began.timestamp.seconds - (began.duration ?? 0) - 7) < 0.15)
         #expect(abs((ended.angle ?? 0) - 90 * Self.degree) < 1 * Self.degree)
         #expect(abs((ended.duration ?? 0) - 1) < 0.2)
-        #expect(ended.timestamp.seconds < 8 + 0.3)
+        #expect(ended.timestamp.seconds < 8.3)
         #expect(ended.reason == nil && ended.strength == nil)
         // The peak of a smooth turn is 1.875 times its mean.
-        #expect(abs((ended.rate ?? 0) - 1.875 * 90 * Self.degree) < 2 * Self.degree)
-        #expect((began.rate ?? 0) > 90 * Self.degree && (began.rate ?? 0) < (ended.rate ?? 0) + 1e-9)
+        let (firstRate, peak) = (began.rate ?? 0, ended.rate ?? 0)
+        #expect(abs(peak - 1.875 * 90 * Self.degree) < 2 * Self.degree)
+        #expect(firstRate > 90 * Self.degree && firstRate < peak + 1e-9)
         for (one, next) in zip(events, events.dropFirst()) where next.phase == .changed {
             #expect((next.angle ?? 0) - (one.angle ?? 0) >= 10 * Self.degree - 1e-9)
             #expect(next.timestamp.seconds - one.timestamp.seconds >= 0.1 - 1e-6)

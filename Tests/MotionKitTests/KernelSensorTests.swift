@@ -64,13 +64,13 @@ extension FakeIIO {
         #expect(abs(sensor.info.accelerometerRange - 8 * standardGravity) < 0.1)
         #expect(abs(sensor.info.gyroscopeRange - 2000 * .pi / 180) < 0.1)
         let start = clock.now().advanced(bySeconds: -0.05)
-        for index in 0..<5 {
-            let time = start.advanced(bySeconds: 0.005 * Double(index))
+        let times = (0..<5).map { start.advanced(bySeconds: 0.005 * Double($0)) }
+        for (index, time) in times.enumerated() {
             fake.feed(0, mpuFrame([Int16(index), -2, 4096, -521, 3, -4, 5], time))
         }
         let (samples, events) = try poll(sensor, samples: 5)
         #expect(events == [.streaming(afterGap: 0)])
-        #expect(samples.map(\.timestamp) == (0..<5).map { start.advanced(bySeconds: 0.005 * Double($0)) })
+        #expect(samples.map(\.timestamp) == times)
         #expect(samples[3].acceleration == Vector3(3 * 0.002392, -2 * 0.002392, 4096 * 0.002392))
         #expect(samples[3].rotationRate == Vector3(3 * 0.001064724, -4 * 0.001064724, 5 * 0.001064724))
         #expect(samples.allSatisfy { $0.flags == .rotationRate && abs($0.temperature - 35) < 0.01 })

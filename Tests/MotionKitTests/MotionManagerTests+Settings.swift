@@ -121,7 +121,8 @@ import Testing
             device.feed(movement.rest(0.5))
             #expect(await eventually { device.isExhausted && states.count == step / 2 + 1 })
         }
-        #expect(states.entries.map { ($0.timestamp.seconds - 100).rounded() } == (0..<10).map(Double.init))
+        let seconds = states.entries.map { ($0.timestamp.seconds - 100).rounded() }
+        #expect(seconds == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 
         // Set an interval longer than the test, and then a short one.
         manager.updateInterval = .infinity
@@ -132,7 +133,8 @@ import Testing
             device.feed(movement.rest(0.5))
             #expect(await eventually { device.isExhausted && states.count == 12 + step })
         }
-        #expect(states.entries.suffix(4).map { 2 * ($0.timestamp.seconds - 120) }.map { $0.rounded() } == [0, 1, 2, 3])
+        let halves = states.entries.suffix(4).map { (2 * ($0.timestamp.seconds - 120)).rounded() }
+        #expect(halves == [0, 1, 2, 3])
         #expect(manager.updateInterval == 0.5)
     }
 

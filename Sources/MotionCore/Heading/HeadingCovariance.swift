@@ -110,7 +110,9 @@ struct HeadingCovariance: ~Copyable {
         let total = product.dot(weights) + noise
         let gain = mask * product / total
         for index in 0..<HeadingError.count {
-            rows[index] += gain * (gain[index] * total) - (product * gain[index] + gain * product[index])
+            let added = gain * (gain[index] * total)
+            let removed = product * gain[index] + gain * product[index]
+            rows[index] += added - removed
         }
         for a in 0..<HeadingError.count {
             for b in 0..<a { self[a, b] = 0.5 * (rows[a][b] + rows[b][a]) }
