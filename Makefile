@@ -53,8 +53,8 @@ ARGS ?= demo
 release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error \
     -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 
-# For `jostle --version`, with a + if the commit is not all; nothing without git.
-commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
+# For `jostle --version`.
+commit = $(shell Scripts/package-version --commit)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference docs-pictures install install-page uninstall clean
