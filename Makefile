@@ -47,8 +47,8 @@ CROSS ?= .build/cross
 # The arguments of the program in `make run`.
 ARGS ?= demo
 
-# For `jostle --version`, with a + if the commit is not all; nothing without git.
-commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
+# For `jostle --version`.
+commit = $(shell Scripts/package-version --commit)
 
 .DEFAULT_GOAL := help
 .PHONY: FORCE help setup build run deb deb-arm64 release test bench lint docs docs-reference docs-pictures install install-page uninstall clean

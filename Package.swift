@@ -200,8 +200,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleMessages", "MosquittoClient",
-                "SQLiteDatabase", "jostle", "jostle-page",
+                "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleCommandLine", "JostleMessages",
+                "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,5 +1,6 @@
 import BrokerTestSupport
 import Foundation
+import JostleCommandLine
 import MosquittoClient
 import Testing
 
@@ -92,7 +93,7 @@ import Testing
             #expect(!(outcome.output + outcome.errors).contains(secret))
         }
         for kept in [
-            "jostle 0.1.0", "ActiveState=active", "NTPSynchronized=yes", "ii  jostle 0.1", "the last line",
+            "jostle \(version)\n", "ActiveState=active", "NTPSynchronized=yes", "ii  jostle 0.1", "the last line",
             "    device.id:           \"dut\"", "jostle.yaml:3:14", "mqtt.password_file:  \"\(password)\"",
             "mqtt.username:       \"[removed]\"", "mqtt.keep_alive:     \"20 s\"", "secret-file", "device dut: online",
             "$ jostle doctor --json --config \(config.path("jostle.yaml")) --set mqtt.keep_alive=20",
@@ -174,7 +175,7 @@ import Testing
         #expect(outcome.status == 0, "\(outcome.errors)")
         for kept in [
             "# Jostle support report of dut", "device dut: online", "\"sensor_state\": \"streaming\"",
-            "\"version\": \"0.1.0\"",
+            "\"version\": \"\(version)\"",
             "\"origins\"", "\"name\": \"the lamp\"", "## Answer to get-state", "A device does not publish its log.",
         ] {
             #expect(outcome.output.contains(kept), "\(kept) is not in \(outcome.output)")
