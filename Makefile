@@ -51,7 +51,7 @@ ARGS ?= demo
 commit = $(shell Scripts/package-version --commit)
 
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup build run deb deb-arm64 release test bench lint docs docs-reference docs-pictures install install-page uninstall clean
+.PHONY: FORCE help setup build run deb deb-arm64 release test test-all bench lint docs docs-reference docs-pictures install install-page uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -80,6 +80,9 @@ run: build ## Build the program and run the demonstration; ARGS='…' runs anoth
 test: ## Check the style, build with warnings as errors, run all tests; FILTER=… selects tests
 	@Scripts/setup test
 	@Scripts/test $(FILTER)
+
+test-all: build bench ## Run the checks that take too long for every commit; DIRECTORY=… keeps what they need
+	@Scripts/test-all $(or $(DIRECTORY),.build/all)
 
 deb: build ## Build the Debian packages of this suite into .build/packages
 	@Scripts/build-deb

@@ -39,13 +39,13 @@ func run(_ words: [String]) -> ExitStatus {
         let check = AllocationCheck(material: Material())
         print(report(check), terminator: "")
         return check.hasPassed ? .success : .failed
-    case .checkEndurance:
-        let check = EnduranceCheck(material: Material())
+    case .checkEndurance(let samples):
+        let check = EnduranceCheck(material: Material(), samples: samples)
         for complaint in check.complaints { printError(complaint) }
         print("attitude filter: \(check.count) samples, \(check.complaints.isEmpty ? "sound" : "NOT sound")")
         return check.complaints.isEmpty ? .success : .failed
-    case .faults(let chips, let isVerbose):
-        let check = FaultCheck(chips: chips)
+    case .faults(let chips, let rounds, let isVerbose):
+        let check = FaultCheck(rounds: rounds, chips: chips)
         print(report(check, isVerbose: isVerbose), terminator: "")
         return check.complaints.isEmpty ? .success : .failed
     case .bus(let path, let seconds, let asJSON):

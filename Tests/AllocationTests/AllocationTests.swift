@@ -35,6 +35,7 @@ struct AllocationTests {
             ["--jsn"], ["driver"], ["--once"], ["--once", "nothing"], ["--samples", "10"], ["--json", "--json"],
             ["--once", "ring", "--samples", "0"], ["--once", "ring", "--samples", "1e3"],
             ["--json", "--check-allocations"], ["--once", "ring", "--json"], ["--once", "ring", "--samples"],
+            ["--check-allocations", "--samples", "10"], ["--rounds", "1"], ["--faults", "--rounds", "0"],
         ])
     func wrongUsage(words: [String]) throws {
         let result = try Self.run(words)

@@ -140,8 +140,9 @@ package final class TemporaryDirectory: Sendable {
 
     /// Creates an empty directory.
     package init() throws {
-        path = NSTemporaryDirectory() + "jostle-test-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        // Chromium's sockets are in it, and a socket's path has at most 107 bytes.
+        path = NSTemporaryDirectory() + "jostle-test-" + UUID().uuidString.prefix(8)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
     deinit {

@@ -4,8 +4,8 @@ struct Options: Equatable {
         case help
         case measure(asJSON: Bool)
         case checkAllocations
-        case checkEndurance
-        case faults(of: [FaultChip], isVerbose: Bool)
+        case checkEndurance(samples: Int)
+        case faults(of: [FaultChip], rounds: Int, isVerbose: Bool)
         case bus(path: String, seconds: Double, asJSON: Bool)
         case once(Stage, samples: Int)
     }
@@ -18,6 +18,9 @@ struct Options: Equatable {
     /// A number of samples that takes minutes at most on the slowest board.
     static let largestSampleCount = 100_000_000
 
+    /// Rounds of all faults that take minutes.
+    static let largestRoundCount = 100
+
     static var usage: String {
         let width = Stage.allCases.map(\.rawValue.count).max() ?? 0
         let stages = Stage.allCases.map { stage in
@@ -26,8 +29,8 @@ struct Options: Equatable {
         return """
             usage: jostle-bench [--json]
                    jostle-bench --check-allocations
-                   jostle-bench --check-endurance
-                   jostle-bench --faults [--chip CHIP] [--verbose]
+                   jostle-bench --check-endurance [--samples N]
+                   jostle-bench --faults [--chip CHIP] [--rounds N] [--verbose]
                    jostle-bench --bus PATH [--seconds N] [--json]
                    jostle-bench --once STAGE [--samples N]
 
@@ -37,11 +40,12 @@ struct Options: Equatable {
 
               --json               print the figures as a JSON object
               --check-allocations  only check that nothing is allocated on that way; exit status 1 if something is
-              --check-endurance    only check that the attitude filter stays sound for 100 million samples; exit
-                                   status 1 if not
+              --check-endurance    only check that the attitude filter stays sound for 100 million samples, or as many as
+                                   --samples says; exit status 1 if not
               --faults             inject every fault into virtual chips of every family, and print how long driver and
                                    pipeline take to detect it and to recover; exit status 1 if a bound is exceeded
               --chip CHIP          --faults on this virtual chip only, such as icm20948
+              --rounds N           runs of --faults of each fault on each chip, by default \(FaultCheck.defaultRounds)
               --verbose            also print the results chip by chip
               --bus PATH           read the MPU-6050 at 0x68 on a bus such as /dev/i2c-1 at 1 kHz, through driver and
                                    pipeline: samples lost, and CPU time per sample; see Scripts/compare-with-python
@@ -64,6 +68,7 @@ struct Options: Equatable {
         var wantsEndurance = false
         var wantsFaults = false
         var chip: FaultChip?
+        var rounds: Int?
         var isVerbose = false
         var bus: String?
         var seconds: Double?
@@ -90,6 +95,9 @@ struct Options: Equatable {
             case "--chip":
                 if chip != nil { throw UsageError.repeated(word) }
                 chip = try Options.chip(named: try Options.value(of: word, in: &rest))
+            case "--rounds":
+                if rounds != nil { throw UsageError.repeated(word) }
+                rounds = try Options.count(word, in: &rest, atMost: Options.largestRoundCount)
             case "--verbose":
                 if isVerbose { throw UsageError.repeated(word) }
                 isVerbose = true
@@ -104,12 +112,14 @@ struct Options: Equatable {
                 stage = try Options.stage(named: try Options.value(of: word, in: &rest))
             case "--samples":
                 if samples != nil { throw UsageError.repeated(word) }
-                samples = try Options.samples(try Options.value(of: word, in: &rest))
+                samples = try Options.count(word, in: &rest, atMost: Options.largestSampleCount)
             default:
                 throw UsageError("unknown option \"\(word)\"")
             }
         }
-        if samples != nil, stage == nil { throw UsageError("--samples requires --once") }
+        if samples != nil, stage == nil, !wantsEndurance {
+            throw UsageError("--samples requires --once or --check-endurance")
+        }
         if seconds != nil, bus == nil { throw UsageError("--seconds requires --bus") }
         if let bus {
             guard stage == nil, !wantsCheck, !wantsEndurance, !wantsFaults else { throw Options.exclusive }
@@ -118,15 +128,17 @@ struct Options: Equatable {
         }
         if isVerbose, !wantsFaults { throw UsageError("--verbose requires --faults") }
         if chip != nil, !wantsFaults { throw UsageError("--chip requires --faults") }
+        if rounds != nil, !wantsFaults { throw UsageError("--rounds requires --faults") }
         if wantsFaults {
             guard stage == nil, !wantsCheck, !wantsEndurance, !wantsJSON else { throw Options.exclusive }
-            task = .faults(of: chip.map { [$0] } ?? FaultChip.faultChips, isVerbose: isVerbose)
+            let chips = chip.map { [$0] } ?? FaultChip.faultChips
+            task = .faults(of: chips, rounds: rounds ?? FaultCheck.defaultRounds, isVerbose: isVerbose)
             return
         }
         switch (stage, wantsCheck, wantsEndurance, wantsJSON) {
         case (let stage?, false, false, false): task = .once(stage, samples: samples ?? Options.defaultSamples)
         case (nil, true, false, false): task = .checkAllocations
-        case (nil, false, true, false): task = .checkEndurance
+        case (nil, false, true, false): task = .checkEndurance(samples: samples ?? EnduranceCheck.samples)
         case (nil, false, false, _): task = .measure(asJSON: wantsJSON)
         default: throw Options.exclusive
         }
@@ -164,9 +176,12 @@ struct Options: Equatable {
         return number
     }
 
-    private static func samples(_ text: String) throws(UsageError) -> Int {
-        guard let number = Int(text), (1...largestSampleCount).contains(number) else {
-            throw UsageError("--samples is \"\(text)\", not a number from 1 to \(largestSampleCount)")
+    private static func count(
+        _ option: String, in rest: inout ArraySlice<String>, atMost limit: Int
+    ) throws(UsageError) -> Int {
+        let text = try value(of: option, in: &rest)
+        guard let number = Int(text), (1...limit).contains(number) else {
+            throw UsageError("\(option) is \"\(text)\", not a number from 1 to \(limit)")
         }
         return number
     }

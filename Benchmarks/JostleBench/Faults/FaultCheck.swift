@@ -44,7 +44,7 @@ struct FaultCheck {
 
     var complaints: [String] { findings.flatMap(\.complaints) }
 
-    init(rounds: Int = FaultCheck.defaultRounds, chips: [FaultChip] = FaultChip.faultChips) {
+    init(rounds: Int, chips: [FaultChip]) {
         for fault in Fault.allCases {
             var all = Finding(fault, nil)
             for chip in chips where chip.shows(fault) {

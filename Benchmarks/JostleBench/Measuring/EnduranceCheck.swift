@@ -30,7 +30,7 @@ struct EnduranceCheck {
 
     /// Processes the material repeatedly. In it, the board is turned, shaken and left at rest. Then processes tumbles,
     /// each with a new filter.
-    init(material: Material, samples: Int = EnduranceCheck.samples) {
+    init(material: Material, samples: Int) {
         let recording = material.movement
         var filter = AttitudeFilter()
         var done = 0
