@@ -152,7 +152,9 @@ let package = Package(
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(
             name: "MosquittoClientTests",
-            dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient", "SystemTestSupport"]),
+            dependencies: [
+                "BrokerTestSupport", "CMosquittoGuard", "LinuxSystem", "MosquittoClient", "SystemTestSupport",
+            ]),
         .testTarget(
             name: "JostleConfigurationTests",
             dependencies: ["IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore"]),
