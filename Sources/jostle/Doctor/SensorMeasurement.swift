@@ -13,6 +13,9 @@ enum SensorMeasurement {
     private static let duration = 3.0
     private static let startTime = 3.0
 
+    /// What a user can do about a sensor that answered a moment ago.
+    private static let nextSteps = ["Check the wires, and power the board off and on", "jostle scan"]
+
     private final class Inbox: Sendable {
         let samples = Mutex<[MotionSample]>([])
     }
@@ -31,7 +34,8 @@ enum SensorMeasurement {
         } catch {
             let status = CommandFailure(error).status
             return findings + [
-                .failed(.rate, "the sensor cannot be read: \(error.description(in: .agent))", [], status: status)
+                .failed(
+                    .rate, "the sensor cannot be read: \(error.description(in: .agent))", nextSteps, status: status)
             ]
         }
         findings += device.notes.map { .warning(.rate, $0) }
@@ -61,8 +65,7 @@ enum SensorMeasurement {
             let time = decimal(startTime + duration, 0)
             return [
                 .failed(
-                    .rate, "the sensor gave \(samples.count) samples in \(time) s, and then none\(fault)",
-                    ["Check the wires, and power the board off and on", "jostle scan"])
+                    .rate, "the sensor gave \(samples.count) samples in \(time) s, and then none\(fault)", nextSteps)
             ]
         }
         let info = manager.sensorInfo
