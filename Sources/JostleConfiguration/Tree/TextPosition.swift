@@ -2,6 +2,7 @@
 enum TextPosition {
     /// The offset of the first byte that is not well-formed UTF-8; `nil` if there is none.
     static func firstMalformed(in bytes: [UInt8]) -> Int? {
+        if String(validating: bytes, as: UTF8.self) != nil { return nil }
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()
         var offset = 0
