@@ -49,7 +49,7 @@ import Testing
 
     /// Every command that people use is on the page, and every option of a fleet's commands somewhere in the text.
     @Test func fleetCommandsAreDescribed() throws {
-        let page = try Page(path: "docs/command-line.md").prose
+        let page = try Documentation.page("docs/command-line.md").prose
         let names = usages.keys.filter { $0.hasPrefix("fleet ") }
         #expect(names.count > 12)
         for name in names {
@@ -65,7 +65,7 @@ import Testing
     @Test func subcommandsAndOptionsExist() throws {
         #expect(usages.count > 10)
         var count = 0
-        for command in try Documentation.pages().flatMap(ShellCommand.all) where command.words.first == "jostle" {
+        for command in try Documentation.commands() where command.words.first == "jostle" {
             count += 1
             try check(command)
         }
@@ -75,7 +75,7 @@ import Testing
     /// Without a host, they use a broker on the reader's own machine, where there is often none.
     @Test func mosquittoCommandsNameTheBroker() throws {
         var count = 0
-        for command in try Documentation.pages().flatMap(ShellCommand.all) {
+        for command in try Documentation.commands() {
             guard ["mosquitto_pub", "mosquitto_sub"].contains(command.words.first) else { continue }
             // The name of a program alone is no command.
             if command.isMention, command.words.count == 1 { continue }
@@ -89,7 +89,7 @@ import Testing
     @Test func mentionedOptionsExist() throws {
         let options = Set(usages.values.flatMap(\.options.keys))
         var count = 0
-        for command in try Documentation.pages().flatMap(ShellCommand.all) {
+        for command in try Documentation.commands() {
             guard command.isMention, let word = command.words.first, word.hasPrefix("--") else { continue }
             count += 1
             let name = String(word.dropFirst(2).prefix { $0 != "=" })
@@ -171,8 +171,7 @@ import Testing
 
     @Test func messagesInCommandsAreJSON() throws {
         var count = 0
-        for command in try Documentation.pages().flatMap(ShellCommand.all) where command.words.first == "mosquitto_pub"
-        {
+        for command in try Documentation.commands() where command.words.first == "mosquitto_pub" {
             guard let flag = command.words.firstIndex(of: "-m"), flag + 1 < command.words.count else { continue }
             let payload = command.words[flag + 1]
             guard payload.hasPrefix("{") else { continue }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The pages that readers see: README.md, CONTRIBUTING.md and docs/*.md.
 enum Documentation {
@@ -12,7 +13,20 @@ enum Documentation {
         return ["README.md", "CONTRIBUTING.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
     }()
 
-    static func pages() throws -> [Page] { try paths.map { try Page(path: $0) } }
+    /// All pages. They are read once.
+    static func pages() throws -> [Page] { try read.get() }
+
+    private static let read = Result { try paths.map { Page(path: $0, text: try text(of: $0)) } }
+
+    /// The commands in all pages.
+    static func commands() throws -> [ShellCommand] { try readCommands.get() }
+
+    private static let readCommands = Result { try pages().flatMap(ShellCommand.all) }
+
+    /// The page at a path in the repository.
+    static func page(_ path: String) throws -> Page {
+        try #require(try pages().first { $0.path == path }, "\(path) is no page")
+    }
 
     static func text(of path: String) throws -> String {
         try String(contentsOf: repository.appendingPathComponent(path), encoding: .utf8)
@@ -50,10 +64,8 @@ struct Page {
     private(set) var blocks: [Block] = []
     /// The text outside fenced blocks, with empty lines instead of them.
     private(set) var prose = ""
-
-    init(path: String) throws {
-        self.init(path: path, text: try Documentation.text(of: path))
-    }
+    /// The anchors of the headings, as GitHub names them.
+    private(set) var anchors: Set<String> = []
 
     init(path: String, text: String) {
         self.path = path
@@ -75,8 +87,9 @@ struct Page {
             } else {
                 prose += line + "\n"
             }
-            mark = line.wholeMatch(of: /<!-- (.+) -->/).map { String($0.1) }
+            mark = line.hasPrefix("<!--") ? line.wholeMatch(of: /<!-- (.+) -->/).map { String($0.1) } : nil
         }
+        addAnchors()
     }
 
     /// The text in backticks, outside fenced blocks.
@@ -89,10 +102,8 @@ struct Page {
         prose.replacing(/`[^`\n]*`/, with: "").matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
     }
 
-    /// The anchors of the headings, as GitHub names them.
-    var anchors: Set<String> {
-        var anchors: Set<String> = []
-        for line in prose.split(separator: "\n") {
+    private mutating func addAnchors() {
+        for line in prose.split(separator: "\n") where line.hasPrefix("#") {
             guard let match = line.wholeMatch(of: /#{1,6} +(.+?) */) else { continue }
             let slug = Page.slug(of: String(match.1))
             var anchor = slug
@@ -102,7 +113,6 @@ struct Page {
                 anchor = "\(slug)-\(number)"
             }
         }
-        return anchors
     }
 
     /// GitHub's rule: the text of a heading in lower case, without all but letters, digits, `_`, `-` and spaces, which

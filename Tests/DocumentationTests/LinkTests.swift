@@ -5,7 +5,7 @@ import Testing
 @Suite struct LinkTests {
     @Test(arguments: Documentation.paths)
     func relativeLinksLeadToFilesAndHeadings(path: String) throws {
-        let page = try Page(path: path)
+        let page = try Documentation.page(path)
         let folder = Documentation.repository.appendingPathComponent(path).deletingLastPathComponent()
         for link in page.links where !link.contains("://") && !link.hasPrefix("mailto:") {
             let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -13,7 +13,7 @@ import Testing
             let target = Documentation.repository.appendingPathComponent(file)
             #expect(FileManager.default.fileExists(atPath: target.path), "\(path): \(link) leads to no file")
             guard parts.count == 2, FileManager.default.fileExists(atPath: target.path) else { continue }
-            let anchors = try Page(path: file).anchors
+            let anchors = try Documentation.page(file).anchors
             #expect(anchors.contains(parts[1]), "\(path): \(link) leads to no heading of \(file)")
         }
     }
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func theREADMEHasAtMost250LinesAndLinksToEveryPage() throws {
-        let readme = try Page(path: "README.md")
+        let readme = try Documentation.page("README.md")
         // The file ends with a line break.
         #expect(readme.lines.count - 1 <= 250)
         #expect(Documentation.paths.count > 10)
