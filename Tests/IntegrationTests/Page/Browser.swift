@@ -1,16 +1,36 @@
 import BrokerTestSupport
 import Foundation
 import HTTPTestSupport
+import Synchronization
 import Testing
 
 /// A headless Chromium, controlled through chromedriver by the WebDriver protocol: JSON over HTTP.
-final class Browser {
+final class Browser: @unchecked Sendable {
     /// Downloads go to `downloads` in it.
     let directory: TemporaryDirectory
     private let keeper: ChildProcess
     private let port: UInt16
+    private let logsRequests: Bool
     private var session = ""
-    private var hasEnded = false
+
+    /// What a test has left for the next one. To start takes three seconds of processor time.
+    private static let spare = Mutex<Browser?>(nil)
+
+    /// A browser with one empty window and without cookies. `logsRequests` records each request of a page, which slows it
+    /// down.
+    static func started(logsRequests: Bool = false) async throws -> Browser {
+        let left = spare.withLock { spare in
+            defer { spare = nil }
+            return spare
+        }
+        if let left, left.logsRequests == logsRequests, (try? left.renew()) != nil { return left }
+        return try await Browser(logsRequests: logsRequests)
+    }
+
+    /// Leaves the browser to the next test.
+    func leave() {
+        Browser.spare.withLock { $0 = self }
+    }
 
     enum Failure: Error, CustomStringConvertible {
         case didNotStart(String)
@@ -31,8 +51,9 @@ final class Browser {
     static let chromium = executable("chromium")
     static let chromedriver = executable("chromedriver")
 
-    /// Starts the browser with an empty profile. `logsRequests` records each request of a page, which slows it down.
-    init(width: Int = 1280, height: Int = 900, logsRequests: Bool = false) async throws {
+    /// Starts the browser with an empty profile.
+    private init(logsRequests: Bool) async throws {
+        self.logsRequests = logsRequests
         directory = try TemporaryDirectory()
         keeper = try ChildProcess(
             ["setsid", "/bin/sh", "-c", Browser.keeping, "keeper", Browser.chromedriver ?? "chromedriver", "--port=0"],
@@ -51,7 +72,7 @@ final class Browser {
             "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
             "--remote-debugging-pipe",
             "--no-first-run", "--disable-background-networking",
-            "--window-size=\(width),\(height)", "--user-data-dir=\(directory.path("profile"))",
+            "--window-size=1280,900", "--user-data-dir=\(directory.path("profile"))",
         ]
         // The sandbox of Chromium does not start as root.
         if geteuid() == 0 { arguments.append("--no-sandbox") }
@@ -70,14 +91,23 @@ final class Browser {
         session = "/session/\(id)"
     }
 
-    deinit { end() }
-
     /// Ends the browser with all its processes, and waits for that.
-    func end() {
-        if hasEnded { return }
-        hasEnded = true
+    deinit {
         keeper.write("end\n")
         keeper.wait()
+    }
+
+    /// Replaces the window by a new one, which has nothing of the test before.
+    private func renew() throws {
+        try run("localStorage.clear(); sessionStorage.clear()")
+        try chromium("Network.clearBrowserCookies")
+        try chromium("Network.clearBrowserCache")
+        let window = try command("POST", "/window/new", ["type": "window"]) as? [String: Any]
+        try command("DELETE", "/window")
+        try command("POST", "/window", ["handle": window?["handle"] ?? ""])
+        try command("POST", "/window/rect", ["width": 1280, "height": 900])
+        _ = try complaints()
+        if logsRequests { _ = try requestEvents() }
     }
 
     /// Runs the command in a session of processes and, at a line of input or at the end of the test program, kills all

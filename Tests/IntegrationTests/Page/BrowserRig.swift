@@ -26,12 +26,12 @@ final class BrowserRig {
         self.pageSettings = pageSettings
         page = try await PageRig(
             broker: broker.port, pageSettings, environment: ["STATE_DIRECTORY": directory.path("page")])
-        browser = try await Browser(logsRequests: logsRequests)
+        browser = try await Browser.started(logsRequests: logsRequests)
         if let trajectory { try await startAgent(trajectory, agentSettings) }
     }
 
     deinit {
-        browser.end()
+        browser.leave()
         page.program.kill()
         agent?.kill()
         broker.kill()

@@ -11,8 +11,8 @@ extension BrowserTests {
             defer { broker.stop() }
             let page = try await PageRig(broker: broker.port)
             defer { page.program.kill() }
-            let browser = try await Browser()
-            defer { browser.end() }
+            let browser = try await Browser.started()
+            defer { browser.leave() }
             try browser.open("\(page.base)/?token=\(page.token)")
             let isDone = try browser.runAndWait(
                 """

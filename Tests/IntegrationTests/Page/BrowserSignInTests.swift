@@ -13,8 +13,8 @@ extension BrowserTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
             let page = try await PageRig(broker: broker.port, ["page.password_file=\(password)"])
             defer { page.program.kill() }
-            let browser = try await Browser()
-            defer { browser.end() }
+            let browser = try await Browser.started()
+            defer { browser.leave() }
 
             // Without a session, the page asks for the password, whatever was opened.
             try browser.open(page.base + "/?view=boards")
