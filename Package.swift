@@ -6,10 +6,11 @@ import PackageDescription
 let commit = Context.environment["JOSTLE_COMMIT"] ?? ""
 
 // `Scripts/swift-build tests` sets the variable: to the test targets to build, or to nothing for all of them. Then what
-// computes is optimised, because tests compute for minutes otherwise, and assertions stay. Without the variable there are
-// no unsafe flags, which would bar other packages from using MotionKit.
+// computes is optimised, because tests compute for minutes otherwise, and assertions stay; no function is inlined in another
+// module, which would have to be compiled again after each change. Without the variable there are no unsafe flags, which
+// would bar other packages from using MotionKit.
 let testTargets = Context.environment["JOSTLE_TESTS"]
-let optimised = ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"]
+let optimised = ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug", "-disable-cmo"]
 let computing: [SwiftSetting] = testTargets == nil ? [] : [.unsafeFlags(optimised)]
 
 // Dependencies point one way: see "Targets" in docs/architecture.md. `make build` checks them.

@@ -4,8 +4,8 @@ import Testing
 /// Requirement: from the FIFO's bytes to the event, nothing is allocated after set-up.
 ///
 /// Counting allocations requires replacing malloc, which a test program should not do, so `jostle-bench
-/// --check-allocations` does it in a separate process. This test runs the debug build, in which no optimiser hides an
-/// allocation; `Scripts/test` also runs the release build, which boards use.
+/// --check-allocations` does it in a separate process. This test runs the build of the tests; `make test-all` also runs
+/// the release build, which boards use.
 struct AllocationTests {
     /// The benchmark, which the build puts beside the test program.
     private static let bench = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
