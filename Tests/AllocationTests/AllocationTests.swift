@@ -8,7 +8,7 @@ import Testing
 /// the release build, which boards use.
 struct AllocationTests {
     /// The benchmark, which the build puts beside the test program.
-    private static let bench = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    private static let bench = URL(fileURLWithPath: CommandLine.arguments[0])
         .deletingLastPathComponent().appendingPathComponent("jostle-bench")
 
     @Test("The hot path does not allocate at rest, while shaken, when clipping, or when the bus fails")

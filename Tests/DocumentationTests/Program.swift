@@ -4,7 +4,7 @@ import Testing
 
 /// The program beside the test program.
 enum Program {
-    static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    static let path = URL(fileURLWithPath: CommandLine.arguments[0])
         .deletingLastPathComponent().appendingPathComponent("jostle").path
 
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: path) }

@@ -112,8 +112,9 @@ import Testing
         #expect(
             await observer.sees { try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 } },
             "\(last.errors)")
+        #expect(await observer.sees { _ in try waiting().isEmpty }, "\(last.errors)")
         #expect(await last.terminate() == 0, "\(last.errors)")
-        #expect(try waiting().isEmpty)
+        #expect(try waiting().isEmpty, "\(last.errors)")
 
         try checkOrder(observer, existing, brokerDeaths)
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// The build directory, which contains the program and the fake adapter's library beside the test program.
 enum Products {
-    private static let directory = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    private static let directory = URL(fileURLWithPath: CommandLine.arguments[0])
         .deletingLastPathComponent()
 
     static let program = directory.appendingPathComponent("jostle")

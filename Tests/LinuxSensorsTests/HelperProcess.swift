@@ -8,7 +8,7 @@ final class HelperProcess {
     private let output = Pipe()
 
     /// The build directory of the helper and the fake's library: that of the test program.
-    private static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    private static let products = URL(fileURLWithPath: CommandLine.arguments[0])
         .deletingLastPathComponent()
 
     /// Starts the helper, optionally through `launcher`, a command that executes the arguments that follow it. With

@@ -27,7 +27,7 @@ import Testing
         let process = Process()
         let output = Pipe()
         let printed = Journal<String>()
-        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        let program = URL(fileURLWithPath: CommandLine.arguments[0])
             .deletingLastPathComponent().appendingPathComponent("ShakeExample")
         // If its output were a pipe, it would print everything at its end.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/stdbuf")

@@ -74,8 +74,9 @@ final class Browser: @unchecked Sendable {
             "--no-first-run", "--disable-background-networking",
             "--window-size=1280,900", "--user-data-dir=\(directory.path("profile"))",
         ]
-        // The sandbox of Chromium does not start as root.
-        if geteuid() == 0 { arguments.append("--no-sandbox") }
+        // The sandbox of Chromium does not start as root, nor where users may not create namespaces, as in a container.
+        let mayCreateNamespaces = (try? runCommand(["unshare", "--user", "true"], in: directory)) != nil
+        if geteuid() == 0 || !mayCreateNamespaces { arguments.append("--no-sandbox") }
         var options: [String: Any] = ["args": arguments]
         if let chromium = Browser.chromium { options["binary"] = chromium }
         if logsRequests { options["perfLoggingPrefs"] = ["enableNetwork": true, "enablePage": false] }

@@ -12,6 +12,7 @@ import Testing
         defer { broker.stop() }
         let page = try await PageRig(broker: broker.port, settings)
         defer { page.program.kill() }
+        try #require(await page.program.logs("connected to "), "\(page.program.errors)")
         try await body(broker, page, try page.signIn())
     }
 
