@@ -28,7 +28,7 @@ package final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
 
         // Otherwise the child would keep the test's connections open after the test has closed its descriptors.
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
 
         // Test threads block signals, and a shell that inherits the mask does not notice the end of its children.
         var attributes = posix_spawnattr_t()
