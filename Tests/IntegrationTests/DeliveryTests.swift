@@ -102,20 +102,24 @@ import Testing
         }
         #expect(await agent.terminate() == 0, "\(agent.errors)")
         existing.formUnion(try waiting())
-        // A last run delivers the rest of the outbox and produces no events of its own.
-        let reports = observer.messages("health").count
-        let last = try self.agent(broker.port, "rest")
-        defer { last.kill() }
-        // Messages that the broker accepted and then lost never arrive; the check below tolerates those.
-        _ = await observer.sees { Set(try $0.ids()).isSuperset(of: existing) }
-        // The rest is acknowledged and then deleted from the file.
-        #expect(
-            await observer.sees { try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 } },
-            "\(last.errors)")
-        #expect(await last.terminate() == 0, "\(last.errors)")
-        // A slow disk may not have taken the deletion of what has arrived: the next run would repeat it with its id.
-        let left = Set(try waiting()).subtracting(try observer.ids())
-        #expect(left.isEmpty, "\(last.errors)")
+        // A last run delivers the rest of the outbox and produces no events of its own. If a slow disk does not take its
+        // last deletions in time, another run repeats these messages with their ids.
+        var runs = 0
+        repeat {
+            runs += 1
+            let reports = observer.messages("health").count
+            let last = try self.agent(broker.port, "rest")
+            defer { last.kill() }
+            // Messages that the broker accepted and then lost never arrive; the check below tolerates those.
+            _ = await observer.sees { Set(try $0.ids()).isSuperset(of: existing) }
+            // The rest is acknowledged and then deleted from the file.
+            #expect(
+                await observer.sees {
+                    try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 }
+                }, "\(last.errors)")
+            #expect(await last.terminate() == 0, "\(last.errors)")
+        } while try runs < 3 && !waiting().isEmpty
+        #expect(try waiting().isEmpty)
 
         try checkOrder(observer, existing, brokerDeaths)
     }
