@@ -13,17 +13,15 @@ final class Browser: @unchecked Sendable {
     private let logsRequests: Bool
     private var session = ""
 
-    /// What a test has left for the next one. To start takes three seconds of processor time.
+    /// What a test has left for the next one. To start takes a second of processor time.
     private static let spare = Mutex<Browser?>(nil)
 
     /// A browser with one empty window and without cookies. `logsRequests` records each request of a page, which slows it
     /// down.
     static func started(logsRequests: Bool = false) async throws -> Browser {
-        let left = spare.withLock { spare in
-            defer { spare = nil }
-            return spare
+        if let left = spare.withLock({ $0.take() }), left.logsRequests == logsRequests, (try? left.renew()) != nil {
+            return left
         }
-        if let left, left.logsRequests == logsRequests, (try? left.renew()) != nil { return left }
         return try await Browser(logsRequests: logsRequests)
     }
 
@@ -75,8 +73,9 @@ final class Browser: @unchecked Sendable {
             "--window-size=1280,900", "--user-data-dir=\(directory.path("profile"))",
         ]
         // The sandbox of Chromium does not start as root, nor where users may not create namespaces, as in a container.
-        let mayCreateNamespaces = (try? runCommand(["unshare", "--user", "true"], in: directory)) != nil
-        if geteuid() == 0 || !mayCreateNamespaces { arguments.append("--no-sandbox") }
+        if geteuid() == 0 || (try? runCommand(["unshare", "--user", "true"], in: directory)) == nil {
+            arguments.append("--no-sandbox")
+        }
         var options: [String: Any] = ["args": arguments]
         if let chromium = Browser.chromium { options["binary"] = chromium }
         if logsRequests { options["perfLoggingPrefs"] = ["enableNetwork": true, "enablePage": false] }
