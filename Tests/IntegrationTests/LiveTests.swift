@@ -11,7 +11,9 @@ import Testing
     }
 
     @Test func demoPrintsHowToSubscribe() async throws {
-        let outcome = try await jostle("demo", "--for", "3", "--set", "sensor.driver=virtual", "--set", "device.id=dut")
+        let outcome = try await jostle(
+            "demo", "--for", "3", "--set", "sensor.driver=virtual", "--set", "sensor.rate=50Hz", "--set",
+            "device.id=dut")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         let listen = try #require(
             outcome.output.firstMatch(
@@ -32,7 +34,7 @@ import Testing
     }
 
     @Test func recognisesSimulatedShake() async throws {
-        let outcome = try await jostle("simulate", "shake", "--for", "6")
+        let outcome = try await jostle("simulate", "shake", "--for", "6", "--set", "sensor.rate=50Hz")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.output.contains("shake began, axis x") && outcome.output.contains("shake ended"), "\(outcome)")
     }

@@ -99,7 +99,7 @@ import Testing
         let observer = try await Observer(broker.port)
         let first = try JostleProgram.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
         defer { first.kill() }
-        #expect(await observer.sees { !$0.messages("health").isEmpty }, "\(first.errors)")
+        #expect(await observer.sees { $0.topics.contains("homeassistant/button/dut/tare/config") }, "\(first.errors)")
         // As in older versions, which did not save names: only the discovery topics show the old one.
         try FileManager.default.copyItem(atPath: directory.path("state"), toPath: directory.path("copy"))
         try FileManager.default.removeItem(atPath: directory.path("copy/device-names"))
@@ -114,7 +114,7 @@ import Testing
             broker: broker.port, "rest", ["device.id=copy"], state: directory.path("copy"))
         defer { copy.kill() }
         #expect(await copy.logs("another device is online under the former name jostle/dut"), "\(copy.errors)")
-        #expect(await observer.sees { !$0.messages("health", of: "copy").isEmpty }, "\(copy.errors)")
+        #expect(await observer.sees { $0.topics.contains("homeassistant/button/copy/tare/config") }, "\(copy.errors)")
         #expect(try await announced("copy").count == ofFirst.count)
         #expect(try await announced("dut") == ofFirst)
         // The other device is removed for good.

@@ -87,7 +87,7 @@ import Testing
 
     /// For scripts: the run ends by itself, and contains one gesture.
     @Test func localSimulationEndsAfterOneRound() async throws {
-        let outcome = try await jostle("simulate", "shake", "--once")
+        let outcome = try await jostle("simulate", "shake", "--once", "--set", "sensor.rate=50Hz")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.lines.filter { $0.contains("shake began") }.count == 1, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("shake ended") }.count == 1, "\(outcome.output)")

@@ -40,6 +40,22 @@ import Testing
         #expect(await agent.exitStatus() == 0)
     }
 
+    /// systemd reads no notification while it reloads its units, nor after a crash.
+    @Test func goesOnWhileTheServiceManagerReadsNothing() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let directory = try TemporaryDirectory()
+        let manager = try NotifySocket(in: directory)
+        let observer = try await Observer(broker.port)
+        // The queue is full after the tenth notification, or the 512th where systemd has set the limit.
+        let agent = try JostleProgram.agent(
+            broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=rest", "publish.health.interval=1 s"],
+            environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "2000"])
+        defer { agent.kill() }
+        #expect(await observer.sees { $0.messages("health").count >= 6 }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
     @Test func restartsEmbeddedBroker() async throws {
         let agent = try JostleProgram(
             ["run", "--for", "120", "--set", "mqtt.broker=embedded", "--set", "sensor.driver=virtual"])

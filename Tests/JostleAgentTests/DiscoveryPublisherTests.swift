@@ -79,7 +79,7 @@ import Testing
     @Test func announcesEverythingOncePerConnectionToEmptyBroker() {
         var bench = bench()
         #expect(bench.subscriptions == ["homeassistant/status", "homeassistant/+/dut/#"])
-        bench.pass(0.2)
+        bench.pass(0.9)
         #expect(bench.takePublished().isEmpty)
         #expect(settle(&bench, 0.2).announced == wanted)
         #expect(bench.subscriptions == ["homeassistant/status"] && remembered(bench) == Set(wanted))
@@ -123,7 +123,7 @@ import Testing
         let lost = kept.removeLast()
         kept[1].payload = #"{"origin":{"name":"x"}}"#
         readBack(&bench, kept)
-        #expect(settle(&bench, 0.5).announced == [kept[0].topic, kept[1].topic, lost.topic])
+        #expect(settle(&bench, 1.2).announced == [kept[0].topic, kept[1].topic, lost.topic])
     }
 
     @Test func spreadsReadingOverTimeAfterReconnection() {
@@ -150,7 +150,7 @@ import Testing
         // A change of settings does not wait, and neither does a birth message.
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         readBack(&bench, DiscoverySet(settings(), facts).messages)
-        let change = settle(&bench, 0.5)
+        let change = settle(&bench, 1.2)
         #expect(
             change.announced.contains { $0.contains("/tap") } && !change.announced.contains { $0.contains("/roll") })
         #expect(change.removed.contains { $0.contains("/shake") })
@@ -159,7 +159,7 @@ import Testing
         bench.receive("homeassistant/status", "online")
         bench.pass(2.1)
         readBack(&bench, DiscoverySet(settings([.tap]), facts).messages)
-        #expect(settle(&bench, 0.5).announced == DiscoverySet(settings([.tap]), facts).messages.map(\.topic))
+        #expect(settle(&bench, 1.2).announced == DiscoverySet(settings([.tap]), facts).messages.map(\.topic))
         #expect(settle(&bench, 30).announced.isEmpty)
     }
 
@@ -169,7 +169,7 @@ import Testing
             if index < 10 { bench.pass(0.2) }
             bench.receive(message.topic, message.payload, retain: true)
         }
-        #expect(settle(&bench, 1).announced.isEmpty)
+        #expect(settle(&bench, 1.2).announced.isEmpty)
         // But not for ever.
         bench.deliver(.disconnected(undelivered: []))
         bench.deliver(.connected)
@@ -185,19 +185,19 @@ import Testing
     /// Topics are on disk before they are used, unless the disk is too slow, so that they are known after a crash.
     @Test func savesTopicsBeforeUsingThem() {
         var bench = bench()
-        bench.pass(0.5)
+        bench.pass(1.2)
         #expect(bench.takePublished().isEmpty && remembered(bench) == Set(wanted))
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.topics() == wanted)
 
         var stalled = self.bench()
-        stalled.pass(1.2)
+        stalled.pass(1.9)
         #expect(stalled.takePublished().isEmpty)
         stalled.pass(0.2)
         #expect(stalled.topics() == wanted)
 
         var failing = self.bench()
-        failing.pass(0.5)
+        failing.pass(1.2)
         failing.deliver(.fileWritten(.announcedTopics, failure: "No space left on device"))
         #expect(failing.topics() == wanted && failing.takeLines().count == 1)
     }
@@ -205,7 +205,7 @@ import Testing
     /// The disk is slow: the first result belongs to an older list than the one that is awaited.
     @Test func waitsForTheLatestListOnDisk() {
         var bench = bench()
-        _ = settle(&bench, 0.5)
+        _ = settle(&bench, 1.2)
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         bench.carryOut(bench.participant.change(settings([.tap, .flick]), at: bench.clocks))
         #expect(bench.takePublished().isEmpty)
@@ -217,7 +217,7 @@ import Testing
 
     @Test func repeatsOnceAfterBirthMessage() {
         var bench = bench()
-        _ = settle(&bench, 0.5)
+        _ = settle(&bench, 1.2)
         bench.receive("homeassistant/status", "online")
         bench.receive("homeassistant/status", "online")
         bench.receive("homeassistant/status", "offline")
@@ -231,7 +231,7 @@ import Testing
 
     @Test func sendsChangesAndRemovesObsoleteMessages() {
         var bench = bench()
-        _ = settle(&bench, 0.5)
+        _ = settle(&bench, 1.2)
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         let gone = settle(&bench, 0, acknowledged: false)
         #expect(gone.announced.contains { $0.contains("/tap") } && !gone.announced.contains { $0.contains("/roll") })
@@ -262,7 +262,7 @@ import Testing
     @Test func removesSavedTopicsOfFormerNames() throws {
         try remember([old])
         var bench = bench()
-        let step = settle(&bench, 0.5)
+        let step = settle(&bench, 1.2)
         #expect(step.removed == [old] && step.announced == wanted)
         #expect(remembered(bench) == Set(wanted))
     }
@@ -272,7 +272,7 @@ import Testing
         try remember([old, gone])
         var bench = bench()
         bench.carryOut(bench.participant.protect(["old"], at: bench.clocks))
-        #expect(settle(&bench, 0.5).removed == [gone])
+        #expect(settle(&bench, 1.2).removed == [gone])
         #expect(remembered(bench).contains(old))
         bench.carryOut(bench.participant.protect([], at: bench.clocks))
         #expect(settle(&bench, 0).removed == [old])
@@ -288,7 +288,7 @@ import Testing
     @Test func repeatsUnacknowledgedRemovals() throws {
         try remember([old])
         var bench = bench()
-        #expect(settle(&bench, 0.5, acknowledged: false).removed == [old])
+        #expect(settle(&bench, 1.2, acknowledged: false).removed == [old])
         #expect(settle(&bench, 5).removed.isEmpty)
         bench.deliver(.disconnected(undelivered: []))
         bench.deliver(.connected)
@@ -306,7 +306,7 @@ import Testing
         bench.receive("homeassistant/sensor/dut/broken/config", "{", retain: true)
         bench.receive("jostle/dut/command/config", ours, retain: true)
         bench.receive("homeassistant/sensor/other/gone/config", ours, retain: true)
-        #expect(settle(&bench, 0.5).removed == ["homeassistant/sensor/dut/gone/config"])
+        #expect(settle(&bench, 1.2).removed == ["homeassistant/sensor/dut/gone/config"])
         // From now on these are our own messages.
         bench.receive("homeassistant/sensor/dut/late/config", ours, retain: true)
         bench.carryOut(bench.participant.change(settings([.tap, .shake]), at: bench.clocks))
@@ -315,7 +315,7 @@ import Testing
 
     @Test func doesNotRetryRejectedMessages() {
         var bench = bench()
-        let step = settle(&bench, 0.5, acknowledged: false)
+        let step = settle(&bench, 1.2, acknowledged: false)
         for token in step.tokens { bench.deliver(.rejected(token, topic: "t", .refused(.notAuthorised))) }
         #expect(bench.participant.refused == Set(wanted) && bench.takeLines().count == 1, "logged once")
         bench.receive("homeassistant/status", "online")
@@ -324,7 +324,7 @@ import Testing
 
     @Test func retriesWhenClientHasRoom() {
         var bench = bench()
-        let step = settle(&bench, 0.5, acknowledged: false)
+        let step = settle(&bench, 1.2, acknowledged: false)
         bench.deliver(.notSent(Array(step.tokens.suffix(2))))
         bench.pass(0.1)
         #expect(bench.takePublished().isEmpty)
@@ -333,7 +333,7 @@ import Testing
 
     @Test func repeatsTelemetryOnceAfterDiscovery() {
         var bench = bench()
-        _ = settle(&bench, 0.5)
+        _ = settle(&bench, 1.2)
         #expect(bench.takeRequests().isEmpty)
         bench.pass(2.1)
         #expect(bench.takeRequests() == [.repeatTelemetry])

@@ -25,7 +25,7 @@ struct DiscoveryPublisher: Participant {
     }
 
     /// Seconds to wait for retained messages after the broker accepted the subscription.
-    private static let readingTime = 0.3
+    private static let readingTime = 1.0
     /// The longest time for all retained messages, s. A broker that sends more and more must not delay discovery.
     private static let longestReading = 5.0
     /// Seconds to wait for the broker's answer to the subscription. A connection without an answer ends soon after that.

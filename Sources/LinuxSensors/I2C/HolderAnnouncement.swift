@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// A listening socket by which other processes can determine the process that has locked a chip.
 ///
@@ -25,9 +26,7 @@ package struct HolderAnnouncement: ~Copyable {
     package static func make(
         file: DeviceFile, address: UInt8, pause: () -> Void = { usleep(1000) }
     ) -> HolderAnnouncement? {
-        let name = SocketAddress(file: file, address: address)
-        let descriptor = makeSocket()
-        guard descriptor >= 0 else { return nil }
+        guard let name = name(file, address), case let descriptor = makeSocket(), descriptor >= 0 else { return nil }
         for attempt in 0...50 {
             if attempt > 0 { pause() }
             if name.withPointer({ bind(descriptor, $0, $1) }) == 0 {
@@ -56,9 +55,7 @@ package struct HolderAnnouncement: ~Copyable {
     /// The process that announces itself; `nil` if there is none, or if it cannot be determined: it belongs to another
     /// process namespace, or the queue is full.
     static func peer(file: DeviceFile, address: UInt8) -> Peer? {
-        let name = SocketAddress(file: file, address: address)
-        let descriptor = makeSocket()
-        guard descriptor >= 0 else { return nil }
+        guard let name = name(file, address), case let descriptor = makeSocket(), descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         // The holder never accepts connections. The kernel answers, until the queue is full.
         guard name.withPointer({ connect(descriptor, $0, $1) }) == 0 else { return nil }
@@ -85,37 +82,14 @@ package struct HolderAnnouncement: ~Copyable {
     /// (net.core.somaxconn).
     private static let queueLength: Int32 = 4096
 
+    /// The name for a chip, the same for all paths to the device file of its bus.
+    private static func name(_ file: DeviceFile, _ address: UInt8) -> UnixSocketAddress? {
+        UnixSocketAddress("@jostle/\(file.device)-\(file.inode)/0x\(String(address, radix: 16))")
+    }
+
     private static func makeSocket() -> Int32 {
         // Non-blocking, because connect would wait for room in a full queue.
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         return socket(AF_UNIX, Int32(type), 0)
-    }
-}
-
-/// The address of a Unix socket with an abstract name.
-private struct SocketAddress {
-    private var storage = sockaddr_un()
-    private let length: socklen_t
-
-    /// The name for a chip, the same for all paths to the device file of its bus.
-    init(file: DeviceFile, address: UInt8) {
-        self.init(abstractName: "jostle/\(file.device)-\(file.inode)/0x\(String(address, radix: 16))")
-    }
-
-    /// Creates the address of `abstractName`, which has at most 107 bytes.
-    private init(abstractName: String) {
-        storage.sun_family = sa_family_t(AF_UNIX)
-        // The path begins with a zero byte. The name then extends to the given length, not to the next zero.
-        let name = abstractName.utf8.prefix(MemoryLayout.size(ofValue: storage.sun_path) - 1)
-        withUnsafeMutableBytes(of: &storage.sun_path) { path in
-            UnsafeMutableRawBufferPointer(rebasing: path.dropFirst()).copyBytes(from: name)
-        }
-        length = socklen_t(MemoryLayout<sa_family_t>.size + 1 + name.count)
-    }
-
-    func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        withUnsafePointer(to: storage) { storage in
-            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
-        }
     }
 }
