@@ -67,17 +67,22 @@ extension BrowserTests {
         /// Checks each drawn attitude that was observed too; returns how many, and the angle between the most distant.
         private func compare(_ drawn: [Drawn], _ observer: Observer) throws -> (count: Int, span: Double) {
             let published = try published(observer)
-            var (count, span) = (0, 0.0)
+            var observed: [Drawn] = []
             for one in drawn {
                 guard let quaternion = published[Int((10 * one.time).rounded())] else { continue }
-                count += 1
+                observed.append(one)
                 let expected = expectedMatrix(quaternion)
                 let error = zip(one.matrix, expected).map { abs($0 - $1) }.max() ?? 1
                 #expect(error < 2e-3, "t \(one.time): \(one.matrix) instead of \(expected)")
-                let product = abs(zip(one.quaternion, drawn[0].quaternion).map { $0 * $1 }.reduce(0, +))
-                span = max(span, 2 * acos(min(1, product)) * 180 / .pi)
             }
-            return (count, span)
+            func angle(_ one: Drawn, _ other: Drawn) -> Double {
+                let product = abs(zip(one.quaternion, other.quaternion).map { $0 * $1 }.reduce(0, +))
+                return 2 * acos(min(1, product)) * 180 / .pi
+            }
+            guard let first = observed.first,
+                let farthest = observed.max(by: { angle($0, first) < angle($1, first) })
+            else { return (0, 0) }
+            return (observed.count, observed.map { angle($0, farthest) }.max() ?? 0)
         }
 
         @Test(arguments: ["fast-turn", "turn-360"])
