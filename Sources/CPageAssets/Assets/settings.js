@@ -154,8 +154,9 @@ class Setting {
     this.from = object(report.origins)[key];
     this.root.hidden = this.inForce === undefined;
     const refusal = list(report.refused).map(object).findLast((one) => one.key === key);
-    if (this.sent && this.inForce === this.sent.value) this.end(this.sent, "");
-    else if (this.sent && refusal && this.kind.read(refusal.value) === this.sent.value) this.end(this.sent, "");
+    // A later value that could not be sent keeps its note.
+    const answers = [this.inForce, refusal && this.kind.read(refusal.value)];
+    if (this.sent && answers.includes(this.sent.value)) this.end(this.sent, this.problem);
     this.refusal = refusal ? refusalText(refusal) : "";
     this.isKept = report.not_kept === undefined || this.from !== "local";
     this.show();
