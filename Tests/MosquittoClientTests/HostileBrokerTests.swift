@@ -29,8 +29,11 @@ import Testing
         try client.client.start()
         // libmosquitto 2.0.21 reports a protocol error, or closes.
         let known: [MQTTFailure] = [.unreadable, .protocolError, .closed]
-        #expect(await eventually { client.disconnections.count >= 3 })
-        #expect(client.disconnections.allSatisfy { known.contains($0.failure) && $0.wasConnected == accepts })
+        // On a busy machine, an attempt to connect may time out in between.
+        let hasFailed = await eventually {
+            client.disconnections.count { known.contains($0.failure) && $0.wasConnected == accepts } >= 3
+        }
+        #expect(hasFailed, "\(client.disconnections)")
         let statistics = client.client.statistics
         #expect(statistics.unreadable == 0 || statistics.unreadable >= 3)
         #expect(client.client.stop() == .stopped(undelivered: 0))
