@@ -25,6 +25,7 @@ final class AgentLoop {
 
     // These do not handle MQTT events.
     var events: EventComposer
+    private var machineRun: MachineRun
     var health: HealthReporter
     var supervision: Supervision
     var clocks: MachineClocks
@@ -66,6 +67,7 @@ final class AgentLoop {
             opened, limits: settings.outboxLimits,
             eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil)
         events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: facts.isSimulated)
+        machineRun = MachineRun(in: parts.stateDirectory)
         var clocks = MachineClocks(parts.stateDirectory)
         health = HealthReporter(
             version: facts.version, interval: settings.publish.health.interval,
@@ -97,7 +99,14 @@ final class AgentLoop {
         perform(telemetry.start(at: now))
         perform(telemetry.setStopped(isSensorStopped, at: now))
         perform(outbox.start(at: now))
-        for open in outbox.interrupted { endInterrupted(open, at: now) }
+        for open in outbox.interrupted {
+            let isEnabled = settings.settings.motion.gestures.vibration.common.isEnabled
+            if open == .machine, isEnabled, !isSensorStopped {
+                parts.manager.resumeVibration(since: machineRun.start(at: now))
+            } else {
+                endInterrupted(open, at: now)
+            }
+        }
         applyQuietHours()
         parts.host.nearMisses.set(.configuration, to: settings.settings.publish.nearMisses)
     }
@@ -165,8 +174,11 @@ final class AgentLoop {
         case .motion(let state):
             settings.sampleArrived(at: now.monotonic)
             perform(telemetry.handle(state))
-        case .gesture(let event): perform(outbox.apply(events.updates(for: event, at: now), at: now))
-        case .action(let action, let event): carryOut(action, on: event, at: now)
+        case .gesture(let event):
+            guard !runsOn(event) else { return }
+            if event.gesture == .vibration, !event.isSimulated { follow(event, at: now) }
+            perform(outbox.apply(events.updates(for: event, at: now), at: now))
+        case .action(let action, let event): if !runsOn(event) { carryOut(action, on: event, at: now) }
         case .sensor(let event):
             if let line = sensorLog.line(for: event, at: now.monotonic) { log.write(line.level, line.text) }
             if event != .none { health.makeDue(at: now.monotonic) }
@@ -205,6 +217,20 @@ final class AgentLoop {
         fileFailures[file] = failure
         perform(formerNames?.handle(.fileWritten(file, failure: failure), at: now) ?? [])
         perform(discovery?.handle(.fileWritten(file, failure: failure), at: now) ?? [])
+    }
+
+    /// Whether an event is the end of a machine's run only because the program or the sensor stops: it goes on with the next
+    /// start. A run that ends because somebody switched sensing off is over.
+    private func runsOn(_ event: GestureEvent) -> Bool {
+        event.gesture == .vibration && event.reason == .stopped && !event.isSimulated
+            && (isStopping || !parts.sensor.isStopped)
+    }
+
+    /// Keeps since when the machine runs.
+    private func follow(_ event: GestureEvent, at now: ClockReading) {
+        guard let content = machineRun.take(event, at: now) else { return }
+        write(content, to: .machineRun)
+        parts.manager.resumeVibration(since: machineRun.began == nil ? nil : machineRun.start(at: now))
     }
 
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {

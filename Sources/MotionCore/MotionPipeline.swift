@@ -115,6 +115,8 @@ package struct MotionPipeline: ~Copyable {
         input.attitude = filter.attitude
         input.gravity = state.gravity
         input.referenceUp = reference.up
+        input.isVerticalKnown = filter.isVerticalKnown
+        input.isReferenceKnown = !reference.isAwaitingRest
         input.isMoving = filter.isMoving
         input.isAtRest = state.isAtRest
         gestures.update(input, emit: emit)
@@ -236,7 +238,14 @@ extension MotionPipeline {
         reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
     }
 
-    /// Cancels every gesture in progress, for example because the source stopped or was lost.
+    /// Takes up the run of a machine that an earlier run of the program has reported as begun, so many seconds ago. Call it
+    /// before the first sample.
+    package mutating func resumeVibration(after seconds: Double) {
+        gestures.resumeVibration(after: seconds)
+    }
+
+    /// Cancels every gesture in progress, for example because the source stopped or was lost. A machine runs on while it is
+    /// lost.
     package mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
         gestures.cancel(reason, at: state.timestamp, emit: emit)
         variants.cancel(reason, at: state.timestamp, emit: emit)

@@ -26,6 +26,8 @@ public final class MotionManager: Sendable {
         var silenced: GestureSet = []
         /// The recognizers with requirements of their own.
         var variants = VariantTable()
+        /// Since when a machine runs that an earlier run reported.
+        var openVibration: Timestamp?
         var updateInterval: Double
         /// The interval at which the sensor thread sends states: the shortest that a handler asks for.
         var sentInterval: Double?
@@ -178,6 +180,7 @@ public final class MotionManager: Sendable {
         let variants = shared.variants.variants(of: settings.gestures)
         let storedReference = savers.references.attitude
         let calibration = savers.calibrations.change
+        let openVibration = shared.openVibration.map { SystemClock().now().seconds(since: $0) }
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
             // A simulated sensor can wait, and takes more processor time than reading a chip.
@@ -186,7 +189,7 @@ public final class MotionManager: Sendable {
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
                 silenced: silenced, variants: variants, storedReference: storedReference, calibration: calibration,
-                updateInterval: updateInterval)
+                updateInterval: updateInterval, openVibration: openVibration)
             loop.run()
         }
         guard let sensorThread else {
@@ -198,6 +201,12 @@ public final class MotionManager: Sendable {
         handlers.chain.attach(exchange.deliveryWake)
         return Run(
             device: device, exchange: exchange, savers: savers, sensor: sensorThread, delivery: deliveryThread)
+    }
+
+    /// Has the next start take up the run of a machine that was reported as begun at this time: it ends once, with its whole
+    /// duration, or is cancelled if the machine does not run any more. `nil` for none.
+    package func resumeVibration(since start: Timestamp?) {
+        shared.withLock { $0.openVibration = start }
     }
 
     /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing if nothing runs.

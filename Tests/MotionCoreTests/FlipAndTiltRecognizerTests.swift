@@ -215,7 +215,12 @@ import VirtualIMU
         #expect(feed.events(of: .tilt).isEmpty)
         settings.gestures.tilt.angle = 40 * radiansPerDegree
         feed.pipeline.apply(settings) { _ in }
+        // Nothing has moved.
         feed.rest(1)
+        #expect(feed.events(of: .tilt).isEmpty)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -50 * radiansPerDegree, duration: 1))
+        feed.rest(1)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
         let phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began])
     }

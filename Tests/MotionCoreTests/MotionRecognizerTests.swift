@@ -92,7 +92,7 @@ import VirtualIMU
         #expect(feed.events(of: .motion).count == 2)
     }
 
-    @Test func disabledGestureStillUpdatesStateAndIsReportedWhenEnabled() {
+    @Test func movementDuringWhichTheGestureIsEnabledIsNotReported() {
         var settings = MotionSettings()
         settings.gestures.motion.common.isEnabled = false
         var feed = TrajectoryFeed(settings: settings.gestures)
@@ -102,6 +102,10 @@ import VirtualIMU
         #expect(feed.state.isMoving)
         settings.gestures.motion.common.isEnabled = true
         feed.pipeline.apply(settings) { _ in }
+        feed.follow(Walk(duration: 30), seconds: 5)
+        #expect(feed.state.isMoving)
+        feed.rest(5)
+        #expect(feed.events(of: .motion).isEmpty && !feed.state.isMoving)
         feed.follow(Walk(duration: 30), seconds: 5)
         let phases = feed.events(of: .motion).map(\.phase)
         #expect(phases == [.began])

@@ -19,6 +19,8 @@ final class VibrationFeed {
     var up = Vector3(0, 0, 1)
     var direction = Vector3(0.64, -0.6, 0.48)
     var hasGyroscope = false
+    /// Whether the board rests for 3 s before anything else.
+    var restsFirst = true
     var time = 0.0
     var events: [GestureEvent] = []
     var misses: [NearMiss] = []
@@ -33,8 +35,19 @@ final class VibrationFeed {
         pipeline.explainsNearMisses = true
     }
 
+    /// A feed after a machine has run for 20 s: 17 Hz, RMS 0.5 m/s².
+    static func afterMachine(_ settings: VibrationSettings = VibrationSettings()) -> VibrationFeed {
+        let feed = VibrationFeed(settings: settings)
+        feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
+        return feed
+    }
+
     /// Feeds linear acceleration, m/s², as a function of the seconds since the call.
     func feed(seconds: Double, _ linear: (Double) -> Vector3) {
+        if restsFirst {
+            restsFirst = false
+            rest(seconds: 3)
+        }
         let start = time
         for index in 1...max(1, Int((seconds * rate).rounded())) {
             let now = start + (Double(index) + jitter * (random.even() - 0.5)) / rate

@@ -97,11 +97,12 @@ import Testing
         settings.doneAfter = 10
         for extra in 0..<8 {
             let feed = VibrationFeed(settings: settings)
+            feed.restsFirst = false
             feed.vibrate(seconds: 20, frequency: 23, rms: 0.5)
             feed.rest(seconds: 8.9 + 0.16 * Double(extra))
             // Too short for most of a window.
             feed.vibrate(seconds: 20, frequency: 23, rms: 0.5)
-            #expect(feed.phases == [.began], "\(extra)")
+            #expect(feed.phases.isEmpty && feed.isVibrating, "\(extra)")
         }
     }
 }

@@ -6,16 +6,8 @@ import VirtualIMU
 /// A running machine: one `began` and one `ended` per cycle, with level and frequency, at every sample rate and in
 /// every mounting; not for hands, blows or sensor noise.
 @Suite struct VibrationRecognizerTests {
-    /// A feed after a machine has run for 20 s: 17 Hz, RMS 0.5 m/s².
-    private func feedAfterMachine(_ settings: VibrationSettings = VibrationSettings()) -> VibrationFeed {
-        let feed = VibrationFeed(settings: settings)
-        feed.rest(seconds: 3)
-        feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
-        return feed
-    }
-
     @Test func runningMachineBeginsAndEndsOnce() throws {
-        let feed = feedAfterMachine()
+        let feed = VibrationFeed.afterMachine()
         #expect(feed.phases == [.began])
         #expect(feed.isVibrating)
         #expect(abs(feed.level - 0.5) < 0.05)
@@ -266,30 +258,67 @@ import VirtualIMU
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
         #expect(feed.events.isEmpty)
         #expect(feed.isVibrating)
-        // When turned on, it reports the running machine and how long it has been running.
+        // When it is turned on, nothing begins: only the end is reported.
         feed.settings.vibration.common.isEnabled = true
         feed.apply()
         #expect(feed.isVibrating)
         feed.vibrate(seconds: 3, frequency: 17, rms: 0.5)
-        #expect(feed.phases == [.began])
-        #expect((feed.events.first?.duration ?? 0) > 18)
+        #expect(feed.events.isEmpty)
+        feed.rest(seconds: 190)
+        #expect(feed.phases == [.ended] && feed.events[0].isAdopted)
+        #expect(abs((feed.events[0].duration ?? 0) - 23) < 2)
+        feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
         feed.settings.vibration.common.isEnabled = false
         feed.apply()
-        #expect(feed.phases == [.began, .cancelled])
-        #expect(feed.events.last?.reason == .disabled)
-        #expect(feed.isVibrating)
+        #expect(feed.phases == [.ended, .began, .cancelled])
+        #expect(feed.events.last?.reason == .disabled && feed.isVibrating)
     }
 
-    @Test func gapInterruptsVibration() {
+    @Test func machineFoundRunningOnlyEnds() {
         let feed = VibrationFeed()
+        feed.restsFirst = false
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
-        feed.time += 2
-        feed.vibrate(seconds: 1, frequency: 17, rms: 0.5)
-        #expect(feed.phases == [.began, .cancelled])
-        #expect(feed.events.last?.reason == .interrupted)
-        #expect(!feed.isVibrating)
+        #expect(feed.events.isEmpty && feed.isVibrating)
+        feed.rest(seconds: 190)
+        #expect(feed.phases == [.ended] && feed.events[0].isAdopted && !feed.isVibrating)
+        #expect(abs((feed.events[0].duration ?? 0) - 20) < 2)
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
-        #expect(feed.phases == [.began, .cancelled, .began])
+        feed.rest(seconds: 190)
+        #expect(feed.phases == [.ended, .began, .ended] && !feed.events[2].isAdopted)
+    }
+
+    /// The run goes on while the sensor is lost.
+    @Test(arguments: [2.0, 60, 300]) func machineThatRunsOnAfterGapEndsOnce(seconds: Double) {
+        let feed = VibrationFeed.afterMachine()
+        #expect(feed.phases == [.began])
+        feed.pipeline.cancelGestures(.sensorLost) { feed.events.append($0) }
+        feed.time += seconds
+        feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
+        #expect(feed.phases == [.began] && feed.isVibrating)
+        feed.rest(seconds: 190)
+        #expect(feed.phases == [.began, .ended] && !feed.isVibrating)
+        #expect(abs((feed.events[1].duration ?? 0) - 40 - seconds) < 2)
+    }
+
+    @Test func machineThatStoppedDuringGapIsCancelled() {
+        let feed = VibrationFeed.afterMachine()
+        feed.time += 60
+        feed.rest(seconds: 175)
+        #expect(feed.phases == [.began] && feed.isVibrating)
+        feed.rest(seconds: 15)
+        #expect(feed.phases == [.began, .cancelled] && !feed.isVibrating)
+        #expect(feed.events[1].reason == .restarted && !feed.events[1].isAdopted)
+    }
+
+    /// It began while the sensor was lost.
+    @Test func machineFoundAfterGapOnlyEnds() {
+        let feed = VibrationFeed()
+        feed.rest(seconds: 10)
+        feed.time += 60
+        feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
+        #expect(feed.events.isEmpty && feed.isVibrating)
+        feed.rest(seconds: 190)
+        #expect(feed.phases == [.ended] && feed.events[0].isAdopted)
     }
 
     @Test(arguments: [VirtualTrajectory.walk, .shake, .gentleShake, .tap, .doubleTap, .demo, .drop, .fastTurn, .rest])

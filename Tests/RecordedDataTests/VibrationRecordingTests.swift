@@ -21,8 +21,10 @@ struct VibrationRecordingTests {
         let files = RecordedData.files(below: "gestures/washing_rpi_mpu6050", suffix: "0.csv")
         for file in files where file.lastPathComponent == "2018-10-16-0.csv" {
             let events = try Self.vibrations(in: file.path)
-            // It stands still for twelve minutes after the first two; no pause setting should bridge that.
-            #expect(events.map(\.phase) == [.began, .ended, .began, .ended])
+            // It runs at the first sample. It stands still for twelve minutes after the first two; no pause setting should
+            // bridge that.
+            #expect(events.map(\.phase) == [.ended, .began, .ended])
+            #expect(events.map(\.isAdopted) == [true, false, false])
             let last = try #require(events.last)
             #expect(abs(last.timestamp.seconds - (2165 + 180)) < 20)
             #expect((last.duration ?? 0) > 1300)

@@ -68,6 +68,9 @@ struct OutboxToken: Hashable, Comparable, Sendable {
 struct OpenGesture: Hashable, Sendable {
     var gesture: Gesture
     var isSimulated: Bool
+
+    /// The machine that carries the board runs.
+    static let machine = OpenGesture(gesture: .vibration, isSimulated: false)
 }
 
 /// The limits of the outbox.

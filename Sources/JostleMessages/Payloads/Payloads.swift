@@ -94,6 +94,7 @@ package enum Payloads {
         object.add("height", event.height, decimals: 2)
         object.add("duration", event.duration, decimals: 3)
         object.add("reason", event.reason?.word)
+        if event.isAdopted { object.add("adopted", true) }
         if isSimulated { object.add("simulated", true) }
         return object
     }

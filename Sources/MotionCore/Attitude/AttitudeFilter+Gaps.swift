@@ -27,6 +27,8 @@ extension AttitudeFilter {
         if needsRestart || start.isActive {
             rest.reset()
             beginStart()
+            // Whatever happened in between, the force of this sample is closer to the vertical.
+            continueStart(strapdown.attitude.rotate(force), interval: 0)
         } else {
             gapTiltVariance += tiltVariance
         }

@@ -119,8 +119,19 @@ package struct AttitudeFilter: ~Copyable {
 
     /// Standard deviation of the tilt, rad, the larger of the two axes.
     package var tiltDeviation: Double {
-        Double(max(covariance.variance(ErrorState.attitude(0)), covariance.variance(ErrorState.attitude(1))))
-            .squareRoot()
+        Double(largestTiltVariance).squareRoot()
+    }
+
+    /// Whether the direction of the vertical is known to within 5°, one standard deviation: not in the first half second, nor
+    /// after missing samples until later ones have shown it.
+    package var isVerticalKnown: Bool {
+        !start.isActive && Double(largestTiltVariance) + gapTiltVariance < Self.knownTiltVariance
+    }
+
+    private static var knownTiltVariance: Double { 25 * radiansPerDegree * radiansPerDegree }
+
+    private var largestTiltVariance: Float {
+        max(covariance.variance(ErrorState.attitude(0)), covariance.variance(ErrorState.attitude(1)))
     }
 
     /// Whether the variance of every error is positive and finite: a wrong covariance shows here first.
@@ -222,6 +233,9 @@ package struct AttitudeFilter: ~Copyable {
 
     /// Without a gyroscope: sets the attitude to the inclination of the low-passed force, heading zero.
     private mutating func level(by force: Vector3, interval: Double) {
+        if !hasBegun || interval > parameters.restartGap { start.begin(duration: 2 * parameters.startDuration) }
+        hasBegun = true
+        _ = start.add(force, interval: min(interval, longestInterpolation), firstLevelling: 0, block: blockDuration)
         let up = inclination.update(force, interval: interval)
         let isQuiet = rest.isQuiet(force: force, interval: interval, parameters)
         _ = rest.updateQuietTime(isQuiet: isQuiet, duration: interval, parameters)

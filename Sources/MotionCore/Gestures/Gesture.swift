@@ -67,7 +67,8 @@ public struct GestureSet: OptionSet, Sendable, BitwiseCopyable {
 
 /// The phase of a gesture, as in UIKit.
 ///
-/// Every `began` is followed by exactly one `ended` or `cancelled`. Gestures without duration are `recognized`.
+/// Every `began` is followed by exactly one `ended` or `cancelled`; only a machine that was found running is `ended` without.
+/// Gestures without duration are `recognized`.
 public enum GesturePhase: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case began
     case changed
@@ -90,7 +91,8 @@ public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case disabled
     /// The source of samples was stopped.
     case stopped
-    /// The program exited without closing it; reported at the next start.
+    /// The program exited without closing it, which is reported at the next start; or a machine did not run any more when
+    /// samples arrived again.
     case restarted
     /// It stopped before it was confirmed.
     case tooShort

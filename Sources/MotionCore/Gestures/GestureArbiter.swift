@@ -75,7 +75,8 @@ struct GestureArbiter: ~Copyable {
             entries[Int(event.gesture.rawValue)].latest = event
             emit(event)
         case .ended, .cancelled:
-            guard open.contains(event.gesture) else { return }
+            let isWithoutBeginning = event.isAdopted && isAllowed(event, &misses)
+            guard open.contains(event.gesture) || isWithoutBeginning else { return }
             close(event, emit: emit)
         }
     }
@@ -96,10 +97,20 @@ struct GestureArbiter: ~Copyable {
         }
     }
 
-    /// Cancels every gesture in progress and drops the waiting events.
-    mutating func cancelAll(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+    /// Takes up a gesture that an earlier run of the program has reported as begun, if it is enabled.
+    mutating func resume(_ gesture: Gesture) {
+        guard enabled.contains(gesture) else { return }
+        open.insert(GestureSet(gesture))
+        entries[Int(gesture.rawValue)].latest.beginning = .reportedEarlier
+    }
+
+    /// Cancels every gesture in progress, except `kept`, and drops the waiting events.
+    mutating func cancelAll(
+        _ reason: CancellationReason, except kept: GestureSet = [], at timestamp: Timestamp,
+        emit: (GestureEvent) -> Void
+    ) {
         waiting = []
-        var rest = open
+        var rest = open.subtracting(kept)
         while let gesture = rest.popFirst() { cancel(gesture, reason, at: timestamp, emit: emit) }
     }
 

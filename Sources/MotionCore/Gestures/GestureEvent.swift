@@ -53,6 +53,20 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// Why the gesture was cancelled.
     public var reason: CancellationReason?
 
+    /// Whether this is the end of a machine that was found running, so that there was no `began`.
+    public var isAdopted: Bool { beginning == .found }
+
+    /// What became of the beginning of a gesture that ends: only a machine may have begun before the program.
+    package enum Beginning: UInt8, Sendable, BitwiseCopyable {
+        case reported
+        /// Reported by an earlier run of the program.
+        case reportedEarlier
+        /// There was none: the machine was found running.
+        case found
+    }
+
+    package var beginning = Beginning.reported
+
     /// Whether the event was simulated, to test what it triggers. Recognizers leave it false.
     public var isSimulated = false
 

@@ -16,6 +16,10 @@ package struct GestureSample: Sendable, BitwiseCopyable {
     package var gravity: Vector3
     /// The unit vector in the body that points up in the reference attitude.
     package var referenceUp: Vector3
+    /// Whether `gravity` is known well enough to tell a posture, and whether `referenceUp` is final: not while the first rest
+    /// is awaited that gives the reference.
+    package var isVerticalKnown: Bool
+    package var isReferenceKnown: Bool
     /// The attitude filter's judgement of the body's motion.
     package var isMoving: Bool
     package var isAtRest: Bool
@@ -32,6 +36,8 @@ package struct GestureSample: Sendable, BitwiseCopyable {
         attitude = .identity
         gravity = Vector3(0, 0, standardGravity)
         referenceUp = Vector3(0, 0, 1)
+        isVerticalKnown = true
+        isReferenceKnown = true
         isMoving = false
         isAtRest = false
     }

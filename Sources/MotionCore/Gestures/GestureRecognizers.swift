@@ -62,8 +62,8 @@ package struct GestureRecognizers: ~Copyable {
         let values = CellGrid.Values(acceleration: sample.acceleration, rotationRate: sample.rotationRate)
         guard grid.add(values, at: sample.timestamp) else {
             // The movement during the gap is unknown.
-            arbiter.cancelAll(.interrupted, at: sample.timestamp, emit: emit)
-            forget()
+            cancel(.interrupted, at: sample.timestamp, emit: emit)
+            vibration.skip(sample.interval)
             return
         }
         let enabled = arbiter.enabled
@@ -120,12 +120,6 @@ package struct GestureRecognizers: ~Copyable {
         return undecided.intersection(arbiter.enabled)
     }
 
-    private mutating func forget() {
-        forget(.all)
-        motion.reset()
-        vibration.reset()
-    }
-
     /// Resets recognizers, except those that always run.
     private mutating func forget(_ gestures: GestureSet) {
         if gestures.contains(.shake) { shake.reset() }
@@ -156,9 +150,18 @@ package struct GestureRecognizers: ~Copyable {
         forget(before.symmetricDifference(arbiter.enabled))
     }
 
-    /// Cancels every gesture in progress.
+    /// Takes up the run of a machine that an earlier run of the program has reported as begun, so many seconds ago.
+    mutating func resumeVibration(after seconds: Double) {
+        arbiter.resume(.vibration)
+        vibration.resume(after: seconds)
+    }
+
+    /// Cancels every gesture in progress. Only a machine runs on whatever happens to the samples, unless nothing will see its
+    /// end. What the next samples show was there before: it is no event.
     package mutating func cancel(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
-        arbiter.cancelAll(reason, at: timestamp, emit: emit)
-        forget()
+        arbiter.cancelAll(reason, except: reason == .stopped ? [] : .vibration, at: timestamp, emit: emit)
+        forget(.all)
+        motion.reset()
+        vibration.interrupt()
     }
 }

@@ -149,7 +149,8 @@ final class ResponderChain: Sendable {
                 _ = responder.handler(event)
             }
         case .ended, .cancelled:
-            close(event)
+            // What began before the program has no participants.
+            if event.beginning == .reported { close(event) } else { offer(event) }
         }
     }
 

@@ -42,7 +42,7 @@ struct SensorLoop: ~Copyable {
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
         silenced: GestureSet, variants: [GestureVariant], storedReference: Quaternion?, calibration: CalibrationChange,
-        updateInterval: Double
+        updateInterval: Double, openVibration: Double?
     ) {
         self.device = device
         self.exchange = exchange
@@ -59,6 +59,7 @@ struct SensorLoop: ~Copyable {
             learntScale: calibration.learntScale, magnetometer: calibration.magnetometer ?? MagneticCalibration(),
             unknownRanges: unknown)
         pipeline.silenced = silenced
+        if let openVibration { pipeline.resumeVibration(after: openVibration) }
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude

@@ -95,8 +95,8 @@ extension BrowserTests {
             let downloads = rig.browser.directory.path("downloads")
             try rig.browser.chromium("Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": downloads])
             #expect(await rig.browser.shows("jostlePage.samples > 0"))
-            let before: Int = try rig.browser.value("jostlePage.samples")
             try rig.browser.clickButton("Record")
+            let before: Int = try rig.browser.value("jostlePage.samples")
             #expect(await rig.browser.shows("jostlePage.samples > \(before + 600)"))
             try rig.browser.clickButton("Stop and save")
             var file: String?

@@ -49,7 +49,9 @@ extension BrowserTests {
             let details = try #require(rows.last?["details"] as? String)
             #expect(details.contains(strength) && details.contains("simulated"), "\(details), not \(strength)")
             let count: Int = try rig.browser.value(
-                "[...document.querySelectorAll('.log li.ended')].filter((row) => row.textContent.includes('shake')).length")
+                """
+                [...document.querySelectorAll(".log li.ended")].filter((row) => row.textContent.includes("shake")).length
+                """)
             #expect(count == 1, "all phases of a gesture are one row")
             try rig.expectQuietConsole()
         }

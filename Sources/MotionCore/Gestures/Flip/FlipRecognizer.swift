@@ -76,6 +76,10 @@ struct FlipRecognizer: ~Copyable {
 
     /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
+        guard held != nil || cell.sample.isVerticalKnown else {
+            count = 0
+            return nil
+        }
         let up = cell.sample.gravity * (1 / standardGravity)
         ups[count & FlipRecognizer.mask] = up
         let nearest = BodySide(nearestTo: up)

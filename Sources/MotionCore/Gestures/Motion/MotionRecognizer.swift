@@ -27,6 +27,8 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
     private var began = 0.0
     private var lastMoved = 0.0
     private var hasRested = false
+    /// Whether the beginning of the movement was proposed, or must not be: the movement was there before the recognizer or its
+    /// gesture was. The arbiter drops the end of what has not begun.
     private var isReported = false
 
     /// Constants of the rule.
@@ -40,8 +42,9 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
         static let driftTime = 5.0
         /// The share of each threshold that keeps movement going.
         static let hysteresis = 0.5
-        /// Cells until the low-passes have settled.
+        /// Cells until the low-passes have settled, and cells after that in which a movement is one that was there before.
         static let settling = 25
+        static let adopting = 13
         /// Seconds after which the rotation rate is used even if its bias was never estimated at rest.
         static let biasTime = 4.0
         /// Each step of sensitivity divides the thresholds by this.
@@ -57,9 +60,11 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
         pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// Applies new settings. If they turn the gesture on during a movement, the movement is reported as begun.
+    /// Applies new settings. If they turn the gesture on during a movement, that one is not reported.
     mutating func apply(_ settings: MotionGestureSettings) {
-        if settings.common.isEnabled != self.settings.common.isEnabled { isReported = false }
+        if settings.common.isEnabled != self.settings.common.isEnabled {
+            isReported = isMoving
+        }
         self.settings = settings
         gain = MotionRecognizer.gain(settings)
     }
@@ -94,6 +99,7 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
             lastMoved = time
             if !isMoving {
                 isMoving = true
+                isReported = cells <= Rule.settling + Rule.adopting
                 began = time
             }
         } else {

@@ -3,13 +3,17 @@ internal import CMotionMath
 /// Recognises that the body is tilted away from its reference attitude, and that it has come back.
 ///
 /// The angle is between up according to the attitude filter and up in the reference attitude. Shaking hardly changes
-/// it, and heading does not at all. A new reference ends a tilt just as putting the body back does.
+/// it, and heading does not at all. A new reference ends a tilt just as putting the body back does. A tilt that was there
+/// when the recognizer began is no event, nor is its end.
 struct TiltRecognizer: Sendable, BitwiseCopyable {
     /// The settings; change them with `apply(_:)`.
     private(set) var settings: TiltSettings
 
     private var holdTime: Double
-    private var isTilted = false
+    /// `nil` while it is not known.
+    private var isTilted: Bool?
+    /// Up in the reference attitude to which `isTilted` belongs.
+    private var referenceUp = Vector3.zero
     /// When the tilt began, and since when the angle has been beyond the limit that would change the state.
     private var began = 0.0
     private var contrarySince: Double?
@@ -19,6 +23,8 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
 
     /// Each step of sensitivity divides the hold time by this.
     private static let sensitivityStep = 1.2
+    /// How far below the angle of a tilt a body that is found there counts as tilted, rad: noise does not begin one then.
+    private static let doubt = radiansPerDegree
     /// The share of the angle that makes a near miss.
     private static let nearMiss = 0.8
 
@@ -37,17 +43,18 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     }
 
     /// Whether it is tilted and has not been for long enough.
-    var isUndecided: Bool { !isTilted && contrarySince != nil }
+    var isUndecided: Bool { isTilted != true && contrarySince != nil }
 
-    /// Applies new settings, also to a tilt in progress.
+    /// Applies new settings, also to a tilt in progress. A body that is tilted only by the new settings has not moved.
     mutating func apply(_ settings: TiltSettings) {
+        if isTilted == false, settings.angle != self.settings.angle { reset() }
         self.settings = settings
         holdTime = TiltRecognizer.holdTime(settings)
     }
 
     /// Resets the recognizer without an event; the caller cancels a tilt in progress.
     mutating func reset() {
-        isTilted = false
+        isTilted = nil
         contrarySince = nil
         farthest = 0
         usual = 0
@@ -57,6 +64,7 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         let angle = cell.sample.gravity.angle(to: cell.sample.referenceUp)
         usual += (angle - usual) * 0.2
+        guard let isTilted = wasTilted(at: angle, cell.sample) else { return nil }
         let isContrary = isTilted ? angle < settings.angle - settings.hysteresis : angle > settings.angle
         guard isContrary else {
             noteMiss(angle, cell, &misses)
@@ -74,17 +82,32 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
         }
         contrarySince = nil
         farthest = 0
-        isTilted.toggle()
-        var event = GestureEvent(.tilt, isTilted ? .began : .ended, at: cell.timestamp)
+        self.isTilted = !isTilted
+        var event = GestureEvent(.tilt, isTilted ? .ended : .began, at: cell.timestamp)
         event.angle = angle
-        if isTilted { began = since }
-        event.duration = (isTilted ? cell.time : since) - began
+        if !isTilted { began = since }
+        event.duration = (isTilted ? since : cell.time) - began
         return event
+    }
+
+    /// Whether the body was tilted before this cell; `nil` if that is not known. What is found after the start, after missing
+    /// samples and with another reference is no event.
+    private mutating func wasTilted(at angle: Double, _ sample: GestureSample) -> Bool? {
+        guard sample.isReferenceKnown else {
+            reset()
+            return nil
+        }
+        if isTilted == true || isTilted == false && sample.referenceUp == referenceUp { return isTilted }
+        contrarySince = nil
+        guard sample.isVerticalKnown else { return nil }
+        isTilted = angle > settings.angle - Self.doubt
+        referenceUp = sample.referenceUp
+        return isTilted
     }
 
     /// Records a near miss after a tilt that came close to the angle or did not stay.
     private mutating func noteMiss(_ angle: Double, _ cell: GestureCell, _ misses: inout NearMisses) {
-        guard !isTilted else { return }
+        guard isTilted == false else { return }
         if let since = contrarySince {
             misses.add(
                 NearMiss(.tilt, .tooShort, at: cell.timestamp, value: cell.time - since, limit: holdTime))

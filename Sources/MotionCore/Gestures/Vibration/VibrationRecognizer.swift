@@ -7,6 +7,9 @@ internal import CMotionMath
 /// such windows, with pauses counted against them, are a running machine. A quiet time longer than its pauses is its
 /// end. In between the machine is running, pauses included: `isRunning` is true whether or not the gesture may be
 /// reported.
+///
+/// A machine that is found running, because it ran before the first sample or before the gesture was turned on, has no
+/// beginning. A machine that runs on after missing samples is the same run.
 struct VibrationRecognizer: ~Copyable {
     /// Distinguishes machines from people.
     private enum Rule {
@@ -23,6 +26,8 @@ struct VibrationRecognizer: ~Copyable {
         /// Seconds that count against a machine per second of pause or blows, and per second in a person's hand.
         static let pause = 0.25
         static let handled = 3.0
+        /// A machine that vibrates within this many seconds of the first sample was found running.
+        static let finding = 1.0
         /// Seconds of vibration that make a near miss.
         static let notable = 2.0
         /// Each step of sensitivity divides the threshold by this.
@@ -54,8 +59,11 @@ struct VibrationRecognizer: ~Copyable {
     /// Seconds for which the vibration was almost strong enough, and for which it was strong but in a person's hand.
     private var weakFor = 0.0
     private var handledFor = 0.0
-    /// Whether `began` must be proposed for a machine already running.
-    private var needsBegan = false
+    /// The time of the first sample since samples were missing; `nil` until a window is complete.
+    private var firstSample: Double?
+    /// How the running machine began, and whether it has not vibrated since samples were missing.
+    private var beginning = GestureEvent.Beginning.reported
+    private var isUnconfirmed = false
 
     init(settings: VibrationSettings) {
         self.settings = settings
@@ -66,24 +74,35 @@ struct VibrationRecognizer: ~Copyable {
         settings.threshold / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// Applies new settings. A running machine stays running; it is reported if the gesture has just been turned on.
+    /// Applies new settings. A running machine stays running.
     mutating func apply(_ new: VibrationSettings) {
-        if new.common.isEnabled, !settings.common.isEnabled { needsBegan = isRunning }
+        if new.common.isEnabled, !settings.common.isEnabled { beginning = .found }
         settings = new
         threshold = VibrationRecognizer.threshold(of: new)
     }
 
-    /// Resets the recognizer without an event; the caller cancels a vibration in progress.
-    mutating func reset() {
+    /// Call when samples are missing. A running machine stays running until the next ones show whether it does.
+    mutating func interrupt() {
         window.reset()
-        isRunning = false
         level = 0
-        needsBegan = false
+        firstSample = nil
+        isUnconfirmed = isRunning
         evidence = 0
         mostEvidence = 0
         weakFor = 0
         handledFor = 0
     }
+
+    /// Takes up the run of a machine that began so many seconds ago, before the first sample.
+    mutating func resume(after seconds: Double) {
+        isRunning = true
+        isUnconfirmed = true
+        onset = time - seconds
+        beginning = .reportedEarlier
+    }
+
+    /// Passes over the seconds of missing samples.
+    mutating func skip(_ interval: Double) { time += interval }
 
     /// Processes a sample; returns the resulting event, if any.
     // Inlined because almost every sample is only stored: the call and an empty event would cost more than that.
@@ -99,6 +118,10 @@ struct VibrationRecognizer: ~Copyable {
         let limit = isRunning ? Rule.hysteresis * threshold : threshold
         let reading = window.read(limit: limit, lowest: settings.minimumFrequency)
         level = reading.level
+        if firstSample == nil {
+            firstSample = time - reading.seconds
+            lastVibration = time
+        }
         return isRunning
             ? follow(reading, limit: limit, at: sample.timestamp)
             : judge(reading, at: sample.timestamp, &misses)
@@ -138,7 +161,8 @@ extension VibrationRecognizer {
         lastVibration = time
         evidence = 0
         mostEvidence = 0
-        return event(.began, at: timestamp, until: time)
+        beginning = onset - (firstSample ?? 0) <= Rule.finding ? .found : .reported
+        return beginning == .found ? nil : event(.began, at: timestamp, until: time)
     }
 
     /// A machine is running: checks whether it still is.
@@ -148,17 +172,16 @@ extension VibrationRecognizer {
         let vibrates = reading.level >= limit && isStill(reading)
         if vibrates, reading.share >= Rule.lasting {
             lastVibration = time
+            isUnconfirmed = false
             count(reading)
         }
         // A window in which vibration resumes must not end it; the next one decides.
-        if !vibrates, time - lastVibration >= settings.doneAfter {
-            isRunning = false
-            needsBegan = false
-            return event(.ended, at: timestamp, until: lastVibration)
-        }
-        guard needsBegan else { return nil }
-        needsBegan = false
-        return event(.began, at: timestamp, until: time)
+        guard !vibrates, time - lastVibration >= settings.doneAfter else { return nil }
+        isRunning = false
+        var last = event(isUnconfirmed ? .cancelled : .ended, at: timestamp, until: lastVibration)
+        last.beginning = beginning
+        if isUnconfirmed { last.reason = .restarted }
+        return last
     }
 
     private mutating func count(_ reading: VibrationWindow.Reading) {

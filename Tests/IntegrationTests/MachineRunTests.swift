@@ -1,0 +1,106 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a machine that runs before and after a restart of the program or the sensor has run once.
+@Suite(.needsBroker) struct MachineRunTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// At rest, but for seconds of vibration along z at 20 Hz.
+    private func recording(vibrating: ClosedRange<Double>) throws -> String {
+        var text = Recording.header + "\n"
+        for index in 0..<6000 {
+            let time = Double(index) / 100
+            let z = 9.80665 + (vibrating.contains(time) ? 1.5 * sin(2 * .pi * 20 * time) : 0)
+            text += String(format: "%.2f,0,0,%.5f,0,0,0\n", time, z)
+        }
+        return try directory.write(text, to: "\(vibrating).csv")
+    }
+
+    private func agent(_ broker: TestBroker, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
+        try JostleProgram.agent(
+            broker: broker.port,
+            [
+                "sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz",
+                "gestures.vibration.enabled=true", "gestures.vibration.run_time=2 s",
+                "gestures.vibration.done_after=4 s",
+            ] + settings, state: directory.path("state"))
+    }
+
+    private func vibrations(_ observer: Observer) throws -> [PublishedEvent] { try observer.events("vibration") }
+
+    @Test func endsOnceAfterCrashStopAndRestartOfTheSensor() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let runs = try recording(vibrating: 5...60)
+        let first = try agent(broker, runs)
+        defer { first.kill() }
+        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(first.errors)")
+        let began = ContinuousClock.now
+        first.signal(SIGKILL)
+        #expect(await observer.availability("offline"))
+
+        let second = try agent(broker, try recording(vibrating: 0...60))
+        defer { second.kill() }
+        #expect(await observer.sees { try $0.objects("state").last?["vibrating"] as? Bool == true }, "\(second.errors)")
+        #expect(await second.terminate() == 0)
+
+        let third = try agent(broker, try recording(vibrating: 0...8))
+        defer { third.kill() }
+        #expect(await observer.availability("online", count: 5), "\(third.errors)")
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/sensor.rate", text: "100 Hz", qos: .atLeastOnce))
+        #expect(await observer.sees(within: .seconds(60)) { try vibrations($0).count > 1 }, "\(third.errors)")
+        let events = try vibrations(observer)
+        #expect(events.map(\.phase) == ["began", "ended"], "\(events)")
+        let passed = began.duration(to: .now) / .seconds(1)
+        let ended = try #require(try observer.objects("event/vibration").last)
+        #expect(ended["adopted"] == nil && ended["reason"] == nil)
+        let duration = try #require(ended["duration"] as? Double)
+        #expect(duration > 8 && duration < passed + 4, "\(duration) s of \(passed) s")
+        #expect(await third.terminate() == 0)
+    }
+
+    @Test func isCancelledIfTheMachineStoppedMeanwhile() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let first = try agent(broker, try recording(vibrating: 5...60))
+        defer { first.kill() }
+        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(first.errors)")
+        #expect(await first.terminate() == 0)
+
+        let second = try agent(broker, "rest")
+        defer { second.kill() }
+        #expect(await observer.sees { try vibrations($0).count > 1 }, "\(second.errors)")
+        let last = try #require(try observer.objects("event/vibration").last)
+        #expect(last["phase"] as? String == "cancelled" && last["reason"] as? String == "restarted", "\(last)")
+        #expect(await second.terminate() == 0)
+        // It is over, and the next start finds nothing.
+        let third = try agent(broker, "rest")
+        defer { third.kill() }
+        #expect(await observer.sees { $0.messages("health").count >= 3 }, "\(third.errors)")
+        #expect(await third.terminate() == 0)
+        #expect(try vibrations(observer).count == 2)
+    }
+
+    /// Switched off by somebody: the run is over.
+    @Test func commandStopEndsTheRun() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, try recording(vibrating: 5...60))
+        defer { agent.kill() }
+        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(agent.errors)")
+        try observer.publish(MQTTMessage(topic: "jostle/dut/command/stop", payload: [], qos: .atLeastOnce))
+        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began", "cancelled"] }, "\(agent.errors)")
+        #expect(try observer.objects("event/vibration").last?["reason"] as? String == "stopped")
+        #expect(await agent.terminate() == 0)
+    }
+}
