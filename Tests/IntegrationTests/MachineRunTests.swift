@@ -48,7 +48,9 @@ import Testing
 
         let second = try agent(broker, try recording(vibrating: 0...60))
         defer { second.kill() }
-        #expect(await observer.sees { try $0.objects("state").last?["vibrating"] as? Bool == true }, "\(second.errors)")
+        #expect(await observer.availability("online", count: 3), "\(second.errors)")
+        #expect(await second.logs("the sensor is measuring"), "\(second.errors)")
+        #expect(try observer.objects("state").last?["vibrating"] as? Bool == true)
         #expect(await second.terminate() == 0)
 
         let third = try agent(broker, try recording(vibrating: 0...8))

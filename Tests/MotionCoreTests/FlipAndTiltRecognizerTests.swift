@@ -225,6 +225,18 @@ import VirtualIMU
         #expect(phases == [.began])
     }
 
+    @Test func tiltEndsWhenThePolicyTakesAnotherReference() {
+        var settings = MotionSettings()
+        var feed = TrajectoryFeed(settings: settings.gestures)
+        feed.rest(3)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
+        settings.reference = .start
+        feed.pipeline.apply(settings) { _ in }
+        feed.rest(10)
+        let phases = feed.events(of: .tilt).map(\.phase)
+        #expect(phases == [.began, .ended] && feed.state.tilt < 1 * radiansPerDegree)
+    }
+
     @Test func reportsNearMissReasons() {
         var feed = TrajectoryFeed()
         feed.rest(3)

@@ -62,9 +62,7 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
 
     /// Applies new settings. If they turn the gesture on during a movement, that one is not reported.
     mutating func apply(_ settings: MotionGestureSettings) {
-        if settings.common.isEnabled != self.settings.common.isEnabled {
-            isReported = isMoving
-        }
+        if settings.common.isEnabled != self.settings.common.isEnabled { isReported = isMoving }
         self.settings = settings
         gain = MotionRecognizer.gain(settings)
     }

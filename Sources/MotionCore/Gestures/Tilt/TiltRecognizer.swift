@@ -93,13 +93,12 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     /// Whether the body was tilted before this cell; `nil` if that is not known. What is found after the start, after missing
     /// samples and with another reference is no event.
     private mutating func wasTilted(at angle: Double, _ sample: GestureSample) -> Bool? {
-        guard sample.isReferenceKnown else {
-            reset()
-            return nil
-        }
-        if isTilted == true || isTilted == false && sample.referenceUp == referenceUp { return isTilted }
+        // A tilt in progress needs its end, whatever the reference becomes.
+        if isTilted == true { return true }
+        if isTilted == false, sample.isReferenceKnown, sample.referenceUp == referenceUp { return false }
         contrarySince = nil
-        guard sample.isVerticalKnown else { return nil }
+        isTilted = nil
+        guard sample.isVerticalKnown, sample.isReferenceKnown else { return nil }
         isTilted = angle > settings.angle - Self.doubt
         referenceUp = sample.referenceUp
         return isTilted
