@@ -204,7 +204,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleCommandLine", "JostleMessages",
-                "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page",
+                "LinuxSystem", "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page",
             ]),
     ],
     swiftLanguageModes: [.v6]

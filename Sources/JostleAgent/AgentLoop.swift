@@ -102,7 +102,7 @@ final class AgentLoop {
         for open in outbox.interrupted {
             let isEnabled = settings.settings.motion.gestures.vibration.common.isEnabled
             if open == .machine, isEnabled, !isSensorStopped {
-                parts.manager.resumeVibration(since: machineRun.start(at: now))
+                parts.manager.resumeVibration(since: machineRun.start(at: now) ?? now.monotonic)
             } else {
                 endInterrupted(open, at: now)
             }
@@ -176,7 +176,7 @@ final class AgentLoop {
             perform(telemetry.handle(state))
         case .gesture(let event):
             guard !runsOn(event) else { return }
-            if event.gesture == .vibration, !event.isSimulated { follow(event, at: now) }
+            if OpenGesture(event) == .machine { follow(event, at: now) }
             perform(outbox.apply(events.updates(for: event, at: now), at: now))
         case .action(let action, let event): if !runsOn(event) { carryOut(action, on: event, at: now) }
         case .sensor(let event):
@@ -222,15 +222,13 @@ final class AgentLoop {
     /// Whether an event is the end of a machine's run only because the program or the sensor stops: it goes on with the next
     /// start. A run that ends because somebody switched sensing off is over.
     private func runsOn(_ event: GestureEvent) -> Bool {
-        event.gesture == .vibration && event.reason == .stopped && !event.isSimulated
-            && (isStopping || !parts.sensor.isStopped)
+        OpenGesture(event) == .machine && event.reason == .stopped && (isStopping || !parts.sensor.isStopped)
     }
 
     /// Keeps since when the machine runs.
     private func follow(_ event: GestureEvent, at now: ClockReading) {
-        guard let content = machineRun.take(event, at: now) else { return }
-        write(content, to: .machineRun)
-        parts.manager.resumeVibration(since: machineRun.began == nil ? nil : machineRun.start(at: now))
+        if let content = machineRun.take(event, at: now) { write(content, to: .machineRun) }
+        parts.manager.resumeVibration(since: machineRun.start(at: now))
     }
 
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {

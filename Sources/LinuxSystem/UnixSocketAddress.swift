@@ -1,4 +1,4 @@
-package import Glibc
+internal import Glibc
 
 /// The address of a Unix socket: a path, or an abstract name, which leaves no file behind.
 package struct UnixSocketAddress: Sendable {
@@ -17,8 +17,19 @@ package struct UnixSocketAddress: Sendable {
         length = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
     }
 
-    /// Calls `body` with the address for `bind`, `connect` or `sendto`.
-    package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    /// Gives a socket this address, as bind(2) does.
+    package func bind(_ descriptor: Int32) -> Int32 { withPointer { Glibc.bind(descriptor, $0, $1) } }
+
+    /// Connects a socket to this address, as connect(2) does.
+    package func connect(_ descriptor: Int32) -> Int32 { withPointer { Glibc.connect(descriptor, $0, $1) } }
+
+    /// Sends a datagram to this address, as sendto(2) does.
+    @discardableResult
+    package func send(_ text: String, through descriptor: Int32, flags: Int32) -> Int {
+        withPointer { sendto(descriptor, text, text.utf8.count, flags, $0, $1) }
+    }
+
+    private func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
         }

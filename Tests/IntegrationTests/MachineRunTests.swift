@@ -22,14 +22,30 @@ import Testing
         return try directory.write(text, to: "\(vibrating).csv")
     }
 
-    private func agent(_ broker: TestBroker, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
+    private func agent(_ broker: TestBroker, _ trajectory: String) throws -> JostleProgram {
         try JostleProgram.agent(
             broker: broker.port,
             [
                 "sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz",
                 "gestures.vibration.enabled=true", "gestures.vibration.run_time=2 s",
-                "gestures.vibration.done_after=4 s",
-            ] + settings, state: directory.path("state"))
+                "gestures.vibration.done_after=4 s", "settings.allow=[sensor]",
+            ], state: directory.path("state"))
+    }
+
+    /// An agent that has reported that a machine runs, and goes on running.
+    private func agentOnMachine(_ broker: TestBroker, _ observer: Observer) async throws -> JostleProgram {
+        let agent = try agent(broker, try recording(vibrating: 5...60))
+        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(agent.errors)")
+        return agent
+    }
+
+    private func restartSensor(of agent: JostleProgram, _ observer: Observer) async throws {
+        #expect(await agent.logs("the sensor is measuring"), "\(agent.errors)")
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/sensor.rate", text: "100 Hz", qos: .atLeastOnce))
+        #expect(
+            await eventually { agent.errors.components(separatedBy: "the sensor is measuring").count == 3 },
+            "\(agent.errors)")
     }
 
     private func vibrations(_ observer: Observer) throws -> [PublishedEvent] { try observer.events("vibration") }
@@ -38,10 +54,8 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let runs = try recording(vibrating: 5...60)
-        let first = try agent(broker, runs)
+        let first = try await agentOnMachine(broker, observer)
         defer { first.kill() }
-        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(first.errors)")
         let began = ContinuousClock.now
         first.signal(SIGKILL)
         #expect(await observer.availability("offline"))
@@ -56,8 +70,7 @@ import Testing
         let third = try agent(broker, try recording(vibrating: 0...8))
         defer { third.kill() }
         #expect(await observer.availability("online", count: 5), "\(third.errors)")
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/sensor.rate", text: "100 Hz", qos: .atLeastOnce))
+        try await restartSensor(of: third, observer)
         #expect(await observer.sees(within: .seconds(60)) { try vibrations($0).count > 1 }, "\(third.errors)")
         let events = try vibrations(observer)
         #expect(events.map(\.phase) == ["began", "ended"], "\(events)")
@@ -69,25 +82,29 @@ import Testing
         #expect(await third.terminate() == 0)
     }
 
-    @Test func isCancelledIfTheMachineStoppedMeanwhile() async throws {
+    @Test(arguments: [true, false]) func isCancelledOnceIfTheMachineStoppedMeanwhile(hasFile: Bool) async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let first = try agent(broker, try recording(vibrating: 5...60))
+        let first = try await agentOnMachine(broker, observer)
         defer { first.kill() }
-        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(first.errors)")
         #expect(await first.terminate() == 0)
+        if !hasFile { try FileManager.default.removeItem(atPath: directory.path("state/machine-run")) }
 
         let second = try agent(broker, "rest")
         defer { second.kill() }
         #expect(await observer.sees { try vibrations($0).count > 1 }, "\(second.errors)")
         let last = try #require(try observer.objects("event/vibration").last)
         #expect(last["phase"] as? String == "cancelled" && last["reason"] as? String == "restarted", "\(last)")
+        // It is over, also after a restart of the sensor.
+        try await restartSensor(of: second, observer)
+        try await Task.sleep(for: .seconds(2))
+        #expect(try observer.objects("state").last?["vibrating"] as? Bool == false)
         #expect(await second.terminate() == 0)
-        // It is over, and the next start finds nothing.
+        // The next start finds nothing.
         let third = try agent(broker, "rest")
         defer { third.kill() }
-        #expect(await observer.sees { $0.messages("health").count >= 3 }, "\(third.errors)")
+        #expect(await third.logs("the sensor is measuring"), "\(third.errors)")
         #expect(await third.terminate() == 0)
         #expect(try vibrations(observer).count == 2)
     }
@@ -97,9 +114,8 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let agent = try agent(broker, try recording(vibrating: 5...60))
+        let agent = try await agentOnMachine(broker, observer)
         defer { agent.kill() }
-        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began"] }, "\(agent.errors)")
         try observer.publish(MQTTMessage(topic: "jostle/dut/command/stop", payload: [], qos: .atLeastOnce))
         #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began", "cancelled"] }, "\(agent.errors)")
         #expect(try observer.objects("event/vibration").last?["reason"] as? String == "stopped")

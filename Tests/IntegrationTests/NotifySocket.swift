@@ -1,5 +1,6 @@
 import BrokerTestSupport
 import Foundation
+import LinuxSystem
 import Testing
 
 /// The service manager's end of sd_notify(3).
@@ -10,15 +11,7 @@ final class NotifySocket {
     init(in directory: TemporaryDirectory) throws {
         path = directory.path("n")
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(code == 0 && path.utf8.count < 108, "\(path)")
+        try #require(UnixSocketAddress(path)?.bind(descriptor) == 0, "\(path)")
     }
 
     deinit {

@@ -24,6 +24,20 @@ import Testing
         #expect(filter.attitude.inclination(to: pose) < 1e-9)
     }
 
+    /// The gyroscope's first samples may come later than those of the accelerometer.
+    @Test func beginsWithTheFirstRate() {
+        var filter = AttitudeFilter()
+        let pose = Quaternion(roll: 0.6, pitch: -0.4, yaw: 0)
+        var withoutRate = sample(pose)
+        withoutRate.flags.remove(.rotationRate)
+        for index in 0..<300 { filter.update(withoutRate, interval: index == 0 ? 0 : interval) }
+        let isKnown = filter.isVerticalKnown
+        rest(&filter, in: pose, seconds: 2)
+        let (isSound, isStillKnown) = (filter.hasSoundVariances, filter.isVerticalKnown)
+        #expect(isKnown && isSound && isStillKnown)
+        #expect(filter.attitude.inclination(to: pose) < 0.1 * radiansPerDegree)
+    }
+
     @Test func recoversFromBlowInFirstSample() {
         var filter = AttitudeFilter()
         var blow = sample(.identity)

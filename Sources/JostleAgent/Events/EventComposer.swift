@@ -37,7 +37,7 @@ struct EventComposer {
         let message = Outbox.Update.add(
             OutgoingMessage(
                 topic: topics.event(event.gesture), content: .event(id: stamp.id, fields: fields), time: time))
-        let gesture = OpenGesture(gesture: event.gesture, isSimulated: event.isSimulated)
+        let gesture = OpenGesture(event)
         if event.phase == .began || event.phase == .recognized { gestures += 1 }
         return switch event.phase {
         case .began: [.setGesture(gesture, isOpen: true), message]

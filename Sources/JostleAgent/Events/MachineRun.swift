@@ -4,9 +4,9 @@ internal import StateStorage
 
 /// The run of the machine that carries the board, from the `began` of `vibration` to its end. It outlasts the program and the
 /// sensor, so its beginning is kept in a file.
-struct MachineRun: Equatable {
+struct MachineRun {
     /// When it began; `nil` if no machine is known to run.
-    private(set) var began: EventTime?
+    private var began: EventTime?
 
     private static let title = "jostle machine run 1"
 
@@ -33,8 +33,9 @@ struct MachineRun: Equatable {
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// When it began, or now if that cannot be known, because the board had no time at the beginning or has none now.
-    func start(at now: ClockReading) -> Timestamp {
-        now.monotonic.advanced(bySeconds: -max(0, began?.age(at: now) ?? 0))
+    /// When it began, or now if that cannot be known, because the board had no time at the beginning or has none now; `nil`
+    /// if no machine is known to run.
+    func start(at now: ClockReading) -> Timestamp? {
+        began.map { now.monotonic.advanced(bySeconds: -max(0, $0.age(at: now) ?? 0)) }
     }
 }

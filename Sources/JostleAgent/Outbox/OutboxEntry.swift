@@ -73,6 +73,13 @@ struct OpenGesture: Hashable, Sendable {
     static let machine = OpenGesture(gesture: .vibration, isSimulated: false)
 }
 
+extension OpenGesture {
+    /// The gesture of an event.
+    init(_ event: GestureEvent) {
+        self.init(gesture: event.gesture, isSimulated: event.isSimulated)
+    }
+}
+
 /// The limits of the outbox.
 package struct OutboxLimits: Equatable, Sendable {
     /// The maximum number of messages. Default 10,000.

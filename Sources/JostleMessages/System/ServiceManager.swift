@@ -49,6 +49,6 @@ package struct ServiceManager: Sendable {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let flags = Int32(MSG_NOSIGNAL) | (seconds == 0 ? Int32(MSG_DONTWAIT) : 0)
-        _ = address.withPointer { sendto(descriptor, state, state.utf8.count, flags, $0, $1) }
+        address.send(state, through: descriptor, flags: flags)
     }
 }

@@ -29,7 +29,7 @@ package struct HolderAnnouncement: ~Copyable {
         guard let name = name(file, address), case let descriptor = makeSocket(), descriptor >= 0 else { return nil }
         for attempt in 0...50 {
             if attempt > 0 { pause() }
-            if name.withPointer({ bind(descriptor, $0, $1) }) == 0 {
+            if name.bind(descriptor) == 0 {
                 guard listen(descriptor, queueLength) == 0 else { break }
                 return HolderAnnouncement(descriptor)
             }
@@ -58,7 +58,7 @@ package struct HolderAnnouncement: ~Copyable {
         guard let name = name(file, address), case let descriptor = makeSocket(), descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         // The holder never accepts connections. The kernel answers, until the queue is full.
-        guard name.withPointer({ connect(descriptor, $0, $1) }) == 0 else { return nil }
+        guard name.connect(descriptor) == 0 else { return nil }
         // struct ucred, which Glibc declares for _GNU_SOURCE only.
         var credentials: (process: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))

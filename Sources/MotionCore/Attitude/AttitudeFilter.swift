@@ -233,8 +233,7 @@ package struct AttitudeFilter: ~Copyable {
 
     /// Without a gyroscope: sets the attitude to the inclination of the low-passed force, heading zero.
     private mutating func level(by force: Vector3, interval: Double) {
-        if !hasBegun || interval > parameters.restartGap { start.begin(duration: 2 * parameters.startDuration) }
-        hasBegun = true
+        if interval == 0 || interval > parameters.restartGap { start.begin(duration: 2 * parameters.startDuration) }
         _ = start.add(force, interval: min(interval, longestInterpolation), firstLevelling: 0, block: blockDuration)
         let up = inclination.update(force, interval: interval)
         let isQuiet = rest.isQuiet(force: force, interval: interval, parameters)

@@ -18,8 +18,8 @@ struct FreeTurnRecognizer: ~Copyable {
     private var attitude = Quaternion.identity
     /// Whether nothing is rotating and nothing has for a while.
     private var isIdle = false
-    /// Whether nothing has rested since the start: a rotation that was there before is no turn.
-    private var isFirst = true
+    /// Whether it has rested since the start: a rotation that was there before is no turn.
+    private var hasRested = false
     /// The axis of the turn in progress.
     private var turning: Int?
     private var turn = Turn()
@@ -74,7 +74,7 @@ struct FreeTurnRecognizer: ~Copyable {
     mutating func reset() {
         turning = nil
         isIdle = false
-        isFirst = true
+        hasRested = false
         attitude = .identity
         for axis in 0..<3 { axes[axis].reset() }
     }
@@ -91,8 +91,8 @@ struct FreeTurnRecognizer: ~Copyable {
         if turning == nil {
             // At rest, which is most of the time, there is nothing to follow.
             let rests = max(abs(rates.x), max(abs(rates.y), abs(rates.z))) < AxisRotation.restRate
-            isFirst = isFirst && !rests
-            if isFirst { return nil }
+            hasRested = hasRested || rests
+            guard hasRested else { return nil }
             if isIdle {
                 if rests { return nil }
                 restartAll(at: cell.time - CellGrid.cell)
