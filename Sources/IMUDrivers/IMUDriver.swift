@@ -1,4 +1,4 @@
-package import MotionCore
+public import MotionCore
 
 /// A chip driver: a state machine that performs the due work each time it is polled, and never sleeps or waits.
 ///
@@ -67,6 +67,8 @@ public enum IMUFault: Error, Equatable, Sendable, BitwiseCopyable {
     case stalled
     /// A kernel driver that waits for the chip's interrupt never delivered a sample.
     case noTrigger
+    /// The samples show what cannot be.
+    case measurement(MeasurementFault)
 }
 
 /// What a driver is doing.

@@ -81,7 +81,7 @@ extension AgentLoop {
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
             log.write(remark.isWarning ? .warning : .info, remark.text)
         }
-        guard let remark = supervision.sensor.remark(onRest: parts.manager.state, parts.manager.sensorInfo) else {
+        guard let remark = supervision.sensor.remark(onRest: parts.manager.restingForce, parts.manager.sensorInfo) else {
             return
         }
         log.write(remark.isWarning ? .warning : .info, remark.text)
@@ -165,7 +165,7 @@ extension AgentLoop {
         facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
         facts.storageFaults = storageFaults()
         facts.hasDuplicate = hasDuplicate
-        facts.likelyChip = supervision.sensor.likelyPart?.part
+        facts.gravity = supervision.sensor.gravity
         facts.gestures = events.gestures
         facts.upgrade = upgradeStatus()
         facts.connects = parts.client.statistics.connects

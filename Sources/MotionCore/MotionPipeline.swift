@@ -2,7 +2,8 @@
 ///
 /// `process(_:emit:)` takes a sample from a driver through these stages:
 ///
-/// 1. `SensorCalibration` removes the chip's errors and rotates sensor axes into body axes.
+/// 1. `MeasurementCheck` finds what cannot be a measurement. `SensorCalibration` removes the chip's errors and rotates sensor
+///    axes into body axes.
 /// 2. `AttitudeFilter` estimates the attitude and the gyroscope's bias; with a magnetometer, `HeadingFilter` turns it to
 ///    north (`MotionPipeline+Heading`).
 /// 3. `ReferenceAttitude` and the low-passes turn these into the published values: `state`.
@@ -41,7 +42,11 @@ package struct MotionPipeline: ~Copyable {
     private var rotationRateLowPass: VectorLowPass
     private var gestures: GestureRecognizers
     private var variants = GestureVariants()
+    private var check = MeasurementCheck()
     private var last: Timestamp?
+    /// Seconds of samples since the last one that was used, and since the last one that could be part of a gesture.
+    private var unusedTime = 0.0
+    private var unrecognizedTime = 0.0
 
     /// Creates a pipeline that has seen no samples.
     ///
@@ -81,7 +86,7 @@ package struct MotionPipeline: ~Copyable {
     /// Processes one sample along the sensor's axes and passes the resulting gestures to `emit`.
     ///
     /// Samples must arrive in the order of their timestamps. A sample that is not later than the previous one is
-    /// ignored.
+    /// ignored. While there is a `fault`, samples are not used, as if the sensor were lost.
     package mutating func process(_ raw: MotionSample, emit: (GestureEvent) -> Void) {
         var interval = 0.0
         if let last {
@@ -90,7 +95,17 @@ package struct MotionPipeline: ~Copyable {
         }
         last = raw.timestamp
 
-        let sample = calibration.apply(unknownRanges.isEmpty ? raw : markClipped(raw))
+        let marked = unknownRanges.isEmpty ? raw : markClipped(raw)
+        let isKnownFault = check.fault != nil
+        let verdict = check.judge(marked, interval: interval, isAtRest: state.isAtRest)
+        interval += unusedTime
+        if verdict == .impossible {
+            unusedTime = interval
+            if !isKnownFault { forgetFault(emit: emit) }
+            return
+        }
+        unusedTime = 0
+        let sample = calibration.apply(marked)
         filter.update(sample, interval: interval)
         let attitude = turnToNorth(filter.attitude, with: sample, interval: interval)
         if reference.isAwaitingRest {
@@ -98,8 +113,29 @@ package struct MotionPipeline: ~Copyable {
                 attitude, acceleration: sample.acceleration, isAtRest: filter.isAtRest, interval: interval)
         }
         updateState(with: sample, attitude: attitude, interval: interval)
-        recognize(in: sample, interval: interval, emit: emit)
+        if verdict == .doubtful {
+            unrecognizedTime += interval
+        } else {
+            recognize(in: sample, interval: interval + unrecognizedTime, emit: emit)
+            unrecognizedTime = 0
+        }
     }
+
+    /// Drops what came from impossible samples: the gestures, and the bias of a gyroscope that was none.
+    private mutating func forgetFault(emit: (GestureEvent) -> Void) {
+        cancelGestures(.sensorLost, emit: emit)
+        if check.fault?.sensor == .gyroscope { restartFilter(scale: scalePrior) }
+    }
+
+    /// The length of the mean specific force of the present rest, m/s²; `nil` before 20 s of rest.
+    package var restingForce: Double? {
+        fault == nil && filter.rest.quietTime >= Self.longRest ? filter.rest.meanForce.length : nil
+    }
+
+    private static var longRest: Double { 20 }
+
+    /// Why the samples are not used: what they show cannot be. `nil` while they are.
+    package var fault: MeasurementFault? { check.fault }
 
     /// Runs the gesture recognizers on the sample.
     private mutating func recognize(in sample: MotionSample, interval: Double, emit: (GestureEvent) -> Void) {
@@ -226,16 +262,21 @@ extension MotionPipeline {
         emit: (GestureEvent) -> Void
     ) {
         self.calibration = calibration
+        restartFilter(scale: scale)
+        accelerationLowPass.reset()
+        rotationRateLowPass.reset()
+        cancelGestures(.interrupted, emit: emit)
+        reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
+    }
+
+    /// Restarts the attitude and its heading; `scale` is along the sensor's axes.
+    private mutating func restartFilter(scale: ScaleEstimate?) {
         filter = AttitudeFilter(scale: scale?.turned(by: calibration.mount))
         heading = HeadingFilter(calibratedField: magneticCalibration.place)
         magneticReadings.removeAll()
         lastReading = nil
         state.heading = nil
         attitudeLowPass.reset()
-        accelerationLowPass.reset()
-        rotationRateLowPass.reset()
-        cancelGestures(.interrupted, emit: emit)
-        reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
     }
 
     /// Takes up the run of a machine that an earlier run of the program has reported as begun, so many seconds ago. Call it

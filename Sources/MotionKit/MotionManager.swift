@@ -291,6 +291,10 @@ public final class MotionManager: Sendable {
     /// The driver's state and counters, of the last run if nothing runs; `nil` before the first.
     package var lastSensorStatus: IMUStatus? { shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.status }
 
+    /// The mean specific force of the present rest, m/s²: on a good sensor it is as long as gravity. `nil` if nothing runs, and
+    /// before 20 s of rest.
+    package var restingForce: Double? { exchange?.snapshot.restingForce }
+
     /// The same of the magnetometer's driver; `nil` without one.
     package var lastMagnetometerStatus: MagnetometerStatus? {
         shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.magnetometer

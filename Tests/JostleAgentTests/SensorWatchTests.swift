@@ -86,48 +86,48 @@ import Testing
         #expect(DataReadyFault.unsupported.word == "unsupported")
     }
 
-    private func resting(_ length: Double) -> MotionState {
-        var state = MotionState()
-        state.isAtRest = true
-        state.linearAcceleration = Vector3(0, 0, length - standardGravity)
-        return state
-    }
-
-    @Test func namesTheLikelyChipAfterThreeChecksAtRest() throws {
-        for (name, length, likely, driver) in [
-            ("LSM6DSO", 4.9, "LSM6DSO32", "lsm6dso32"), ("LSM6DSO32", 19.6, "LSM6DSO", "lsm6ds"),
-            ("ADXL345", 0.8, "ADXL375", "adxl375"), ("ADXL375", 120, "ADXL345", "adxl345"),
-        ] as [(StaticString, Double, String, String)] {
-            var watch = SensorWatch()
-            var info = info(8, 2000)
-            info.name = name
-            #expect(watch.remark(onRest: resting(length), info) == nil)
-            // Movement does not count, for or against it.
-            #expect(watch.remark(onRest: MotionState(), info) == nil)
-            #expect(watch.remark(onRest: resting(length), info) == nil && watch.likelyPart == nil)
-            let third = watch.remark(onRest: resting(length), info)
-            let remark = try #require(third)
-            #expect(remark.isWarning && remark.text.contains("a chip \(likely),"), "\(remark.text)")
-            #expect(remark.text.hasSuffix("set sensor.driver: \(driver)"), "\(remark.text)")
-            #expect(watch.likelyPart?.part == likely)
-            #expect(watch.remark(onRest: resting(length), info) == nil)
-            for _ in 0..<2 { #expect(watch.remark(onRest: resting(9.7), info) == nil) }
-            #expect(watch.remark(onRest: resting(9.7), info)?.isWarning == false)
-            #expect(watch.likelyPart == nil)
-        }
+    /// Requirement: an accelerometer that does not measure gravity at rest is named, with its factor and what to do.
+    @Test(arguments: [
+        ("LSM6DSO", 4.9, "LSM6DSO32", "driver: lsm6dso32"), ("LSM6DSO32", 19.6, "LSM6DSO", "driver: lsm6ds"),
+        ("ADXL345", 0.8, "ADXL375", "driver: adxl375"), ("ADXL375", 120, "ADXL345", "driver: adxl345"),
+        ("MPU-6050", 19.6, nil, "calibrate accelerometer"), ("BMI160", 12.45, nil, "calibrate accelerometer"),
+        ("LIS3DH", 4.9, nil, "calibrate accelerometer"), ("LSM9DS1", 2, nil, "replace it"),
+    ] as [(StaticString, Double, String?, String)])
+    func namesWhatIsNotGravity(name: StaticString, length: Double, likely: String?, step: String) throws {
+        var watch = SensorWatch()
+        var info = info(8, 2000)
+        info.name = name
+        #expect(watch.remark(onRest: nil, info) == nil && watch.gravity == nil)
+        let first = watch.remark(onRest: length, info)
+        let remark = try #require(first)
+        let factor = (length / standardGravity).rounded(to: 2)
+        #expect(remark.isWarning && remark.text.contains("\(factor) times gravity"), "\(remark.text)")
+        #expect(remark.text.hasSuffix(step), "\(remark.text)")
+        #expect(likely.map { remark.text.contains("a chip \($0),") } ?? true, "\(remark.text)")
+        var facts = HealthFacts()
+        facts.status.state = .streaming
+        facts.gravity = watch.gravity
+        let now = ClockReading(
+            boot: "a", monotonic: instant(1), sinceBoot: BootTime(nanoseconds: 1_000_000_000), wall: 1, isSet: true)
+        var health = HealthReporter(version: "0", interval: 60, processorTime: 0, at: now)
+        let report = String(decoding: health.report(facts, at: now).bytes, as: UTF8.self)
+        #expect(report.contains(likely == nil ? #""problems":["sensor_scale"]"# : #""problems":["sensor_scale","chip"]"#))
+        #expect(report.contains("\"gravity_factor\":") && report.contains(step), "\(report)")
+        // Once is enough, until gravity is right.
+        #expect(watch.remark(onRest: length * 1.01, info) == nil)
+        #expect(watch.remark(onRest: 9.7, info)?.isWarning == false)
+        #expect(watch.gravity == nil)
     }
 
     @Test func suspectsNoOtherChip() {
         for (name, length) in [
-            ("LSM6DSO", 9.3), ("LSM6DSO", 0.8), ("LSM6DS3TR-C", 4.9), ("MPU-6050", 4.9), ("ADXL345", 9.1),
-            ("ADXL345", 4.9),
-            ("ADXL375", 9.0), ("LSM6DSO32", 10.2),
+            ("LSM6DSO", 9.3), ("MPU-6050", 8.5), ("MPU-6050", 11.2), ("ADXL345", 9.1), ("ADXL375", 9.0), ("LSM6DSO32", 10.2),
         ] as [(StaticString, Double)] {
             var watch = SensorWatch()
             var info = info(8, 2000)
             info.name = name
-            for _ in 0..<5 { #expect(watch.remark(onRest: resting(length), info) == nil) }
-            #expect(watch.likelyPart == nil)
+            for _ in 0..<5 { #expect(watch.remark(onRest: length, info) == nil) }
+            #expect(watch.gravity == nil)
         }
     }
 

@@ -20,6 +20,9 @@ struct TrajectoryFeed: ~Copyable {
     /// RMS of the noise on each axis, m/s² and rad/s.
     let noise: (acceleration: Double, rotationRate: Double)
 
+    /// What a broken sensor makes of its samples.
+    var distort: (inout MotionSample) -> Void = { _ in }
+
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
     private var pose = Quaternion.identity
 
@@ -72,10 +75,11 @@ struct TrajectoryFeed: ~Copyable {
         let force = back * (acceleration + noise.acceleration * normal())
         var flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
         if max(abs(force.x), max(abs(force.y), abs(force.z))) >= range { flags.insert(.accelerationClipped) }
-        let sample = MotionSample(
+        var sample = MotionSample(
             timestamp: Timestamp(seconds: time),
             acceleration: Vector3(cut(force.x), cut(force.y), cut(force.z)),
             rotationRate: hasGyroscope ? back * (rotationRate + noise.rotationRate * normal()) : .zero, flags: flags)
+        distort(&sample)
         var new: [GestureEvent] = []
         pipeline.process(sample) { new.append($0) }
         events += new

@@ -16,6 +16,7 @@ const problems = {
   sensor: ["The sensor does not measure", "sensor_fault"],
   magnetometer: ["The magnetometer does not measure, so the heading drifts", ""],
   chip: ["The sensor is probably another chip, and its accelerations are wrong", "likely_chip"],
+  sensor_scale: ["At rest the accelerometer does not measure gravity, so accelerations are wrong", "sensor_advice"],
   clock: ["The clock may be wrong, and with it the times of events", "clock"],
   outbox: ["Events were lost, or cannot be written, or wait for the disk", "outbox_fault"],
   storage: ["A file could not be written", "storage_faults"],

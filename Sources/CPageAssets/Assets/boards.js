@@ -3,7 +3,7 @@
 import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, isTime } from "./text.js";
 
 const problemWords = {
-  sensor: "the sensor does not measure", chip: "the sensor is another chip than configured", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
+  sensor: "the sensor does not measure", chip: "the sensor is another chip than configured", sensor_scale: "the accelerometer does not measure gravity", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
   storage: "a file could not be written", duplicate_id: "another device uses its id", upgrade: "an upgrade failed",
   mqtt: "the broker refuses messages",
 };

@@ -13,8 +13,8 @@ struct HealthFacts {
     var magnetometerName: String?
     var magnetometer: MagnetometerStatus?
     var heading: HeadingState?
-    /// The chip that gravity suggests instead of the one that is driven.
-    var likelyChip: String?
+    /// What is wrong with the scale of the accelerometer.
+    var gravity: GravityCheck.Finding?
     var calibration: StoredCalibration?
     var unavailableGestures: GestureSet = []
     var hasRealTimePriority = false

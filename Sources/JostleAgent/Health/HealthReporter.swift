@@ -68,7 +68,7 @@ struct HealthReporter {
         let problems = HealthReporter.problems(
             measures: facts.isStopped || status.state == .streaming,
             measuresField: facts.isStopped || facts.magnetometer.map { $0.state == .measuring } ?? true,
-            isOtherChip: facts.likelyChip != nil,
+            hasGravity: facts.gravity == nil, isOtherChip: facts.gravity?.likely != nil,
             hasTime: now.isSet, outboxFails: outboxFails,
             storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate,
             upgradeFails: facts.upgrade?.state == .failed, connectionFails: !facts.connectionFaults.isEmpty)
@@ -80,7 +80,9 @@ struct HealthReporter {
         report.add("problem", !problems.isEmpty)
         report.add("problems", problems)
         report.add("sensor", facts.sensorTitle)
-        report.add("likely_chip", facts.likelyChip)
+        report.add("gravity_factor", facts.gravity?.factor, decimals: 2)
+        report.add("likely_chip", facts.gravity?.likely?.part)
+        report.add("sensor_advice", facts.gravity.map { "\($0.meaning.text). \($0.meaning.step)" })
         report.add("calibration", facts.calibration.flatMap(HealthReporter.sources))
         if !facts.unavailableGestures.isEmpty {
             report.add("unavailable_gestures", facts.unavailableGestures.words)
@@ -153,13 +155,14 @@ struct HealthReporter {
 
     /// The problems that need attention.
     static func problems(
-        measures: Bool, measuresField: Bool = true, isOtherChip: Bool = false, hasTime: Bool, outboxFails: Bool,
+        measures: Bool, measuresField: Bool = true, hasGravity: Bool = true, isOtherChip: Bool = false, hasTime: Bool, outboxFails: Bool,
         storageFails: Bool,
         hasDuplicate: Bool = false,
         upgradeFails: Bool = false, connectionFails: Bool = false
     ) -> [String] {
         let all = [
-            (!measures, "sensor"), (measures && !measuresField, "magnetometer"), (isOtherChip, "chip"),
+            (!measures, "sensor"), (measures && !measuresField, "magnetometer"), (!hasGravity, "sensor_scale"),
+            (isOtherChip, "chip"),
             (!hasTime, "clock"), (outboxFails, "outbox"),
             (storageFails, "storage"),
             (hasDuplicate, "duplicate_id"), (upgradeFails, "upgrade"),

@@ -20,6 +20,8 @@ struct SensorLog {
         case .streaming: line = (.info, "the sensor is measuring")
         case .gap(let seconds, let fault):
             line = (.warning, "\(seconds.rounded(to: 3)) s of samples are missing: \(fault.explanation)")
+        case .failed(.measurement(let fault)):
+            line = (.error, "the sensor's samples are not used: \(fault.explanation)")
         case .failed(let fault): line = (.error, "the sensor is lost: \(fault.explanation); trying again")
         }
         guard let leftOut = limiter.admit(at: now) else { return nil }

@@ -3,7 +3,7 @@ internal import JostleMessages
 internal import MotionCore
 
 /// Checks the sensor periodically for problems that a reader of the log can solve: clipped readings, a data-ready line
-/// that cannot be used, and a chip that is probably another one than its identity says.
+/// that cannot be used, and an accelerometer that does not measure gravity at rest.
 struct SensorWatch {
     /// Seconds between checks.
     static let interval = 5.0
@@ -17,12 +17,8 @@ struct SensorWatch {
         var text: String
     }
 
-    /// Consecutive checks at rest that must agree about another chip.
-    private static let suspicions = 3
-
-    /// The chip that gravity suggests instead of the one that is driven; `nil` if there is no doubt.
-    private(set) var likelyPart: GravityCheck.Likely?
-    private var suspected: (part: GravityCheck.Likely?, checks: Int) = (nil, 0)
+    /// What is wrong with the scale of the accelerometer; `nil` if nothing is.
+    private(set) var gravity: GravityCheck.Finding?
 
     private var lastReported = IMUStatus()
     private var nextClipping = Timestamp(nanoseconds: .min)
@@ -39,20 +35,17 @@ struct SensorWatch {
         return remarks
     }
 
-    /// Compares gravity at rest with the chip's scale, and returns the remark to log when the result changes.
-    mutating func remark(onRest state: MotionState?, _ info: IMUInfo?) -> Remark? {
-        guard let state, let info, state.isAtRest else { return nil }
-        let length = (state.gravity + state.linearAcceleration).length
-        let found = GravityCheck.likelyPart(insteadOf: "\(info.name)", atRest: length)
-        suspected = found == suspected.part ? (found, suspected.checks + 1) : (found, 1)
-        guard suspected.checks >= SensorWatch.suspicions, found != likelyPart else { return nil }
-        likelyPart = found
+    /// Judges the mean force of a long rest, m/s², and returns the remark to log when the result changes.
+    mutating func remark(onRest length: Double?, _ info: IMUInfo?) -> Remark? {
+        guard let length, let info else { return nil }
+        let found = GravityCheck.finding(driving: "\(info.name)", atRest: length)
+        let isNew = (found == nil) != (gravity == nil) || found?.likely != gravity?.likely
+        gravity = found
+        guard isNew else { return nil }
         let measured = "at rest the accelerometer reads \(length.rounded(to: 2)) m/s²"
         guard let found else { return Remark(isWarning: false, text: "\(measured), as a \(info.name) should") }
         return Remark(
-            text:
-                "\(measured) instead of \(standardGravity.rounded(to: 2)): this is probably a chip \(found.part), which has "
-                + "the identity of the \(info.name); set sensor.driver: \(found.family.name)")
+            text: "\(measured), \(found.factor.rounded(to: 2)) times gravity: \(found.meaning.text). \(found.meaning.step)")
     }
 
     private mutating func clipping(_ status: IMUStatus, _ info: IMUInfo?) -> [Remark] {

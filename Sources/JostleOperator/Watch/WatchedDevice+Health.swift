@@ -29,6 +29,8 @@ extension WatchedDevice {
         package var sensor: String?
         package var sensorState: String?
         package var sensorFault: String?
+        /// What the accelerometer measures wrong, and what to do about it.
+        package var sensorAdvice: String?
         package var isStopped: Bool
         /// Whether the system has synchronised the clock; `nil` if the report does not say.
         package var isClockSynchronised: Bool?
@@ -58,6 +60,7 @@ extension WatchedDevice {
             sensor = fields.text("sensor")
             sensorState = fields.text("sensor_state")
             sensorFault = fields.text("sensor_fault")
+            sensorAdvice = fields.text("sensor_advice")
             isStopped = fields.flag("stopped") ?? false
             let clock = fields.text("clock")
             isClockSynchronised = clock == "synchronised" ? true : clock == "unsynchronised" ? false : nil

@@ -173,6 +173,27 @@ extension IMUFault {
         case .noTrigger:
             "the kernel driver delivers nothing; it waits for the chip's INT pin, which may not be wired: its values are "
                 + "read one by one, at most 50 a second"
+        case .measurement(let fault): fault.explanation
+        }
+    }
+}
+
+extension MeasurementFault {
+    /// What cannot be, in words.
+    package var explanation: String {
+        let (sensor, range) =
+            switch self.sensor {
+            case .accelerometer: ("accelerometer", "sensor.accelerometer_range")
+            case .gyroscope: ("gyroscope", "sensor.gyroscope_range")
+            }
+        let axis = ["x", "y", "z"][axis]
+        return switch kind {
+        case .clipped:
+            "the \(sensor)'s \(axis) axis is at the end of its range in all samples: the chip or its supply is broken, "
+                + "unless it really is exposed to more than \(range)"
+        case .constant:
+            "the \(sensor)'s \(axis) axis keeps one value, without noise: the chip is broken, or its supply"
+        case .zero: "the \(sensor) reads zero in all axes: the chip is broken, or its supply"
         }
     }
 }

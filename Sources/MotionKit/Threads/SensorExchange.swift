@@ -40,6 +40,8 @@ struct SensorSnapshot: Sendable {
     var status = IMUStatus()
     var magnetometer: MagnetometerStatus?
     var info: IMUInfo?
+    /// The mean specific force of the present rest, m/s², if that is long.
+    var restingForce: Double?
 }
 
 /// What the sensor thread shares with the others. The sensor thread never waits here: it uses rings, and takes a lock only
@@ -119,14 +121,22 @@ final class SensorExchange: Sendable {
         return taken
     }
 
-    /// Updates the snapshot. While another thread is reading it, that waits for the next batch.
-    func show(state: MotionState?, of device: any SensorDevice) {
-        let (status, magnetometer, info) = (device.status, device.magnetometerStatus, device.info)
+    /// Updates the snapshot. While another thread is reading it, that waits for the next batch. A sensor whose readings cannot be
+    /// measurements counts as lost, although its driver streams.
+    func show(
+        state: MotionState?, of device: any SensorDevice, fault: MeasurementFault? = nil, restingForce: Double? = nil
+    ) {
+        var (status, magnetometer, info) = (device.status, device.magnetometerStatus, device.info)
+        if let fault {
+            status.state = .recovering
+            status.lastFault = .measurement(fault)
+        }
         _ = latest.withLockIfAvailable { snapshot in
             if let state { snapshot.state = state }
             snapshot.status = status
             snapshot.magnetometer = magnetometer
             snapshot.info = info
+            snapshot.restingForce = restingForce
         }
     }
 

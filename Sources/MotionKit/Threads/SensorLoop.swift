@@ -23,6 +23,10 @@ struct SensorLoop: ~Copyable {
     /// The reference as it was last reported.
     private var reference: Quaternion?
     private var hasSamples = false
+    /// The pipeline's fault as it was last reported.
+    private var fault: MeasurementFault?
+    /// The last sample that was used before the fault.
+    private var lastUsed = Timestamp(nanoseconds: 0)
     /// Samples processed so far.
     private var count: UInt64 = 0
     /// A request that waits for the first sample.
@@ -80,8 +84,10 @@ struct SensorLoop: ~Copyable {
                 report(poll.event)
                 process()
             }
+            reportFault()
             reportReference()
-            exchange.show(state: hasSamples ? pipeline.state : nil, of: device)
+            exchange.show(
+                state: hasSamples ? pipeline.state : nil, of: device, fault: fault, restingForce: pipeline.restingForce)
             exchange.sensorWake.wait(seconds: poll.next.seconds(since: clock.now()))
         }
         // Requests made just before the stop count too: a reference to store, for example.
@@ -177,10 +183,11 @@ struct SensorLoop: ~Copyable {
                 hasOutput = true
             }
             if wantsSamples, !exchange.samples.push(sample) { exchange.droppedSamples.add(1, ordering: .relaxed) }
-            if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count, sample, in: pipeline)) {
+            count += 1
+            guard pipeline.fault == nil else { continue }
+            if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count - 1, sample, in: pipeline)) {
                 exchange.droppedSamples.add(1, ordering: .relaxed)
             }
-            count += 1
             if updates.isDue(at: sample.timestamp, interval: updateInterval) {
                 exchange.states.push(pipeline.state)
                 hasOutput = true
@@ -224,6 +231,21 @@ struct SensorLoop: ~Copyable {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
         exchange.post(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
+        exchange.deliveryWake.signal()
+    }
+
+    /// Reports readings that cannot be measurements as a loss of the sensor, and their end as its return.
+    private mutating func reportFault() {
+        guard pipeline.fault != fault else { return }
+        // The state belongs to the last sample that was used.
+        let time = pipeline.state.timestamp
+        if let found = pipeline.fault {
+            if fault == nil { lastUsed = time }
+            exchange.post(.sensor(.failed(.measurement(found)), at: clock.now()))
+        } else {
+            exchange.post(.sensor(.streaming(afterGap: time.seconds(since: lastUsed)), at: clock.now()))
+        }
+        fault = pipeline.fault
         exchange.deliveryWake.signal()
     }
 

@@ -12,6 +12,7 @@ enum ReplayCommand {
             The same recording always gives the same rows: neither the state directory nor the clock matters. Without
             --attitude and --events, the events go to standard output. Either path may be - for standard output.
             --explain writes sentences instead: every gesture, and for every near miss the condition that failed.
+            Samples that cannot be measurements, such as an axis that is always at the end of its range, are not used.
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
         options: CommandUsage.configurationOptions + [
@@ -33,10 +34,17 @@ enum ReplayCommand {
         let output = try ReplayCommand.create(attitude: attitude, events: events)
         var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
         pipeline.explainsNearMisses = explains
+        var fault: MeasurementFault?
         while let sample = try ReplayCommand.next(&reader) {
             var recognised: [GestureEvent] = []
             if let field = reader.field { pipeline.process(field) }
             pipeline.process(sample) { recognised.append($0) }
+            if pipeline.fault != fault {
+                fault = pipeline.fault
+                let change = fault.map { "not used from here: \($0.explanation)" } ?? "used again from here"
+                let text = "\(reader.timeText) s: samples are \(change)"
+                if explains { Output.line(text) } else { Output.errors("jostle: \(text)") }
+            }
             try ReplayCommand.write(output, pipeline.state.attitude, recognised, time: reader.timeText)
             guard explains else { continue }
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }

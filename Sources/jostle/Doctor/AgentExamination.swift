@@ -56,6 +56,8 @@ enum AgentExamination {
             return (health.sensorFault.map { "it does not measure: \($0)" } ?? "it does not measure", log)
         case "chip":
             return ("the sensor is probably another chip than it says, and its accelerations are wrong", log)
+        case "sensor_scale":
+            return ("at rest it does not measure gravity" + (health.sensorAdvice.map { ": \($0)" } ?? ""), log)
         case "clock": return ("its time may be wrong", "timedatectl")
         case "outbox": return ("events were lost or cannot be stored", log)
         case "storage": return ("a file could not be written", log)

@@ -26,8 +26,13 @@ struct RestStatistics: Equatable {
         var noise: Double
         /// The axes that always had the same value.
         var constant: [Int]
+        /// The axes that were always at the end of their range.
+        var clipped: [Int]
 
-        init(_ samples: [MotionSample], _ value: (MotionSample) -> Vector3) {
+        /// The statistics of the values that `value` takes from samples, and `clipping` from their flags.
+        init(
+            _ samples: [MotionSample], _ value: (MotionSample) -> Vector3, _ clipping: (Int) -> MotionSample.Flags
+        ) {
             let count = Double(samples.count)
             var sum = [0.0, 0, 0]
             for sample in samples { for axis in 0..<3 { sum[axis] += value(sample)[axis] } }
@@ -51,6 +56,7 @@ struct RestStatistics: Equatable {
             deviation = ((squares.max() ?? 0) / count).squareRoot()
             noise = ((differences.max() ?? 0) / (2 * (count - 1))).squareRoot()
             constant = (0..<3).filter { differences[$0] == 0 }
+            clipped = (0..<3).filter { axis in samples.allSatisfy { $0.flags.isSuperset(of: clipping(axis)) } }
         }
     }
 
@@ -61,8 +67,9 @@ struct RestStatistics: Equatable {
         else { return nil }
         rate = Double(samples.count - 1) / last.timestamp.seconds(since: first.timestamp)
         gaps = samples.dropFirst().count { $0.flags.contains(.afterGap) }
-        acceleration = Axes(samples, \.acceleration)
-        rotation = samples.allSatisfy { $0.flags.contains(.rotationRate) } ? Axes(samples, \.rotationRate) : nil
+        acceleration = Axes(samples, \.acceleration, MotionSample.Flags.accelerationClipped(axis:))
+        let hasRotation = samples.allSatisfy { $0.flags.contains(.rotationRate) }
+        rotation = hasRotation ? Axes(samples, \.rotationRate, MotionSample.Flags.rotationRateClipped(axis:)) : nil
     }
 
     // MARK: Limits
@@ -76,9 +83,8 @@ struct RestStatistics: Equatable {
     private static let movedAcceleration = 0.5
     private static let movedRotation = 2 * radiansPerDegree
 
-    /// The error of gravity, m/s²: what a calibration mends, and what no good chip has.
+    /// The error of gravity that a calibration mends, m/s².
     private static let offCalibration = 0.6
-    private static let broken = 4.0
 
     // MARK: Findings
 
@@ -127,14 +133,17 @@ struct RestStatistics: Equatable {
     /// A sensor that answers, but does not measure.
     private var deadSensor: Finding? {
         let step = "Power the board off and on; if that does not help, the chip is broken"
-        if acceleration.constant.count == 3 {
-            return .failed(.noise, "the accelerometer's values never change", [step])
-        }
-        if let rotation, rotation.constant.count == 3 {
-            return .failed(.noise, "the gyroscope's values never change", [step])
-        }
-        for axis in acceleration.constant where acceleration.mean[axis] == 0 {
-            return .failed(.noise, "the accelerometer's \(["x", "y", "z"][axis]) axis always reads 0", [step])
+        let quantities: [(MeasurementFault.Sensor, Axes?)] = [(.accelerometer, acceleration), (.gyroscope, rotation)]
+        for (sensor, axes) in quantities {
+            guard let axes else { continue }
+            func failure(_ axis: Int, _ kind: MeasurementFault.Kind) -> Finding {
+                .failed(.noise, MeasurementFault(sensor, axis: axis, kind).explanation, [step])
+            }
+            if let axis = axes.clipped.first { return failure(axis, .clipped) }
+            if axes.constant.count == 3 { return .failed(.noise, "the \(sensor)'s values never change", [step]) }
+            for axis in axes.constant where sensor == .accelerometer && axes.mean[axis] == 0 {
+                return .failed(.noise, "the accelerometer's \(["x", "y", "z"][axis]) axis always reads 0", [step])
+            }
         }
         return nil
     }
@@ -142,19 +151,12 @@ struct RestStatistics: Equatable {
     /// Whether the specific force at rest is gravity; `nil` if it is.
     private func gravity(of part: String) -> Finding? {
         let length = acceleration.mean.length
-        let error = abs(length - standardGravity)
         let text =
             "at rest the accelerometer reads \(decimal(length, 2)) m/s² instead of \(decimal(standardGravity, 2))"
-        if let likely = GravityCheck.likelyPart(insteadOf: part, atRest: length) {
-            return .failed(
-                .noise, "\(text): probably a chip \(likely.part), which has the identity of the \(part)",
-                ["Set sensor.driver: \(likely.family.name)"])
+        if let finding = GravityCheck.finding(driving: part, atRest: length) {
+            return .failed(.noise, "\(text): \(finding.meaning.text)", [finding.meaning.step])
         }
-        if error > Self.broken {
-            return .failed(
-                .noise, text, ["jostle scan --self-test   # if the chip fails it, it is broken; some copies are too"])
-        }
-        guard error > Self.offCalibration else { return nil }
+        guard abs(length - standardGravity) > Self.offCalibration else { return nil }
         return .warning(.calibration, text, "jostle calibrate accelerometer")
     }
 }

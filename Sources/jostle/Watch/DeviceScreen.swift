@@ -60,7 +60,7 @@ struct DeviceScreen {
     private func problem(_ device: WatchedDevice, _ connection: ConnectionStatus) -> String? {
         if let problem = connection.problem { return problem }
         if let health = device.health, !health.problems.isEmpty {
-            let fault = health.sensorFault.map { ": \($0)" } ?? ""
+            let fault = (health.sensorFault ?? health.sensorAdvice).map { ": \($0)" } ?? ""
             return "problems: \(health.problems.joined(separator: ", "))\(fault)"
         }
         guard let reason = device.lastProblem else { return nil }
