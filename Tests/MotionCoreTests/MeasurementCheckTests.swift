@@ -28,6 +28,15 @@ import VirtualIMU
             }
         }
 
+        /// What two blocks of few samples a second look like.
+        var gesturesAtFewSamples: GestureSet {
+            switch self {
+            case .zero: .fall
+            case .gyroscopeAtRail: GestureSet.flick.union(.tilt)
+            default: []
+            }
+        }
+
         func change(_ sample: inout MotionSample) {
             switch self {
             case .zAtRail, .zAtOtherRail:
@@ -59,21 +68,23 @@ import VirtualIMU
             feed.rest(start)
             #expect(feed.pipeline.fault == nil && feed.events.isEmpty)
             feed.distort = { damage.change(&$0) }
-            feed.rest(damage.delay - 0.2)
+            // Two blocks of eight samples.
+            let late = max(0.2, 16 / rate)
+            feed.rest(max(0, damage.delay - late))
             #expect(feed.pipeline.fault == nil)
-            feed.rest(0.4)
+            feed.rest(2 * late)
             #expect(feed.pipeline.fault == damage.fault)
             // The sudden begin of a fault may look like a blow.
             var possible = start == 0 ? [] : Self.sudden
-            // Eight samples, which show that zero has no noise, take longer than the beginning of a fall.
-            if damage == .zero, rate < 20, start > 0 { possible.formUnion(.fall) }
+            // It takes two blocks of eight samples to doubt. At few samples a second, that is longer than a fall or a flick.
+            if rate < 100 { possible.formUnion(damage.gesturesAtFewSamples) }
             let wrong = feed.events.filter { !possible.contains($0.gesture) }.map { "\($0.gesture) \($0.phase)" }
             #expect(wrong.isEmpty, "\(start): \(wrong)")
             feed.rest(30)
             #expect(feed.pipeline.fault == damage.fault)
             let before = feed.events.count
             feed.distort = { _ in }
-            feed.rest(1.3)
+            feed.rest(1.2 + late)
             #expect(feed.pipeline.fault == nil)
             feed.rest(20)
             let after = feed.events.dropFirst(before).map { "\($0.gesture) \($0.phase)" }

@@ -54,7 +54,7 @@ import VirtualIMU
         let poses = [Quaternion.identity, Quaternion(roll: 0.7, pitch: -0.4, yaw: 1)]
         for (axis, name) in Self.axes {
             for pose in poses {
-                for (degrees, seconds) in [(90.0, 0.4), (-90, 0.4), (90, 3), (-90, 3), (360, 4), (-720, 5), (45, 1)] {
+                for (degrees, seconds) in [(90.0, 0.4), (-90, 0.4), (90, 3), (-90, 3), (360, 4), (-720, 8), (45, 1)] {
                     var feed = MovementFeed(Self.free, pose: pose)
                     feed.rest(3)
                     feed.move(Self.turn(degrees, about: axis, within: seconds))

@@ -8,6 +8,8 @@
 /// With lengths alone, all nine numbers take nine poses or more. If the turns between the poses were recorded, they
 /// give the angles between the forces, up to the gyroscope's own errors. Those are estimated too and then discarded;
 /// eight poses are then enough.
+///
+/// Copies of some chips measure twice or half of everything. The first pose shows it, and the priors are about the rest.
 package struct AccelerometerFit: Sendable {
     /// The priors and limits of a fit.
     package struct Parameters: Equatable, Sendable, BitwiseCopyable {
@@ -67,9 +69,9 @@ package struct AccelerometerFit: Sendable {
     ///
     /// - Throws: `notGravity` or `tooNear`; the pose is then not added.
     package mutating func add(_ pose: RestingPose) throws(AccelerometerFitError) {
-        let length = pose.force.length
+        let length = pose.force.length / Self.scale(of: poses.first ?? pose)
         guard length > 0.6 * standardGravity, length < 1.5 * standardGravity else {
-            throw AccelerometerFitError.notGravity(length: length)
+            throw AccelerometerFitError.notGravity(length: pose.force.length)
         }
         for index in 0..<poses.count {
             let angle = poses[index].force.angle(to: pose.force)
@@ -93,7 +95,7 @@ package struct AccelerometerFit: Sendable {
     /// The direction (unit vector, sensor axes) that should point up in the next pose to improve the fit most; up for
     /// the first poses.
     package var mostUsefulDirection: Vector3 {
-        guard let (_, solution) = iterate() else { return Vector3(0, 0, 1) }
+        guard let (_, solution) = scaledToGravity.iterate() else { return Vector3(0, 0, 1) }
         return weakest(AccelerometerCalibration(), solution).direction
     }
 
@@ -101,6 +103,36 @@ package struct AccelerometerFit: Sendable {
     ///
     /// - Throws: the reason if there is no plausible calibration.
     package func solve() throws(AccelerometerFitError) -> Solution {
+        let scale = poses.first.map(Self.scale) ?? 1
+        var solution = try scaledToGravity.solveNearGravity()
+        solution.calibration.offset = solution.calibration.offset * scale
+        let matrix = solution.calibration.matrix
+        solution.calibration.matrix = Matrix3(
+            matrix.row0 * (1 / scale), matrix.row1 * (1 / scale), matrix.row2 * (1 / scale))
+        return solution
+    }
+
+    /// The nominal reading of gravity in a pose, in multiples of gravity: 1, or 2 or 0.5 for a copy with another scale.
+    private static func scale(of pose: RestingPose) -> Double {
+        switch pose.force.length / standardGravity {
+        case 1.5..<3: 2
+        case 0.3..<0.6: 0.5
+        default: 1
+        }
+    }
+
+    /// The fit of the same poses as a chip with the usual scale would measure them.
+    private var scaledToGravity: AccelerometerFit {
+        guard let first = poses.first, Self.scale(of: first) != 1 else { return self }
+        var scaled = self
+        let factor = 1 / Self.scale(of: first)
+        scaled.poses = poses.map { $0.scaled(by: factor) }
+        scaled.turns = turns.map { $0.scaled(by: factor) }
+        return scaled
+    }
+
+    /// `solve` for a chip with the usual scale.
+    private func solveNearGravity() throws(AccelerometerFitError) -> Solution {
         guard hasEnoughPoses else {
             throw AccelerometerFitError.tooFewPoses(have: poses.count, need: parameters.fewestPoses)
         }

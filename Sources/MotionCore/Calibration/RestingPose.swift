@@ -30,4 +30,11 @@ package struct RestingPose: Equatable, Sendable, BitwiseCopyable {
         self.rateSpread = rateSpread
         self.count = count
     }
+    /// The pose with its force multiplied.
+    func scaled(by factor: Double) -> RestingPose {
+        var scaled = self
+        scaled.force = force * factor
+        scaled.forceSpread = forceSpread * factor
+        return scaled
+    }
 }

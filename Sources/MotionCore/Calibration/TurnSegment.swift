@@ -21,6 +21,13 @@ package struct TurnSegment: Sendable {
     let steps: [Step]
     let duration: Double
 
+    /// The turn with the forces of its rests multiplied.
+    func scaled(by factor: Double) -> TurnSegment {
+        TurnSegment(
+            start: start.scaled(by: factor), end: end.scaled(by: factor), fullTurns: fullTurns, steps: steps,
+            duration: duration)
+    }
+
     /// The bias `time` seconds after the start, interpolated between the mean rates of both rests.
     func bias(after time: Double) -> Vector3 {
         start.rate + (end.rate - start.rate) * (duration > 0 ? time / duration : 0)

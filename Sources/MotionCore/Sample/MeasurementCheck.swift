@@ -1,6 +1,7 @@
 /// Finds readings that cannot be measurements, along the sensor's axes.
 ///
-/// What it reports it has seen for seconds. Until then it doubts: a doubtful sample is no reason for a gesture.
+/// Samples are judged in blocks of eight. A fault takes seconds to show. Until then its samples are doubtful: no gesture may
+/// follow from them.
 struct MeasurementCheck: Sendable, BitwiseCopyable {
     /// The judgement of a sample.
     enum Verdict: Sendable, BitwiseCopyable {
@@ -14,212 +15,235 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     /// What is wrong; `nil` if nothing is.
     private(set) var fault: MeasurementFault?
 
-    private var accelerometer = AxesCheck()
-    private var gyroscope = AxesCheck()
-    /// Whether an axis repeated its value, was clipped or may have been zero when the last sample was processed.
-    private var isSuspicious = true
-    /// Seconds of plausible samples since the fault was last seen.
+    private var verdict = Verdict.doubtful
+    /// Whether the last block left nothing to remember but the noise.
+    private var isUnremarkable = false
+    /// Seconds without doubt since the fault was last seen.
     private var plausibleTime = 0.0
-    /// Samples in the current block, and whether the sensor was at rest when it began.
-    private var blockCount = 0
-    private var isBlockAtRest = false
 
-    /// Samples in a block, at whose end each axis's noise is judged.
-    private static let blockLength = 128
-    /// Seconds of plausible samples that end a fault.
-    private static let recovery = 1.0
+    // The present block: its first reading, its samples and seconds, and as bit sets, 0 to 2 for the accelerometer's axes and
+    // 3 to 5 for the gyroscope's, the axes that had another value since, and those that were always clipped.
+    private var first = SixAxes()
+    private var count = 0
+    private var duration = 0.0
+    private var changed = 0
+    private var clipped = 0
+
+    /// Seconds for which each axis has been clipped; seconds and blocks for which it has had the same value.
+    private var clippedTime = SixAxes()
+    private var constantTime = SixAxes()
+    private var constantBlocks = SixAxes()
+    /// Seconds for which the whole accelerometer has been zero, and whether it ever was not.
+    private var zeroTime = 0.0
+    private var hasForce = false
+
+    /// The axes that change in all blocks at rest, so that one value is no chance; and those of the rest that is being judged,
+    /// with its blocks.
+    private var noisyAxes = 0
+    private var changedAtRest = Self.all
+    private var blocksAtRest = 0
+
+    /// The axis whose neighbours are watched while it keeps its value: their extremes, the blocks in which they changed, and
+    /// the smallest change.
+    private var watched: Int?
+    private var lowest = SixAxes()
+    private var highest = SixAxes()
+    private var previous = SixAxes()
+    private var changes = SixAxes()
+    private var smallestChange = Double.infinity
+
+    private static var all: Int { 0b111111 }
+    private static var accelerometer: Int { 0b111 }
+    private static var gyroscope: Int { 0b111000 }
 
     /// Judges a sample that is `interval` seconds later than the one before. `isAtRest`: whether the sensor was at rest then.
     @inline(__always)
     mutating func judge(_ sample: MotionSample, interval: Double, isAtRest: Bool) -> Verdict {
-        blockCount += 1
-        if !isSuspicious, blockCount < Self.blockLength, sample.flags.isDisjoint(with: .clipped),
-            accelerometer.differs(from: sample.acceleration),
-            gyroscope.differs(from: sample.rotationRate) || !sample.flags.contains(.rotationRate)
-        {
-            accelerometer.last = sample.acceleration
-            gyroscope.last = sample.rotationRate
-            return .plausible
+        if count == 0 {
+            first = SixAxes(sample.acceleration, sample.rotationRate)
+            changed = sample.flags.contains(.rotationRate) ? 0 : Self.gyroscope
+            clipped = Self.all
+        } else if changed != Self.all {
+            changed |= first.differences(sample.acceleration, sample.rotationRate)
         }
-        return examine(sample, interval: interval, isAtRest: isAtRest)
+        clipped &= sample.flags.clippedAxes
+        count += 1
+        duration += interval
+        if count >= Self.blockLength || !hasForce { endBlock(sample, isAtRest: isAtRest) }
+        return verdict
     }
 
     @inline(never)
-    private mutating func examine(_ sample: MotionSample, interval: Double, isAtRest: Bool) -> Verdict {
-        let flags = Int(sample.flags.rawValue >> 2)
-        accelerometer.update(sample.acceleration, clipped: flags & 0b111, interval: interval)
-        if sample.flags.contains(.rotationRate) {
-            gyroscope.update(sample.rotationRate, clipped: flags >> 3 & 0b111, interval: interval)
+    private mutating func endBlock(_ sample: MotionSample, isAtRest: Bool) {
+        defer {
+            count = 0
+            duration = 0
         }
-        if blockCount >= Self.blockLength {
-            accelerometer.endBlock(of: blockCount, isAtRest: isAtRest && isBlockAtRest)
-            gyroscope.endBlock(of: blockCount, isAtRest: isAtRest && isBlockAtRest)
-            blockCount = 0
-            isBlockAtRest = isAtRest
-        }
-        isSuspicious = true
-        if let found = found {
-            fault = found
-            plausibleTime = 0
-            return .impossible
-        }
-        let isDoubtful = accelerometer.isDoubtful || gyroscope.isDoubtful || accelerometer.mayBeZero
-        if fault != nil {
-            plausibleTime = isDoubtful ? 0 : plausibleTime + interval
-            guard plausibleTime >= Self.recovery else { return .impossible }
-            fault = nil
-        }
-        isSuspicious = accelerometer.isSuspicious || gyroscope.isSuspicious || accelerometer.mayBeZero
-        return isDoubtful ? .doubtful : .plausible
-    }
-
-    private var found: MeasurementFault? {
-        if accelerometer.isZero { return MeasurementFault(.accelerometer, axis: 0, .zero) }
-        if let (axis, kind) = accelerometer.fault { return MeasurementFault(.accelerometer, axis: axis, kind) }
-        if let (axis, kind) = gyroscope.fault { return MeasurementFault(.gyroscope, axis: axis, kind) }
-        return nil
-    }
-}
-
-/// The three axes of one sensor: which of them are clipped, and which repeat a value although they have noise.
-private struct AxesCheck: Sendable, BitwiseCopyable {
-    var last = Vector3.unknown
-    /// Seconds for which each axis has been clipped, and has had the same value; the samples of the latter.
-    private var clippedTime = Vector3.zero
-    private var constantTime = Vector3.zero
-    private var constantCount = Vector3.zero
-    /// Seconds and samples for which all axes have been zero, and whether they ever were not.
-    private var zeroTime = 0.0
-    private var zeroCount = 0
-    private var hasMeasured = false
-    /// Repetitions in the current block, and the axes that seldom repeat a value at rest: bit 0 for x.
-    private var repetitions = Vector3.zero
-    private var noisyAxes = 0
-    /// The axis whose neighbours are watched while it keeps its value: their extremes, the samples in which they changed, and
-    /// the smallest change.
-    private var watched: Int?
-    private var lowest = Vector3.zero
-    private var highest = Vector3.zero
-    private var changes = Vector3.zero
-    private var smallestChange = Double.infinity
-
-    /// Seconds of clipping, of one value and of zero that are a fault.
-    private static let longestClipping = 2.0
-    private static let longestConstant = 10.0
-    private static let longestZero = 1.0
-    /// Seconds of clipping that are doubtful: longer than a swing of a shake or a blow lasts.
-    private static let doubtfulClipping = 0.25
-    /// Repetitions that are doubtful if the axis has noise: it hardly makes a third of them by chance.
-    private static let doubtfulCount = 25.0
-    private static let doubtfulZeros = 8
-    /// The largest share of repetitions, in a block at rest, of an axis with noise: its standard deviation is a count or more.
-    private static let noisyShare = 0.3
-    /// By how many counts the neighbours of a constant axis vary, less half a count for rounding.
-    private static let neighbourCounts = 3.5
-
-    /// Whether no axis repeats its value.
-    @inline(__always)
-    func differs(from reading: Vector3) -> Bool {
-        reading.x != last.x && reading.y != last.y && reading.z != last.z
-    }
-
-    mutating func update(_ reading: Vector3, clipped: Int, interval: Double) {
-        if reading == .zero {
-            zeroTime += interval
-            zeroCount += 1
-        } else {
-            zeroTime = 0
-            zeroCount = 0
-            hasMeasured = true
-        }
-        for axis in 0..<3 {
-            let isClipped = clipped & 1 << axis != 0
-            clippedTime[axis] = isClipped ? clippedTime[axis] + interval : 0
-            if reading[axis] == last[axis] { repetitions[axis] += 1 }
+        learnNoise(isAtRest: isAtRest)
+        // Shortcut: in most blocks nothing is remarkable.
+        if isUnremarkable, changed == Self.all, clipped == 0 { return }
+        // A block of one sample changes nothing.
+        let constant = count > 1 ? ~changed & Self.all : 0
+        let isZero = sample.acceleration == .zero && (constant & Self.accelerometer == Self.accelerometer || !hasForce)
+        zeroTime = isZero ? zeroTime + duration : 0
+        hasForce = hasForce || sample.acceleration != .zero
+        for axis in 0..<6 {
+            let bit = 1 << axis
+            clippedTime[axis] = clipped & bit != 0 ? clippedTime[axis] + duration : 0
             // What is clipped repeats itself.
-            if reading[axis] == last[axis], !isClipped {
-                constantTime[axis] += interval
-                constantCount[axis] += 1
+            if constant & ~clipped & bit != 0 {
+                constantTime[axis] += duration
+                constantBlocks[axis] += 1
             } else {
                 constantTime[axis] = 0
-                constantCount[axis] = 0
+                constantBlocks[axis] = 0
                 if watched == axis { watched = nil }
             }
         }
-        watchNeighbours(reading)
-        last = reading
+        watchNeighbours(SixAxes(sample.acceleration, sample.rotationRate))
+        judgeBlock()
+        isUnremarkable = fault == nil && changed == Self.all && clipped == 0 && hasForce
     }
 
-    private mutating func watchNeighbours(_ reading: Vector3) {
-        guard watched != nil else {
-            for axis in 0..<3 where constantCount[axis] >= Self.doubtfulCount { watched = axis }
+    private mutating func judgeBlock() {
+        if let found {
+            fault = found
+            plausibleTime = 0
+            verdict = .impossible
+            return
+        }
+        verdict = isDoubtful ? .doubtful : .plausible
+        guard fault != nil else { return }
+        plausibleTime = isDoubtful ? 0 : plausibleTime + duration
+        if plausibleTime >= Self.recovery { fault = nil } else { verdict = .impossible }
+    }
+
+    // MARK: Noise
+
+    /// Finds the axes that change in all blocks of a rest. A block in which an axis may be frozen shows nothing about it.
+    private mutating func learnNoise(isAtRest: Bool) {
+        guard isAtRest, verdict == .plausible else {
+            blocksAtRest = 0
+            changedAtRest = Self.all
+            return
+        }
+        blocksAtRest += 1
+        changedAtRest &= changed
+        guard blocksAtRest >= Self.blocksOfNoise else { return }
+        noisyAxes = changedAtRest
+        blocksAtRest = 0
+        changedAtRest = Self.all
+    }
+
+    /// Observes the other axes of a sensor one of whose axes keeps its value.
+    private mutating func watchNeighbours(_ reading: SixAxes) {
+        defer { previous = reading }
+        guard let watched else {
+            for axis in 0..<6 where constantBlocks[axis] > 0 { self.watched = axis }
             lowest = reading
             highest = reading
-            changes = .zero
+            changes = SixAxes()
             smallestChange = .infinity
             return
         }
-        for axis in 0..<3 {
+        for axis in Self.neighbours(watched) {
+            if changed & 1 << axis != 0 { changes[axis] += 1 }
             lowest[axis] = min(lowest[axis], reading[axis])
             highest[axis] = max(highest[axis], reading[axis])
-            let change = abs(reading[axis] - last[axis])
-            guard change > 0 else { continue }
-            changes[axis] += 1
-            smallestChange = min(smallestChange, change)
+            let change = abs(reading[axis] - previous[axis])
+            if change > 0 { smallestChange = min(smallestChange, change) }
         }
     }
 
-    /// Judges each axis's noise by the repetitions in a block, unless the sensor moved. An axis that keeps its value now shows
-    /// nothing about it.
-    mutating func endBlock(of count: Int, isAtRest: Bool) {
-        if isAtRest {
-            for axis in 0..<3 where constantCount[axis] < Self.doubtfulCount {
-                let isNoisy = repetitions[axis] < Self.noisyShare * Double(count)
-                noisyAxes = isNoisy ? noisyAxes | 1 << axis : noisyAxes & ~(1 << axis)
+    /// Whether both neighbours of the watched axis changed in most blocks, by more than the noise of a coarse chip.
+    private var haveNeighboursNoise: Bool {
+        guard let watched else { return false }
+        let least = Self.neighbourCounts * smallestChange
+        for axis in Self.neighbours(watched) where axis != watched {
+            if changes[axis] < Self.neighbourShare * constantBlocks[watched] || highest[axis] - lowest[axis] < least {
+                return false
             }
         }
-        repetitions = .zero
+        return true
     }
+
+    /// The axes of the sensor that an axis belongs to.
+    private static func neighbours(_ axis: Int) -> Range<Int> { axis < 3 ? 0..<3 : 3..<6 }
 
     // MARK: Judgement
 
-    /// Whether an axis is clipped or repeats its value.
-    var isSuspicious: Bool { constantCount != .zero || clippedTime != .zero }
-
-    /// Whether all axes are zero and nothing else has been measured, or zero has no noise.
-    var mayBeZero: Bool {
-        !hasMeasured || zeroCount >= Self.doubtfulZeros && noisyAxes == 0b111
-    }
-
-    var isZero: Bool { zeroTime >= Self.longestZero }
-
-    var isDoubtful: Bool {
-        for axis in 0..<3 {
+    private var isDoubtful: Bool {
+        if !hasForce || zeroTime > 0 && noisyAxes & Self.accelerometer == Self.accelerometer { return true }
+        for axis in 0..<6 {
             if clippedTime[axis] >= Self.doubtfulClipping { return true }
-            if isNoisy(axis), constantCount[axis] >= Self.doubtfulCount { return true }
+            if noisyAxes & 1 << axis != 0, constantBlocks[axis] >= Self.doubtfulBlocks { return true }
         }
         return false
     }
 
-    var fault: (axis: Int, kind: MeasurementFault.Kind)? {
-        for axis in 0..<3 {
-            if clippedTime[axis] >= Self.longestClipping { return (axis, .clipped) }
-            if constantTime[axis] >= Self.longestConstant, isNoisy(axis) || watched == axis && haveNeighboursNoise {
-                return (axis, .constant)
+    private var found: MeasurementFault? {
+        if zeroTime >= Self.longestZero { return MeasurementFault(.accelerometer, axis: 0, .zero) }
+        for axis in 0..<6 {
+            if clippedTime[axis] >= Self.longestClipping { return fault(axis, .clipped) }
+            let isLong = constantTime[axis] >= Self.longestConstant && constantBlocks[axis] >= Self.fewestBlocks
+            if isLong, noisyAxes & 1 << axis != 0 || watched == axis && haveNeighboursNoise {
+                return fault(axis, .constant)
             }
         }
         return nil
     }
 
-    private func isNoisy(_ axis: Int) -> Bool { noisyAxes & 1 << axis != 0 }
+    private func fault(_ axis: Int, _ kind: MeasurementFault.Kind) -> MeasurementFault {
+        MeasurementFault(axis < 3 ? .accelerometer : .gyroscope, axis: axis % 3, kind)
+    }
 
-    /// Whether both other axes changed in most samples, by more than the noise of a coarse chip.
-    private var haveNeighboursNoise: Bool {
-        guard let watched else { return false }
-        let least = Self.neighbourCounts * smallestChange
-        for axis in 0..<3 where axis != watched {
-            if changes[axis] < 0.5 * constantCount[watched] || highest[axis] - lowest[axis] < least { return false }
-        }
-        return true
+    // MARK: Limits
+
+    private static var blockLength: Int { 8 }
+    /// Seconds of clipping, of one value and of zero that are a fault; and of plausible samples that end it.
+    private static var longestClipping: Double { 2 }
+    private static var longestConstant: Double { 10 }
+    private static var longestZero: Double { 1 }
+    private static var recovery: Double { 1 }
+    /// Seconds of clipping that are doubtful: longer than a swing of a shake or a blow lasts.
+    private static var doubtfulClipping: Double { 0.25 }
+    /// Blocks of one value that are doubtful if the axis has noise: it hardly has a single one by chance.
+    private static var doubtfulBlocks: Double { 3 }
+    /// The fewest blocks of one value that are a fault, at rates of a few samples a second.
+    private static var fewestBlocks: Double { 12 }
+    /// Blocks of rest in all of which an axis with noise changes: with a standard deviation of a count or more.
+    private static var blocksOfNoise: Int { 16 }
+    /// The share of blocks in which the neighbours of a constant axis change, and by how many counts they vary, less half a
+    /// count for rounding.
+    private static var neighbourShare: Double { 0.9 }
+    private static var neighbourCounts: Double { 3.5 }
+}
+
+/// A value for each axis: 0 to 2 of the accelerometer, 3 to 5 of the gyroscope.
+private struct SixAxes: Sendable, BitwiseCopyable {
+    var acceleration: Vector3
+    var rotationRate: Vector3
+
+    init(_ acceleration: Vector3 = .zero, _ rotationRate: Vector3 = .zero) {
+        self.acceleration = acceleration
+        self.rotationRate = rotationRate
+    }
+
+    subscript(axis: Int) -> Double {
+        get { axis < 3 ? acceleration[axis] : rotationRate[axis - 3] }
+        set { if axis < 3 { acceleration[axis] = newValue } else { rotationRate[axis - 3] = newValue } }
+    }
+
+    /// The axes whose values differ, as a bit set.
+    @inline(__always)
+    func differences(_ force: Vector3, _ rate: Vector3) -> Int {
+        var axes = 0
+        if force.x != acceleration.x { axes |= 1 }
+        if force.y != acceleration.y { axes |= 2 }
+        if force.z != acceleration.z { axes |= 4 }
+        if rate.x != rotationRate.x { axes |= 8 }
+        if rate.y != rotationRate.y { axes |= 16 }
+        if rate.z != rotationRate.z { axes |= 32 }
+        return axes
     }
 }

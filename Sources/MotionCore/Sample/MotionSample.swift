@@ -65,6 +65,9 @@ public struct MotionSample: Equatable, Sendable, BitwiseCopyable {
             self.init(rawValue: clippedAxes << 2)
         }
 
+        /// The clipped axes: bits 0 to 2 are the accelerometer's x, y, z, bits 3 to 5 the gyroscope's.
+        var clippedAxes: Int { Int(rawValue >> 2 & 0b111111) }
+
         /// The accelerometer's axis 0 (x), 1 (y) or 2 (z) was clipped.
         @inlinable
         public static func accelerationClipped(axis: Int) -> Flags { Flags(rawValue: 1 << (2 + UInt16(axis))) }
