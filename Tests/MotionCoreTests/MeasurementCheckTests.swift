@@ -22,9 +22,8 @@ import VirtualIMU
         /// Seconds until it is reported.
         var delay: Double {
             switch fault.kind {
-            case .clipped: 2
+            case .clipped, .zero: 2
             case .constant: 10
-            case .zero: 1
             }
         }
 
@@ -108,7 +107,7 @@ import VirtualIMU
         shake(&feed, acceleration: 15)
         #expect(feed.events.contains { $0.gesture == .shake && $0.phase == .began })
         feed.distort = { Damage.zero.change(&$0) }
-        feed.rest(2)
+        feed.rest(3)
         let last = feed.events.last { $0.gesture == .shake || $0.gesture == .motion }
         #expect(last?.phase == .cancelled || last?.phase == .ended)
         #expect(feed.pipeline.openGestures.isEmpty)
@@ -134,6 +133,15 @@ import VirtualIMU
         feed.rest(30)
         #expect(feed.pipeline.fault == nil)
         #expect(feed.events.contains { $0.gesture == .vibration || $0.gesture == .motion })
+    }
+
+    /// A calculated movement without noise: two turns about x in 40 s.
+    @Test func aPerfectSensorHasNoFault() {
+        var feed = MovementFeed()
+        feed.rest(3)
+        feed.move(Turn(axis: Vector3(1, 0, 0), angle: 4 * .pi, duration: 40))
+        feed.rest(3)
+        #expect(feed.pipeline.fault == nil)
     }
 
     /// A shake whose every swing is clipped.

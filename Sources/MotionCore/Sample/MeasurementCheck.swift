@@ -43,13 +43,14 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     private var changedAtRest = Self.all
     private var blocksAtRest = 0
 
-    /// The axis whose neighbours are watched while it keeps its value: their extremes, the blocks in which they changed, and
-    /// the smallest change.
+    /// The axis whose neighbours are watched while it keeps its value: their extremes, their changes from block to block, how
+    /// often these changed their sign, and the smallest.
     private var watched: Int?
     private var lowest = SixAxes()
     private var highest = SixAxes()
     private var previous = SixAxes()
-    private var changes = SixAxes()
+    private var change = SixAxes()
+    private var reversals = SixAxes()
     private var smallestChange = Double.infinity
 
     private static var all: Int { 0b111111 }
@@ -142,27 +143,29 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
             for axis in 0..<6 where constantBlocks[axis] > 0 { self.watched = axis }
             lowest = reading
             highest = reading
-            changes = SixAxes()
+            reversals = SixAxes()
             smallestChange = .infinity
             return
         }
         for axis in Self.neighbours(watched) {
-            if changed & 1 << axis != 0 { changes[axis] += 1 }
             lowest[axis] = min(lowest[axis], reading[axis])
             highest[axis] = max(highest[axis], reading[axis])
-            let change = abs(reading[axis] - previous[axis])
-            if change > 0 { smallestChange = min(smallestChange, change) }
+            let step = reading[axis] - previous[axis]
+            guard step != 0 else { continue }
+            if step * change[axis] < 0 { reversals[axis] += 1 }
+            change[axis] = step
+            smallestChange = min(smallestChange, abs(step))
         }
     }
 
-    /// Whether both neighbours of the watched axis changed in most blocks, by more than the noise of a coarse chip.
+    /// Whether both neighbours of the watched axis have noise: they often went back, and by more than a coarse chip's. A smooth
+    /// movement without any noise is calculated, and may keep an axis where it is.
     private var haveNeighboursNoise: Bool {
         guard let watched else { return false }
         let least = Self.neighbourCounts * smallestChange
         for axis in Self.neighbours(watched) where axis != watched {
-            if changes[axis] < Self.neighbourShare * constantBlocks[watched] || highest[axis] - lowest[axis] < least {
-                return false
-            }
+            let isNoisy = reversals[axis] >= Self.reversalShare * constantBlocks[watched]
+            if !isNoisy || highest[axis] - lowest[axis] < least { return false }
         }
         return true
     }
@@ -203,7 +206,7 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     /// Seconds of clipping, of one value and of zero that are a fault; and of plausible samples that end it.
     private static var longestClipping: Double { 2 }
     private static var longestConstant: Double { 10 }
-    private static var longestZero: Double { 1 }
+    private static var longestZero: Double { 2 }
     private static var recovery: Double { 1 }
     /// Seconds of clipping that are doubtful: longer than a swing of a shake or a blow lasts.
     private static var doubtfulClipping: Double { 0.25 }
@@ -213,9 +216,9 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     private static var fewestBlocks: Double { 12 }
     /// Blocks of rest in all of which an axis with noise changes: with a standard deviation of a count or more.
     private static var blocksOfNoise: Int { 16 }
-    /// The share of blocks in which the neighbours of a constant axis change, and by how many counts they vary, less half a
-    /// count for rounding.
-    private static var neighbourShare: Double { 0.9 }
+    /// The share of blocks in which the neighbours of a constant axis go back, two thirds by noise alone; and by how many counts
+    /// they vary, less half a count for rounding.
+    private static var reversalShare: Double { 0.2 }
     private static var neighbourCounts: Double { 3.5 }
 }
 

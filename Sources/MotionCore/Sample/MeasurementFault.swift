@@ -12,7 +12,7 @@ public struct MeasurementFault: Equatable, Sendable, BitwiseCopyable {
         case clipped
         /// The axis kept exactly one value for 10 s, without the noise that it had before or that the other axes have.
         case constant
-        /// All axes have been exactly zero for 1 s: even in free fall a sensor has noise.
+        /// All axes have been exactly zero for 2 s: even in free fall a sensor has noise.
         case zero
     }
 
