@@ -81,7 +81,8 @@ extension AgentLoop {
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
             log.write(remark.isWarning ? .warning : .info, remark.text)
         }
-        guard let remark = supervision.sensor.remark(onRest: parts.manager.restingForce, parts.manager.sensorInfo) else {
+        guard let remark = supervision.sensor.remark(onRest: parts.manager.restingForce, parts.manager.sensorInfo)
+        else {
             return
         }
         log.write(remark.isWarning ? .warning : .info, remark.text)

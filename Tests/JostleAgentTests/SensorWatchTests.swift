@@ -87,12 +87,13 @@ import Testing
     }
 
     /// Requirement: an accelerometer that does not measure gravity at rest is named, with its factor and what to do.
-    @Test(arguments: [
-        ("LSM6DSO", 4.9, "LSM6DSO32", "driver: lsm6dso32"), ("LSM6DSO32", 19.6, "LSM6DSO", "driver: lsm6ds"),
-        ("ADXL345", 0.8, "ADXL375", "driver: adxl375"), ("ADXL375", 120, "ADXL345", "driver: adxl345"),
-        ("MPU-6050", 19.6, nil, "calibrate accelerometer"), ("BMI160", 12.45, nil, "calibrate accelerometer"),
-        ("LIS3DH", 4.9, nil, "calibrate accelerometer"), ("LSM9DS1", 2, nil, "replace it"),
-    ] as [(StaticString, Double, String?, String)])
+    @Test(
+        arguments: [
+            ("LSM6DSO", 4.9, "LSM6DSO32", "driver: lsm6dso32"), ("LSM6DSO32", 19.6, "LSM6DSO", "driver: lsm6ds"),
+            ("ADXL345", 0.8, "ADXL375", "driver: adxl375"), ("ADXL375", 120, "ADXL345", "driver: adxl345"),
+            ("MPU-6050", 19.6, nil, "calibrate accelerometer"), ("BMI160", 12.45, nil, "calibrate accelerometer"),
+            ("LIS3DH", 4.9, nil, "calibrate accelerometer"), ("LSM9DS1", 2, nil, "replace it"),
+        ] as [(StaticString, Double, String?, String)])
     func namesWhatIsNotGravity(name: StaticString, length: Double, likely: String?, step: String) throws {
         var watch = SensorWatch()
         var info = info(8, 2000)
@@ -111,7 +112,8 @@ import Testing
             boot: "a", monotonic: instant(1), sinceBoot: BootTime(nanoseconds: 1_000_000_000), wall: 1, isSet: true)
         var health = HealthReporter(version: "0", interval: 60, processorTime: 0, at: now)
         let report = String(decoding: health.report(facts, at: now).bytes, as: UTF8.self)
-        #expect(report.contains(likely == nil ? #""problems":["sensor_scale"]"# : #""problems":["sensor_scale","chip"]"#))
+        #expect(
+            report.contains(likely == nil ? #""problems":["sensor_scale"]"# : #""problems":["sensor_scale","chip"]"#))
         #expect(report.contains("\"gravity_factor\":") && report.contains(step), "\(report)")
         // Once is enough, until gravity is right.
         #expect(watch.remark(onRest: length * 1.01, info) == nil)
@@ -121,7 +123,8 @@ import Testing
 
     @Test func suspectsNoOtherChip() {
         for (name, length) in [
-            ("LSM6DSO", 9.3), ("MPU-6050", 8.5), ("MPU-6050", 11.2), ("ADXL345", 9.1), ("ADXL375", 9.0), ("LSM6DSO32", 10.2),
+            ("LSM6DSO", 9.3), ("MPU-6050", 8.5), ("MPU-6050", 11.2), ("ADXL345", 9.1), ("ADXL375", 9.0),
+            ("LSM6DSO32", 10.2),
         ] as [(StaticString, Double)] {
             var watch = SensorWatch()
             var info = info(8, 2000)

@@ -33,7 +33,10 @@
                 switch factor {
                 case 1.8..<2.2, 0.45..<0.55: return ("this is probably a copy with another scale", calibrate)
                 case 0.6..<1.5: return ("its offset or scale is off", calibrate)
-                default: return ("the chip is probably broken", "Run jostle scan --self-test: if the chip fails it, replace it")
+                default:
+                    return (
+                        "the chip is probably broken", "Run jostle scan --self-test: if the chip fails it, replace it"
+                    )
                 }
             }
         }

@@ -155,7 +155,8 @@ struct HealthReporter {
 
     /// The problems that need attention.
     static func problems(
-        measures: Bool, measuresField: Bool = true, hasGravity: Bool = true, isOtherChip: Bool = false, hasTime: Bool, outboxFails: Bool,
+        measures: Bool, measuresField: Bool = true, hasGravity: Bool = true, isOtherChip: Bool = false, hasTime: Bool,
+        outboxFails: Bool,
         storageFails: Bool,
         hasDuplicate: Bool = false,
         upgradeFails: Bool = false, connectionFails: Bool = false

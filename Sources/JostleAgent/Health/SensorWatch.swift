@@ -45,7 +45,9 @@ struct SensorWatch {
         let measured = "at rest the accelerometer reads \(length.rounded(to: 2)) m/s²"
         guard let found else { return Remark(isWarning: false, text: "\(measured), as a \(info.name) should") }
         return Remark(
-            text: "\(measured), \(found.factor.rounded(to: 2)) times gravity: \(found.meaning.text). \(found.meaning.step)")
+            text:
+                "\(measured), \(found.factor.rounded(to: 2)) times gravity: \(found.meaning.text). \(found.meaning.step)"
+        )
     }
 
     private mutating func clipping(_ status: IMUStatus, _ info: IMUInfo?) -> [Remark] {

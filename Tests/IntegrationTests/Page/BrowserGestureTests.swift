@@ -70,7 +70,7 @@ extension BrowserTests {
             let states = "document.querySelector('.states').innerText"
             var cancelled: [String: Any]?
             // A gesture may end before "stop" arrives: then the next one.
-            for _ in 0 ..< 5 where cancelled == nil {
+            for _ in 0..<5 where cancelled == nil {
                 try rig.browser.run("logged.length = 0")
                 #expect(await rig.browser.shows("logged.some((one) => one.phase === 'began')"))
                 // Sensing stops while the gesture goes on.
