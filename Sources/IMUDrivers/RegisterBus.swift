@@ -76,3 +76,8 @@ public struct BusError: Error, Equatable, Sendable, BitwiseCopyable {
         self.code = code
     }
 }
+
+extension BusError {
+    /// Whether a read that failed so has taken nothing from the chip.
+    var hasConsumedNothing: Bool { kind == .notAcknowledged || kind == .arbitrationLost }
+}

@@ -116,6 +116,24 @@ import Testing
         #expect(rig.status.gaps == 0)
     }
 
+    @Test("Repeats a burst that failed, if the count shows that it has consumed nothing")
+    func failedBurstThatConsumedNothing() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        let frames = TestFrame.run(rig.due)
+        rig.script.expectCount(14 * frames.count)
+        for _ in 0..<2 {
+            rig.script.read(0x74, count: 14 * frames.count, failing: broken)
+            rig.script.expectCount(14 * frames.count)
+        }
+        rig.script.read(0x74, frames.flatMap(\.bytes))
+        rig.script.expectRanges()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count == frames.count)
+        #expect(rig.status.gaps == 0)
+    }
+
     @Test("Never repeats a burst that failed half-way, but restarts the FIFO")
     func failedBurst() {
         let rig = MPU6050Rig()
@@ -123,6 +141,7 @@ import Testing
         rig.advance()
         rig.script.expectCount(14 * rig.due)
         rig.script.read(0x74, count: 14 * rig.due, failing: broken)
+        rig.script.expectCount(14 * rig.due - 14)
         rig.expectFIFOStart()
         #expect(rig.poll().event == .none)
         #expect(rig.samples.isEmpty)
@@ -145,6 +164,7 @@ import Testing
         short.script.expectCount(14 * frames.count)
         for frame in frames.dropLast() { short.script.read(0x74, frame.bytes) }
         short.script.read(0x74, count: 14, failing: broken)
+        short.script.expectCount(7)
         short.script.expectRanges()
         short.expectFIFOStart()
         #expect(short.poll().event == .streaming(afterGap: 0))

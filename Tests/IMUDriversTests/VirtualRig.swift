@@ -45,6 +45,38 @@ extension VirtualPart {
     }
 }
 
+/// Transactions that fail on a bus that works.
+final class BusFailures {
+    /// The failure of the transaction with this number, if any, and how many bytes of a read the chip has sent before it.
+    var next: (Int) -> (error: BusError, sent: Int)? = { _ in nil }
+    private var count = 0
+
+    func take() -> (error: BusError, sent: Int)? {
+        count += 1
+        return next(count)
+    }
+}
+
+/// The bus of a virtual chip, some of whose transactions fail.
+struct FailingBus: RegisterBus {
+    var bus: VirtualBus<ManualClock>
+    let failures: BusFailures
+
+    var maximumReadLength: Int { bus.maximumReadLength }
+
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+        guard let failure = failures.take() else { return try bus.read(register, into: buffer) }
+        let sent = min(failure.sent, buffer.count)
+        if sent > 0 { try bus.read(register, into: UnsafeMutableRawBufferPointer(rebasing: buffer[0..<sent])) }
+        throw failure.error
+    }
+
+    mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+        if let failure = failures.take() { throw failure.error }
+        try bus.write(register, value)
+    }
+}
+
 /// A driver on a virtual chip of any kind, polled by a host that is up to 3 ms late.
 final class VirtualRig {
     /// A trajectory with constant readings: what every sample must show, give or take the noise.
@@ -86,6 +118,7 @@ final class VirtualRig {
     let clock = ManualClock()
     let chip: VirtualIMUChip
     let driver: any PolledDriver
+    let failures = BusFailures()
     /// One in this many polls comes 20 ms late; zero for none.
     var stallEvery: UInt64 = 0
 
@@ -127,8 +160,9 @@ final class VirtualRig {
         change(&imperfections)
         chip = VirtualIMUChip(part, trajectory: Steady(), imperfections: imperfections, start: clock.now())
         driver = part.driver(
-            on: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), clock: clock,
-            settings: settings, line: NoDataReadyLine())
+            on: FailingBus(
+                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), failures: failures),
+            clock: clock, settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed
         checksTemperature = identity == nil && ![.adxl345, .adxl375, .lis3dh].contains(part.family)

@@ -13,6 +13,12 @@ enum StreamLimits {
     static var framesAhead: Double { 16 }
     static var secondsAhead: Double { 0.1 }
 
+    /// By how many periods a frame may be late before it counts as consumed.
+    static var lateness: Double { 0.25 }
+
+    /// How often frames are read that a failed transaction may have consumed.
+    static var readAttempts: Int { 3 }
+
     /// Interruptions without a sample in between after which the chip is brought up from scratch.
     static var interruptionLimit: Int { 3 }
 
@@ -92,6 +98,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// After a bus failure, schedules another read soon while the FIFO can still hold the data; otherwise throws.
     private func wait(for fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
         guard case .bus(let error) = fault, !error.isLasting, mayWaitForBus else { throw fault }
+        return pollSoon(after: event)
+    }
+
+    /// Schedules another read while the FIFO can still hold the data.
+    private func pollSoon(after event: SensorEvent) -> IMUPoll {
         // A small FIFO is tried more often, so that a silence of 0.1 s loses nothing if the FIFO holds a little more.
         let pause = held < 0.15 ? max(0.002, held / 32) : 0.02
         return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, pause)), event: event)
@@ -142,6 +153,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return complete.seconds(since: fill.after) > allowed
     }
 
+    /// Whether a count shows fewer frames than the chip has measured by then.
+    private func isBehindClock(_ fill: Fill) -> Bool {
+        guard estimator.isSettled else { return false }
+        let next = estimator.instant(ofSample: progress.taken + Int64(fill.frames) + 1)
+        return fill.before.seconds(since: next) > StreamLimits.lateness * estimator.period
+    }
+
     /// Whether the FIFO may have overflowed between the count and `instant`, given that `taken` bytes had been read.
     private func mayHaveOverflowed(_ fill: Fill, taken: Int, by instant: Timestamp) -> Bool {
         let periods = instant.seconds(since: fill.before) / estimator.period
@@ -151,7 +169,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads the frames in transactions of whole frames, as long as the bus allows, and delivers those that pass the
     /// checks.
-    private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+    private mutating func take(_ counted: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+        var fill = counted
         var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
         let wanted = min(fill.frames, batch.capacity - batch.count - deliverableHeldFrames)
         // A late host reads in small bursts, so that each burst makes room before the next frames arrive.
@@ -163,11 +182,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             let frames = min(wanted - done, atOnce)
             let bytes = frames * fifo.frameLength
             do throws(BusError) {
-                try readFrames(bytes: bytes)
+                guard try readFrames(bytes: bytes, of: &fill, after: done * fifo.frameLength) else {
+                    return pollSoon(after: event)
+                }
             } catch {
-                // A transaction that was not acknowledged has consumed nothing from the FIFO, so the data is still
-                // there.
-                if error.kind == .notAcknowledged || !mayWaitForBus { return try wait(for: .bus(error), after: event) }
+                // What has not been consumed is still there.
+                if error.hasConsumedNothing || !mayWaitForBus { return try wait(for: .bus(error), after: event) }
                 return try deliverAndInterrupt(.bus(error), after: event, into: &batch)
             }
             guard !mayHaveOverflowed(fill, taken: done * fifo.frameLength, by: clock.now()) else {
@@ -188,6 +208,42 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         // Frames that did not fit into the batch are read immediately, unless the batch had no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
         return IMUPoll(next: isMoreWaiting ? clock.now() : nextRead(), event: event)
+    }
+
+    /// Reads frames of those that `fill` counted, after `taken` bytes of them. If the transaction fails, the count is read again:
+    /// it is repeated while the count shows that nothing was consumed. Returns whether it succeeded in the end; if not, all
+    /// frames are still there.
+    ///
+    /// - Throws: the failure after which some frames may be gone, or of a transaction that did not reach the chip.
+    private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
+        for _ in 0..<StreamLimits.readAttempts {
+            do throws(BusError) {
+                try readFrames(bytes: bytes)
+                return true
+            } catch {
+                guard !error.hasConsumedNothing, mayWaitForBus, let again = countAgain(fill, after: taken) else {
+                    throw error
+                }
+                progress.noteAnswer(at: again.after)
+                fill = again
+            }
+        }
+        return false
+    }
+
+    /// The count after a failed transaction, including the bytes read before; `nil` if it cannot be read, or if some frames were
+    /// consumed.
+    private mutating func countAgain(_ fill: Fill, after taken: Int) -> Fill? {
+        do throws(BusError) {
+            var again = try readFillOnce()
+            guard again.bytes <= fifo.size else { return nil }
+            again.bytes += taken
+            let hasAll =
+                again.bytes >= fill.bytes && again.isWholeFrames && !isAheadOfClock(again) && !isBehindClock(again)
+            return hasAll ? again : nil
+        } catch {
+            return nil
+        }
     }
 
     /// Delivers the frames in the buffer if the registers that they depend on are right: those with the ranges, or all if

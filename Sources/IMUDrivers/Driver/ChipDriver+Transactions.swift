@@ -46,11 +46,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         try bus.read(first, into: group, &retries, counting: &status.busErrors)
     }
 
-    /// Reads whole frames from the FIFO into `buffer.bytes`; retries if the address was not acknowledged.
+    /// Reads whole frames from the FIFO into `buffer.bytes`; retries if the chip was not addressed.
     ///
-    /// A chip can refuse its address or the register number, but not the data that it sends, so a transaction that was
-    /// not acknowledged has consumed no byte. After any other failure the number of consumed bytes is unknown, and a
-    /// retry would break the framing.
+    /// A chip can refuse its address or the register number, and another master can win the bus until then. But the data comes
+    /// from the chip alone, so such a transaction has consumed no byte. After any other failure the number of consumed bytes
+    /// is unknown, and a retry could break the framing.
     mutating func readFrames(bytes: Int) throws(BusError) {
         try select(fifo.data.bank)
         var attempt = 1
@@ -60,7 +60,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 return try bus.read(fifo.data.number | Part.burstBit, into: frames)
             } catch {
                 status.busErrors.count(error)
-                guard error.kind == .notAcknowledged else { throw error }
+                guard error.hasConsumedNothing else { throw error }
                 try retries.giveUpOrRepeat(error, after: &attempt)
             }
         }

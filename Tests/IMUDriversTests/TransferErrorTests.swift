@@ -1,0 +1,73 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+import VirtualIMU
+
+/// Requirement: a driver measures on a bus on which any two transfers in a row can pass, whatever the others' errors; and a
+/// transfer that has consumed part of the FIFO gives no wrong sample.
+@Suite struct TransferErrorTests {
+    private static let families: [VirtualPart] = [
+        .mpu6050, .icm42688, .lsm6dso, .lsm6ds3, .bmi160, .adxl345, .icm20948, .lsm9ds1, .lis3dh,
+    ]
+
+    static let errors = [
+        BusError(.inputOutput, code: 5), BusError(.arbitrationLost, code: 11), BusError(.timedOut, code: 110),
+        BusError(.notAcknowledged, code: 121),
+    ]
+
+    /// Runs for 20 s with failures, and returns the samples in the last 10 s.
+    private func samples(_ part: VirtualPart, _ failure: @escaping (Int) -> (error: BusError, sent: Int)?) -> Int {
+        let rig = VirtualRig(part)
+        rig.failures.next = failure
+        rig.run(10)
+        let before = rig.samples
+        rig.run(10)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0, "\(part)")
+        return rig.samples - before
+    }
+
+    @Test(arguments: families, errors)
+    func measuresIfEveryNthTransferFails(part: VirtualPart, error: BusError) {
+        // With every second one, the count of a FIFO and its data never pass both. What was not addressed may be repeated.
+        let first = error.kind == .notAcknowledged || error.kind == .arbitrationLost ? 2 : 3
+        for period in first...20 {
+            let count = samples(part) { $0 % period == 0 ? (error, 0) : nil }
+            #expect(count > 1700, "every \(period)th: \(count)")
+        }
+    }
+
+    @Test(arguments: families, errors)
+    func measuresIfTransfersFailAtRandom(part: VirtualPart, error: BusError) {
+        for percent in [2, 5, 10, 20, 30] {
+            var random = UInt64(percent)
+            let count = samples(part) { _ in
+                random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return random >> 33 % 100 < UInt64(percent) ? (error, 0) : nil
+            }
+            // A timeout is repeated once only: real ones last a second.
+            let least = percent <= 10 ? 1700 : percent == 30 && error.kind == .timedOut ? 1 : 500
+            #expect(count >= least, "\(percent) %: \(count)")
+        }
+    }
+
+    /// A read that fails after some bytes of the FIFO have been sent.
+    @Test(arguments: families, [1, 6, 7, 12, 14, 28, 64])
+    func whatWasConsumedIsNoSample(part: VirtualPart, sent: Int) {
+        let rig = VirtualRig(part)
+        rig.run(5)
+        var random = UInt64(sent)
+        rig.failures.next = { _ in
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return random >> 33 % 50 == 0 ? (BusError(.inputOutput, code: 5), sent) : nil
+        }
+        rig.run(10)
+        rig.failures.next = { _ in nil }
+        rig.run(2)
+        rig.measureTimestamps()
+        rig.run(10)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.status.state == .streaming)
+        #expect(rig.timestampError < 0.001, "\(rig.timestampError)")
+    }
+}
