@@ -306,9 +306,11 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
     }
     hold_wires(adapter, duration_ns(adapter, messages, count));
     bool is_there = live_through(adapter, monotonic_ns()) && !adapter->absent;
+    bool has_moved = settings->moved_address && now_s >= settings->moved_from_s;
+    uint8_t address = has_moved ? settings->moved_address : settings->address;
     for (unsigned i = 0; i < count; i++) {
         const struct i2c_msg *message = &messages[i];
-        if (!is_there || message->addr != adapter->settings.address) {
+        if (!is_there || message->addr != address) {
             take_down(adapter, smbus_size, messages, count);
             return -adapter->settings.absent_error;
         }

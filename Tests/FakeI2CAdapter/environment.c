@@ -76,6 +76,14 @@ static bool parse_setting(fake_i2c_settings *settings, const char *name, const c
         return sscanf(value, "%lf-%lf%n", &settings->unplugged_from_s, &settings->unplugged_until_s, &end) == 2 &&
                value[end] == '\0';
     }
+    if (strcmp(name, "moves") == 0) {
+        unsigned address = 0;
+        int end = 0;
+        bool is_valid = sscanf(value, "%lf:%i%n", &settings->moved_from_s, (int *)&address, &end) == 2 &&
+                        value[end] == '\0' && address <= 0x7F;
+        settings->moved_address = (uint8_t)address;
+        return is_valid;
+    }
     if (strcmp(name, "down") == 0) {
         return parse_outage(value, &settings->down_from_s, &settings->down_until_s, &settings->down_error);
     }

@@ -67,6 +67,17 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
+    /// An address pin that is not connected.
+    @Test func findsTheChipAtItsOtherAddress() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let agent = try agent(broker, "moves=4:0x69")
+        defer { agent.kill() }
+        #expect(await agent.logs("the sensor is lost: the chip does not answer"), "\(agent.errors)")
+        #expect(await agent.logs("the sensor is measuring again"), "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
     /// Faults during a shake, which lasts from 3 s to 6 s after the start, and the explanation of each.
     @Test(
         arguments: [

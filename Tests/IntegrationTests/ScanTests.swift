@@ -46,6 +46,21 @@ import Testing
             ])
     }
 
+    /// I2C_FUNC_SMBUS_BYTE_DATA and no blocks, as i2c-piix4 has.
+    @Test func namesAdapterThatReadsSingleBytes() async throws {
+        let outcome = try await scan("funcs=0x37f0000")
+        #expect(outcome.status == 69, "\(outcome)")
+        #expect(outcome.output.contains("reads single bytes only (functionality 0x37f0000)"), "\(outcome.output)")
+        #expect(outcome.output.contains("MPU-6050") && !outcome.output.contains("auto takes"), "\(outcome.output)")
+        #expect(outcome.errors.contains("connect the chip to another bus"), "\(outcome.errors)")
+        let agent = try JostleProgram(
+            ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"],
+            fake: (bus, "funcs=0x37f0000"))
+        defer { agent.kill() }
+        #expect(await agent.exitStatus() == 69)
+        #expect(agent.errors.contains("the adapter reads single bytes only"), "\(agent.errors)")
+    }
+
     @Test func jsonMatchesTable() async throws {
         let outcome = try await scan("", "--json", "--address", "0x68")
         #expect(outcome.status == 0)

@@ -2,19 +2,26 @@ internal import Glibc
 package import IMUDrivers
 
 /// A USB adapter may be unplugged and plugged in again. Its device file then disappears, open descriptors become
-/// useless, and the adapter may come back with another number.
+/// useless, and the adapter may come back with another number. A chip whose address pin floats may change its address.
 extension I2CDevice {
-    /// How to find the chip on an adapter that was plugged in after the chip was opened.
+    /// How to find the chip at another address, and on an adapter that was plugged in after the chip was opened.
     package struct Search: Sendable {
-        /// The buses that existed at the start. The chip cannot have moved to one of those.
-        let known: Set<String>
+        /// The buses that existed at the start. The chip cannot have moved to one of those. `nil` if it stays on its bus.
+        let known: Set<String>?
+        /// The other addresses that it can have on its bus.
+        let addresses: [UInt8]
         let register: UInt8
         let identity: UInt8
         let places: I2CBus.Places
 
-        /// Searches buses that appear from now on for the chip whose constant register `register` holds `identity`.
-        package init(register: UInt8, identity: UInt8, in places: I2CBus.Places = I2CBus.Places()) {
-            known = Set(I2CBus.all(in: places).map(\.path))
+        /// Searches for the chip whose constant register `register` holds `identity`: on its bus at `addresses`, and if it
+        /// `mayMove` on buses that appear from now on.
+        package init(
+            register: UInt8, identity: UInt8, mayMove: Bool = true, addresses: [UInt8] = [],
+            in places: I2CBus.Places = I2CBus.Places()
+        ) {
+            known = mayMove ? Set(I2CBus.all(in: places).map(\.path)) : nil
+            self.addresses = addresses
             self.register = register
             self.identity = identity
             self.places = places
@@ -24,13 +31,12 @@ extension I2CDevice {
     /// Closes the adapter and opens it again, or opens the adapter that the chip has moved to.
     ///
     /// The lock is on the adapter's descriptor, so it is acquired again before the first access to the chip, and another
-    /// program may have come first. On the same bus the chip is not accessed. On another bus its identity is read, as in
-    /// a scan.
+    /// program may have come first. Its identity is read, as in a scan, where it may have moved.
     /// - Throws: why the original bus cannot be opened, or `busy` if the chip on it is in use.
     package mutating func reopen() throws(BusError) {
         do throws(LinuxSensorsError) {
             try adapter.open(path: path)
-            try adapter.lock(address, attempts: .one)
+            try lockAddress()
             let method = try adapter.usableMethod(at: address)
             // A longest read learnt from a refusal stays valid unless the adapter has changed.
             if method != self.method { maximumReadLength = method.maximumReadLength }
@@ -46,14 +52,14 @@ extension I2CDevice {
 
     /// Switches to the first new bus on which the chip answers. Returns whether there is one.
     private mutating func move() -> Bool {
-        guard let search else { return false }
+        guard let search, let known = search.known else { return false }
         for bus in I2CBus.all(in: search.places).map(\.path) {
-            guard bus != path, bus == firstPath || !search.known.contains(bus) else { continue }
+            guard bus != path, bus == firstPath || !known.contains(bus) else { continue }
             do throws(LinuxSensorsError) {
                 try adapter.open(path: bus)
                 try adapter.lock(address, attempts: .one)
                 let method = try adapter.usableMethod(at: address)
-                guard isPresent(search) else {
+                guard isPresent(search, at: address) else {
                     adapter.close()
                     continue
                 }
@@ -69,7 +75,27 @@ extension I2CDevice {
         return false
     }
 
-    private borrowing func isPresent(_ search: Search) -> Bool {
+    /// Locks the chip where it is: at its address, or at another one if it answers there alone.
+    private mutating func lockAddress() throws(LinuxSensorsError) {
+        try adapter.lock(address, attempts: .one)
+        guard let search, !search.addresses.isEmpty, !isPresent(search, at: address) else { return }
+        for other in search.addresses where other != address {
+            do throws(LinuxSensorsError) {
+                // Opened anew, so that it holds one lock.
+                try adapter.open(path: path)
+                try adapter.lock(other, attempts: .one)
+                guard isPresent(search, at: other) else { continue }
+                address = other
+                return
+            } catch {
+                // Another program uses it.
+            }
+        }
+        try adapter.open(path: path)
+        try adapter.lock(address, attempts: .one)
+    }
+
+    private borrowing func isPresent(_ search: Search, at address: UInt8) -> Bool {
         do throws(BusError) {
             return try adapter.readRegister(search.register, at: address) == search.identity
         } catch {

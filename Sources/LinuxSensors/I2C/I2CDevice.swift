@@ -11,11 +11,11 @@ package struct I2CDevice: RegisterBus, ~Copyable {
     /// The device file of the chip's bus, also while the bus is gone, and the bus at the start.
     var path: String
     let firstPath: String
-    /// How to search other buses once the chip's bus is gone; `nil` if only its own bus is tried.
+    /// Where else to search for the chip once it is lost; `nil` if only its own place is tried.
     let search: Search?
 
     /// The chip's address.
-    package let address: UInt8
+    package internal(set) var address: UInt8
 
     /// The longest read in one transaction, bytes: 8192, or 32 or 1 on an adapter that supports only SMBus.
     ///
@@ -24,7 +24,7 @@ package struct I2CDevice: RegisterBus, ~Copyable {
 
     /// Opens the adapter, locks the chip and checks that no kernel driver is bound to it. Nothing is sent yet.
     ///
-    /// With a `search`, other buses are searched for the chip when its adapter is gone.
+    /// With a `search`, the chip is also searched for in other places when it is lost.
     /// - Throws: why the chip cannot be used, with the name of its present user.
     package init(path: String, address: UInt8, search: Search? = nil) throws(LinuxSensorsError) {
         var adapter = try I2CAdapter(path: path)
@@ -44,6 +44,13 @@ package struct I2CDevice: RegisterBus, ~Copyable {
         self.search = search
         self.address = address
         maximumReadLength = method.maximumReadLength
+    }
+
+    /// Why the adapter can identify the chip, but not carry its samples; `nil` if it can.
+    package var limitation: LinuxSensorsError? {
+        guard method.maximumReadLength == 1 else { return nil }
+        return LinuxSensorsError(
+            .singleBytes(adapter.functionality), device: path, BusError(.unsupported, code: EOPNOTSUPP))
     }
 
     /// Reads `buffer.count` bytes, starting at `register`, in one transaction; does nothing if the buffer is empty.

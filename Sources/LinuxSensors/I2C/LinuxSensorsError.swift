@@ -11,6 +11,8 @@ public struct LinuxSensorsError: Error, Equatable, Sendable {
         case notAnAdapter
         /// The adapter can neither transfer messages nor read registers.
         case insufficientAdapter(I2CFunctionality)
+        /// The adapter reads registers one by one only, and the FIFO of a chip is read in frames.
+        case singleBytes(I2CFunctionality)
         /// The address is outside the range for chips, 0x08 to 0x77.
         case invalidAddress
         /// A kernel driver is bound to the chip; its name, if the system reports it.
@@ -56,6 +58,9 @@ extension LinuxSensorsError: CustomStringConvertible {
         case .insufficientAdapter(let functionality):
             let mask = String(functionality.rawValue, radix: 16)
             return "the adapter cannot read registers (functionality 0x\(mask))"
+        case .singleBytes(let functionality):
+            let mask = String(functionality.rawValue, radix: 16)
+            return "the adapter reads single bytes only (functionality 0x\(mask)); a chip's samples are read in blocks"
         case .invalidAddress: return "not a valid chip address"
         case .kernelDriver(let name): return "the kernel driver \(name ?? "of the chip") owns it"
         case .inUse(let holder): return "\(holder) uses it"
@@ -81,7 +86,7 @@ extension LinuxSensorsError: CustomStringConvertible {
                 """
         case .notAnAdapter:
             return "name one of /dev/i2c-*"
-        case .insufficientAdapter:
+        case .insufficientAdapter, .singleBytes:
             return "connect the chip to another bus"
         case .invalidAddress:
             return "use an address from 0x08 to 0x77; an MPU-6050 has 0x68, or 0x69 with AD0 high"

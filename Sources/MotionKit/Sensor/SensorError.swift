@@ -82,6 +82,9 @@ extension SensorScan {
         var unknown: UInt8?
         for bus in buses {
             if let failure = bus.failure { findings.append(SensorError.withAdvice(failure, vocabulary)) }
+            if let limitation = bus.limitation, bus.chips.contains(where: \.isSupported) {
+                findings.append(SensorError.withAdvice(limitation, vocabulary))
+            }
             for chip in bus.chips {
                 let place = "\(bus.path) \(hexadecimal(chip.address))"
                 switch chip.finding {

@@ -40,7 +40,7 @@ extension SensorScan.Choice {
         among buses: [SensorScan.BusReport], chips: [RegisteredChip], family: IMUFamily?, assumedIdentity: UInt8?
     ) {
         var candidates: [Candidate] = []
-        for bus in buses {
+        for bus in buses where bus.limitation == nil {
             for report in bus.chips {
                 guard case .chip(let identity) = report.finding,
                     let rank = chips.firstIndex(where: { $0.family == identity.family ?? family }),

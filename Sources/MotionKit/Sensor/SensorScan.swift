@@ -18,6 +18,8 @@ public struct SensorScan: Sendable {
         package var clockFrequency: Int?
         /// Why the bus could not be opened.
         package var failure: LinuxSensorsError?
+        /// Why chips were identified, but cannot be used on this bus.
+        package var limitation: LinuxSensorsError?
         package var chips: [ChipReport] = []
     }
 
@@ -25,6 +27,11 @@ public struct SensorScan: Sendable {
     package struct ChipReport: Sendable {
         package var address: UInt8
         package var finding: Finding
+
+        /// Whether a chip with a driver answered.
+        package var isSupported: Bool {
+            if case .chip(let identity) = finding { identity.isSupported } else { false }
+        }
     }
 
     /// The result for an address.
@@ -109,6 +116,14 @@ public struct SensorScan: Sendable {
         return KernelSensorChoice(among: devices, named: name, bus: number, address: address)
     }
 
+    /// Whether nothing answered at an address.
+    func isFree(_ address: UInt8, on bus: String) -> Bool {
+        let chips = buses.first { $0.path == bus }?.chips ?? []
+        return chips.contains { chip in
+            if case .silent = chip.finding { chip.address == address } else { false }
+        }
+    }
+
     private static func search(_ path: String, addresses: [UInt8], family: IMUFamily?) -> BusReport {
         let listed = I2CBus.all().first { $0.path == path }
         var report = BusReport(path: path, name: listed?.name, clockFrequency: listed?.clockFrequency)
@@ -120,13 +135,14 @@ public struct SensorScan: Sendable {
             }
             do throws(LinuxSensorsError) {
                 var device = try I2CDevice(path: path, address: address)
+                report.limitation = device.limitation
                 report.chips.append(
                     ChipReport(address: address, finding: identify(&device, on: path, among: candidates)))
             } catch {
                 switch error.reason {
                 case .kernelDriver, .inUse, .invalidAddress, .cannotLock:
                     report.chips.append(ChipReport(address: address, finding: .taken(error)))
-                case .cannotOpen, .notAnAdapter, .insufficientAdapter:
+                case .cannotOpen, .notAnAdapter, .insufficientAdapter, .singleBytes:
                     report.failure = error
                     return report
                 }

@@ -79,7 +79,7 @@ public struct SensorSelection: Equatable, Sendable {
         case .chip(let family, let bus, let address):
             return try openChip(
                 SensorScan(bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity),
-                settings, mayMove: bus == nil)
+                settings, mayMove: bus == nil, mayChangeAddress: address == nil)
         case .kernel(let device, let bus, let address):
             return try SensorSelection.openKernelDevice(device, bus: bus, address: address, settings, vocabulary)
         case .any(let bus, let address):
@@ -87,7 +87,7 @@ public struct SensorSelection: Equatable, Sendable {
             if scan.choice == nil, let choice = scan.kernelChoice {
                 return try SensorSelection.openKernelDevice(choice, settings, vocabulary)
             }
-            return try openChip(scan, settings, mayMove: bus == nil)
+            return try openChip(scan, settings, mayMove: bus == nil, mayChangeAddress: address == nil)
         case .virtual(let name, let seed):
             return try openVirtual(name, seed: seed, settings)
         }
@@ -203,9 +203,10 @@ public struct SensorSelection: Equatable, Sendable {
         }
     }
 
-    /// Opens the chip that a scan chose. If it `mayMove`, it is searched for on all buses after its adapter was unplugged.
+    /// Opens the chip that a scan chose. If it `mayMove`, it is searched for on all buses after its adapter was unplugged; if
+    /// it `mayChangeAddress`, it is searched for at the other addresses that were free when it is lost.
     private func openChip(
-        _ scan: SensorScan, _ settings: IMUSettings, mayMove: Bool
+        _ scan: SensorScan, _ settings: IMUSettings, mayMove: Bool, mayChangeAddress: Bool
     ) throws(SensorError) -> any SensorDevice {
         guard let choice = scan.choice, let chip = ChipRegistry.all.first(where: { $0.family == choice.family }) else {
             throw SensorError.notFound(scan)
@@ -220,8 +221,9 @@ public struct SensorSelection: Equatable, Sendable {
             notes: (rate?.notes(in: vocabulary) ?? []) + (magnetometer.note.map { [$0] } ?? []),
             magnetometer: magnetometer.device
         ) { scan.rate(of: choice, $0)?.refusal }
-        let search =
-            mayMove ? I2CDevice.Search(register: chip.identityRegister, identity: choice.identity) : nil
+        let search = I2CDevice.Search(
+            register: chip.identityRegister, identity: choice.identity, mayMove: mayMove,
+            addresses: mayChangeAddress ? chip.addresses.filter { scan.isFree($0, on: place.bus) } : [])
         guard let dataReadyLine, let openWithLine = chip.openWithLine else {
             return chip.open(try Self.device(at: place, search), settings, names)
         }

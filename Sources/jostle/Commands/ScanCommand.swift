@@ -77,7 +77,7 @@ enum ScanCommand {
         for bus in scan.buses {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
             Output.line("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
-            if let failure = bus.failure { Output.line("  \(failure.shortDescription)") }
+            if let failure = bus.failure ?? bus.limitation { Output.line("  \(failure.shortDescription)") }
             let found = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
             let rows = found.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
             if !rows.isEmpty {
@@ -179,7 +179,7 @@ enum ScanCommand {
                 entry.add("path", bus.path)
                 entry.add("name", bus.name)
                 entry.add("clock_hz", bus.clockFrequency.map { Int64($0) })
-                entry.add("error", bus.failure.map { "\($0)" })
+                entry.add("error", (bus.failure ?? bus.limitation).map { "\($0)" })
                 entry.add("chips", bus.chips.map(ScanCommand.json))
                 return entry
             })

@@ -20,6 +20,7 @@
 //     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
 //     every=SECONDS      the shake repeats
 //     unplug=A-B         from A to B seconds after the start the chip is disconnected from bus and supply
+//     moves=SECONDS:N    this long after the start the chip's address becomes N: its address pin floats
 //     brownout=SECONDS   the chip's supply dips this long after the start: its registers are as after power-on
 //     down=A-B:ERRNO     from A to B seconds after the start every transaction fails
 //     gone=A-B:ERRNO     from A to B seconds after the start the adapter is unplugged: there is no device file, and
@@ -69,6 +70,8 @@ typedef struct {
     double self_test_error_percent;
     double unplugged_from_s;
     double unplugged_until_s;
+    double moved_from_s;
+    uint8_t moved_address;
     double brown_out_s;
     double down_from_s;
     double down_until_s;
