@@ -2,9 +2,8 @@ internal import CLinuxSystem
 internal import JostleMessages
 package import MotionCore
 
-/// An instant since boot, including time in suspend: CLOCK_BOOTTIME. Ages and expiry times use it.
-///
-/// It is a distinct type because CLOCK_MONOTONIC, which times the samples, stops in suspend.
+/// An instant since boot, including time in suspend: CLOCK_BOOTTIME. Ages and expiry times use it, also those that outlast
+/// the program.
 package struct BootTime: Comparable, Hashable, Sendable {
     package var nanoseconds: Int64
 
@@ -26,7 +25,7 @@ package struct ClockReading: Equatable, Sendable {
     /// The boot id, which qualifies `monotonic` and `sinceBoot`.
     package var boot: String
 
-    /// CLOCK_MONOTONIC, which times the samples and the loop's deadlines.
+    /// The clock that times the samples and the loop's deadlines.
     package var monotonic: Timestamp
 
     /// CLOCK_BOOTTIME, for ages.
@@ -50,14 +49,13 @@ package struct ClockReading: Equatable, Sendable {
     /// The current reading of this machine's clocks. The wall clock is trusted unless `isSet` is false: see
     /// `MachineClocks.read`.
     package static func now(isSet: Bool = true) -> ClockReading {
-        let sinceBoot = BootTime(nanoseconds: WallClock.nanosecondsSinceBoot)
         let monotonic = WallClock.monotonic
         return ClockReading(
-            boot: WallClock.boot, monotonic: monotonic, sinceBoot: sinceBoot,
+            boot: WallClock.boot, monotonic: monotonic, sinceBoot: BootTime(nanoseconds: monotonic.nanoseconds),
             wall: WallClock.milliseconds(at: monotonic), isSet: isSet)
     }
 
-    /// Converts a recent instant of the monotonic clock to time since boot.
+    /// Converts a recent instant of the clock of the samples to time since boot.
     func sinceBoot(at timestamp: Timestamp) -> BootTime {
         BootTime(nanoseconds: sinceBoot.nanoseconds - (monotonic.nanoseconds - timestamp.nanoseconds))
     }

@@ -3,22 +3,18 @@ internal import Glibc
 internal import LinuxSystem
 package import MotionCore
 
-/// Turns instants of the monotonic clock into wall-clock time.
+/// Turns instants of the clock that times the samples into wall-clock time.
 package enum WallClock {
-    /// Milliseconds since 1970 at the monotonic instant `timestamp`, according to the present clock settings.
+    /// Milliseconds since 1970 at the instant `timestamp`, according to the present clock settings.
     package static func milliseconds(at timestamp: Timestamp) -> Int64 { microseconds(at: timestamp) / 1000 }
 
-    /// Microseconds since 1970 at the monotonic instant `timestamp`, according to the present clock settings.
+    /// Microseconds since 1970 at the instant `timestamp`, according to the present clock settings.
     package static func microseconds(at timestamp: Timestamp) -> Int64 {
-        let age = nanoseconds(CLOCK_MONOTONIC) - timestamp.nanoseconds
-        return (nanoseconds(CLOCK_REALTIME) - age) / 1000
+        (timestamp.nanoseconds + KernelClock.wall.offset(from: .boot)) / 1000
     }
 
-    /// The current time of the monotonic clock.
-    package static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
-
-    /// Nanoseconds since boot, including time in suspend: CLOCK_BOOTTIME.
-    package static var nanosecondsSinceBoot: Int64 { nanoseconds(CLOCK_BOOTTIME) }
+    /// The present time on the clock that times the samples, which counts in suspend.
+    package static var monotonic: Timestamp { Timestamp(nanoseconds: KernelClock.boot.nanoseconds) }
 
     /// The kernel's boot id, different for every boot of the machine.
     package static let boot: String = {
@@ -34,12 +30,6 @@ package enum WallClock {
         let answer = adjtimex(&state)
         guard answer < 0 else { return answer != TIME_ERROR }
         return access("/run/systemd/timesync/synchronized", F_OK) == 0 ? true : nil
-    }
-
-    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }
 

@@ -6,7 +6,7 @@ internal import MotionCore
 
 /// The rising edges of one GPIO line requested from the kernel: a chip's data-ready pin, owned by the chip's driver.
 ///
-/// The kernel timestamps every edge in the interrupt handler, on the monotonic clock, and queues it until it is read.
+/// The kernel timestamps every edge in the interrupt handler, on CLOCK_MONOTONIC, and queues it until it is read.
 /// No thread is woken by an edge. The line is released at the end of the value's lifetime.
 package struct GPIOLine: DataReadyLine, ~Copyable {
     /// The most events that the kernel queues for a line (gpiolib-cdev.c: sixteen for each of 64 lines). At 1000 Hz
@@ -23,6 +23,8 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
 
     private let descriptor: Int32
     private let events: UnsafeMutableBufferPointer<gpio_v2_line_event>
+    /// How long the system has been suspended since its start, ns: what the edges' clock leaves out.
+    private var suspended: Int64 = 0
 
     /// Requests a line (`GPIO_V2_GET_LINE_IOCTL`).
     ///
@@ -44,10 +46,14 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
         let count = min(edges.count, events.count)
         let taken = Int(linux_gpio_read(descriptor, first, UInt32(count)))
         guard taken > 0 else { return 0 }
+        // It changes only in suspend; less is an error of reading it.
+        let offset = KernelClock.boot.offset(from: .monotonic)
+        if abs(offset - suspended) > 1_000_000 { suspended = offset }
         for index in 0..<taken {
             let event = events[index]
             edges[index] = DataReadyEdge(
-                time: Timestamp(nanoseconds: Int64(bitPattern: event.timestamp_ns)), number: event.line_seqno)
+                time: Timestamp(nanoseconds: Int64(bitPattern: event.timestamp_ns) + suspended),
+                number: event.line_seqno)
         }
         return taken
     }

@@ -1,17 +1,16 @@
-internal import Glibc
 internal import LinuxSystem
 internal import MotionCore
 
-/// The clock of a device's timestamps, and its conversion to `CLOCK_MONOTONIC`.
+/// The clock of a device's timestamps, and its conversion to `SystemClock`.
 enum IIOClock: Equatable, Sendable {
-    /// `CLOCK_MONOTONIC`, which needs no conversion.
-    case monotonic
-    /// `CLOCK_BOOTTIME`, which also counts while the system is suspended.
+    /// `CLOCK_BOOTTIME`, which needs no conversion.
     case bootTime
+    /// `CLOCK_MONOTONIC`, which stands still while the system is suspended.
+    case monotonic
     /// There are no timestamps.
     case none
 
-    /// Switches a device's timestamps to the monotonic clock, or accepts one that can be converted.
+    /// Switches a device's timestamps to the clock of all samples, or accepts one that can be converted.
     ///
     /// The kernel's default is the wall clock (industrialio-core.c). It cannot be converted, because it may be set
     /// while a program runs.
@@ -24,7 +23,7 @@ enum IIOClock: Equatable, Sendable {
         if let clock = IIOClock(current) { return clock }
         let taken: String
         do throws(SystemFailure) {
-            taken = try changes.set("\(device.path)/\(attribute)", to: "monotonic")
+            taken = try changes.set("\(device.path)/\(attribute)", to: "boottime")
         } catch {
             throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
         }
@@ -40,19 +39,6 @@ enum IIOClock: Equatable, Sendable {
         }
     }
 
-    /// The offset to add to this clock's time to get the monotonic time, ns (`clock_gettime`).
-    func offset() -> Int64 {
-        guard self == .bootTime else { return 0 }
-        // Reads the monotonic clock before and after, and takes the mean to allow for delays in between.
-        let before = IIOClock.now(CLOCK_MONOTONIC)
-        let bootTime = IIOClock.now(CLOCK_BOOTTIME)
-        let after = IIOClock.now(CLOCK_MONOTONIC)
-        return before + (after - before) / 2 - bootTime
-    }
-
-    private static func now(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
+    /// The offset to add to this clock's time to get that of `SystemClock`, ns.
+    func offset() -> Int64 { self == .monotonic ? KernelClock.boot.offset(from: .monotonic) : 0 }
 }

@@ -61,7 +61,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
         let wanted = [
             "sampling_frequency": "200", "in_accel_scale": "0.001196", "in_anglvel_scale": "0.000266181",
-            "current_timestamp_clock": "monotonic", "buffer0/in_temp_en": "1", "buffer0/length": "200",
+            "current_timestamp_clock": "boottime", "buffer0/in_temp_en": "1", "buffer0/length": "200",
             "buffer0/watermark": "4", "buffer0/enable": "1",
         ]
         for (attribute, value) in wanted {
@@ -144,7 +144,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
             ])
         attributes["scan_elements/in_voltage0_en"] = "1"
         attributes.merge([
-            "buffer/enable": "1", "buffer/length": "128", "current_timestamp_clock": "monotonic", "name": "lis3dh",
+            "buffer/enable": "1", "buffer/length": "128", "current_timestamp_clock": "boottime", "name": "lis3dh",
             "in_accel_x_raw": "0", "in_accel_y_raw": "0", "in_accel_z_raw": "0", "in_accel_scale": "0.5",
             "in_accel_y_scale": "0.25", "in_accel_z_offset": "-10",
         ]) { $1 }
@@ -176,16 +176,16 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(IIOThermometer(try fake.device(1)) == nil)
     }
 
-    @Test("Converts timestamps of the boot-time clock; refuses a wall clock that cannot be changed")
+    @Test("Converts timestamps of the clock that stands still in suspend; refuses a wall clock that cannot be changed")
     func clocks() throws {
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
-        try fake.set("iio:device0", "current_timestamp_clock", to: "boottime")
+        try fake.set("iio:device0", "current_timestamp_clock", to: "monotonic")
         let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
-        var boot = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &boot)
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
         let now = SystemClock().now()
-        let bootTime = Int64(boot.tv_sec) * 1_000_000_000 + Int64(boot.tv_nsec)
-        fake.feed(0, FakeIIO.bytes([1, 2, 3], bigEndian: false, padding: 2, time: bootTime))
+        let monotonic = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        fake.feed(0, FakeIIO.bytes([1, 2, 3], bigEndian: false, padding: 2, time: monotonic))
         #expect(try capture.read(atMost: 4) == 1)
         let converted = try #require(capture.reading(at: 0).time)
         #expect(abs(converted.seconds(since: now)) < 0.01)
