@@ -160,7 +160,7 @@ final class AgentLoop {
         perform(outbox.flush(at: clocks.read()))
         while true {
             handleEvents()
-            perform(outbox.handleDeadline(at: clocks.read()))
+            handleOutboxDeadline(at: clocks.read())
             let now = WallClock.monotonic
             let left = deadline.remaining(at: now)
             guard left > 0, !outbox.isSettled else { return }
@@ -243,13 +243,20 @@ final class AgentLoop {
 
     // MARK: Deadlines
 
+    private func handleOutboxDeadline(at now: ClockReading) {
+        if outbox.isStallDue(at: now.monotonic), parts.writer.isKeptFromRunning {
+            outbox.extendWait(at: now.monotonic)
+        }
+        perform(outbox.handleDeadline(at: now))
+    }
+
     private func handleDeadlines(at now: ClockReading) {
         perform(settings.handleDeadline(at: now))
         perform(formerNames?.handleDeadline(at: now) ?? [])
         updateProtectedDevices(at: now)
         perform(discovery?.handleDeadline(at: now) ?? [])
         perform(telemetry.handleDeadline(at: now))
-        perform(outbox.handleDeadline(at: now))
+        handleOutboxDeadline(at: now)
         parts.host.advanceJobs(to: now.monotonic)
         supervise(at: now)
         if let due = health.nextReport, now.monotonic >= due {

@@ -12,6 +12,8 @@ package final class WorkerThread: @unchecked Sendable {
     private final class Completion: Sendable {
         let signal: WakeSignal
         let isDone = Atomic<Bool>(false)
+        /// The kernel's number of the thread; 0 before it has begun.
+        let number = Atomic<Int>(0)
 
         init(signal: WakeSignal) {
             self.signal = signal
@@ -50,6 +52,7 @@ package final class WorkerThread: @unchecked Sendable {
                 guard let argument else { return nil }
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
                 pthread_setname_np(pthread_self(), body.name)
+                body.completion.number.store(Int(gettid()), ordering: .releasing)
                 body.run()
                 body.completion.isDone.store(true, ordering: .releasing)
                 body.completion.signal.signal()
@@ -65,6 +68,16 @@ package final class WorkerThread: @unchecked Sendable {
 
     /// Whether the caller runs on this thread.
     package var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
+
+    /// Whether the thread runs or would if a processor were free, and does not wait for a device: proc_pid_stat(5).
+    package var isRunnable: Bool {
+        let number = completion.number.load(ordering: .acquiring)
+        // Not even begun.
+        guard number > 0 else { return true }
+        let text = FileContents.text(ofOptional: "/proc/self/task/\(number)/stat", limit: 1024) ?? ""
+        // The name before it is in parentheses, and may contain some itself.
+        return text.split(separator: ")").last?.first { $0 != " " } == "R"
+    }
 
     /// Waits for the thread to end. If it does not end within `seconds`, or is the calling thread, it is detached.
     ///

@@ -45,6 +45,9 @@ package final class StateWriter: Sendable {
         core.add(WriteQueue.Job(run: job))
     }
 
+    /// Whether the thread does not wait for the disk, but for a processor.
+    package var isKeptFromRunning: Bool { core.isKeptFromRunning }
+
     /// Failed writes that are being retried, and an operation that has been stuck for more than a second.
     package var faults: [StateFault] { core.faults }
 

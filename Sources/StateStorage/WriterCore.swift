@@ -74,11 +74,15 @@ final class WriterCore: Sendable {
     func pending(_ path: String) -> WriteQueue.File? { withState { $0.queue.pending(path) } }
 
     var faults: [StateFault] {
-        withState { state in
+        let faults = withState { state in
             if state.running == nil, state.queue.hasWork { wake(&state) }
             return state.queue.faults(at: .now)
         }
+        guard faults.contains(where: { $0.reason == .stuck }), isKeptFromRunning else { return faults }
+        return faults.filter { $0.reason != .stuck }
     }
+
+    var isKeptFromRunning: Bool { withState { $0.running?.thread }?.isRunnable ?? false }
 
     func setObserver(_ observer: (@Sendable () -> Void)?) {
         withState { $0.observer = observer.map { Observer(call: $0) } }

@@ -156,6 +156,21 @@ import Testing
         #expect(bench.batches[0].changes.removed == [1])
     }
 
+    /// The writer waits for a processor for 8 s, and then for the disk.
+    @Test func aBusyProcessorIsNoStall() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add()
+        for _ in 0..<200 {
+            bench.pass(0.04)
+            #expect(!bench.outbox.isStallDue(at: bench.clocks.monotonic))
+            bench.outbox.extendWait(at: bench.clocks.monotonic)
+        }
+        #expect(bench.takeSent().isEmpty && bench.outbox.statistics.failure == nil && bench.lines.isEmpty)
+        bench.pass(Outbox.diskTimeout)
+        #expect(bench.takeSent() == [1] && bench.outbox.statistics.failure == "the disk does not respond")
+    }
+
     @Test func stallWithoutConnectionOnlyDelaysWrite() {
         var bench = Bench()
         bench.add(3)

@@ -109,6 +109,22 @@ import Testing
         #expect(joined.entries == [false])
     }
 
+    /// A thread that waits is not kept from running by a busy processor; one that computes may be.
+    @Test func tellsWhetherItWantsToRun() async throws {
+        let signal = try #require(WakeSignal())
+        let isOver = Flag()
+        let thread = try #require(
+            WorkerThread(name: "waits) (runs") {
+                signal.wait(seconds: nil)
+                while !isOver.isSet {}
+            })
+        #expect(await eventually { !thread.isRunnable })
+        signal.signal()
+        #expect(await eventually { thread.isRunnable })
+        isOver.set()
+        #expect(thread.join(within: 10))
+    }
+
     /// Signals are handled on the main thread only, and threads can be identified in `top -H`.
     @Test func hasANameAndBlocksSignals() throws {
         let name = Journal<String?>()

@@ -203,7 +203,7 @@ struct Outbox: Participant {
 
     mutating func handleDeadline(at now: ClockReading) -> Effects {
         guard let due = nextDeadline, now.monotonic >= due else { return [] }
-        return update(at: now, isIdle: true)
+        return detectStall(at: now) + update(at: now, isIdle: true)
     }
 
     /// Writes what is left without collecting deletions. Call it at the end of a run.
@@ -218,8 +218,7 @@ struct Outbox: Participant {
     private mutating func update(at now: ClockReading, isIdle: Bool) -> Effects {
         queue.dropExpired(at: now)
         queue.correctTimes(now)
-        var effects = detectStall(at: now)
-        effects += write(at: now.monotonic)
+        var effects = write(at: now.monotonic)
         effects += send(at: now)
         effects += reportLosses(at: now)
         upkeepDue = queue.count == 0 ? nil : now.monotonic.advanced(bySeconds: Outbox.upkeepInterval)
@@ -333,11 +332,21 @@ struct Outbox: Participant {
         return totals
     }
 
+    /// Whether the disk has not responded in time.
+    func isStallDue(at now: Timestamp) -> Bool {
+        guard failure == nil, case .underWay(_, let since) = writing else { return false }
+        return now >= since.advanced(bySeconds: Outbox.diskTimeout)
+    }
+
+    /// Waits a little longer for the disk: the writer could not run, because the processor is busy.
+    mutating func extendWait(at now: Timestamp) {
+        guard case .underWay(let batch, _) = writing else { return }
+        writing = .underWay(batch, since: now.advanced(bySeconds: -0.8 * Outbox.diskTimeout))
+    }
+
     /// Stops waiting for the disk if it has not responded in time.
     private mutating func detectStall(at now: ClockReading) -> Effects {
-        guard failure == nil, case .underWay(_, let since) = writing,
-            now.monotonic >= since.advanced(bySeconds: Outbox.diskTimeout)
-        else { return [] }
+        guard isStallDue(at: now.monotonic) else { return [] }
         let reason = "the disk does not respond"
         failure = reason
         return [Outbox.storeFailed(reason), .request(.reportHealth)]
