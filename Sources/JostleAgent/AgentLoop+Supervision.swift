@@ -78,15 +78,14 @@ extension AgentLoop {
             supervision.sensingStarted()
         }
         guard !parts.sensor.isStopped, let status = parts.manager.sensorStatus else { return }
-        for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
-            log.write(remark.isWarning ? .warning : .info, remark.text)
-        }
-        guard let remark = supervision.sensor.remark(onRest: parts.manager.restingForce, parts.manager.sensorInfo)
-        else {
-            return
-        }
-        log.write(remark.isWarning ? .warning : .info, remark.text)
-        health.makeDue(at: now)
+        let info = parts.manager.sensorInfo
+        var remarks = supervision.sensor.remarks(on: status, info, at: now)
+        let field = supervision.sensor.remark(
+            onMagnetometer: parts.sensor.magnetometerName, parts.manager.lastMagnetometerStatus)
+        let gravity = supervision.sensor.remark(onRest: parts.manager.restingForce, info)
+        if field != nil || gravity != nil { health.makeDue(at: now) }
+        remarks += [field, gravity].compactMap { $0 }
+        for remark in remarks { log.write(remark.isWarning ? .warning : .info, remark.text) }
     }
 
     /// Stores the time if it is right and the stored one is out of date. With `isLast`, the agent is stopping.

@@ -134,6 +134,21 @@ import Testing
         }
     }
 
+    @Test func saysThatAMagnetometerDoesNotMeasure() throws {
+        var watch = SensorWatch()
+        var status = MagnetometerStatus()
+        #expect(watch.remark(onMagnetometer: nil, status) == nil && watch.remark(onMagnetometer: "AK8963", nil) == nil)
+        status.state = .recovering
+        status.lastFault = .bus(BusError(.notAcknowledged))
+        let silent = watch.remark(onMagnetometer: "AK8963", status)
+        #expect(silent?.isWarning == true)
+        #expect(silent?.text.hasPrefix("the magnetometer AK8963 does not measure: the chip does not answer") == true)
+        #expect(watch.remark(onMagnetometer: "AK8963", status) == nil)
+        status.state = .measuring
+        #expect(watch.remark(onMagnetometer: "AK8963", status)?.isWarning == false)
+        #expect(watch.remark(onMagnetometer: "AK8963", status) == nil)
+    }
+
     @Test func healthDescribesDataReady() {
         var status = DataReadyStatus()
         #expect(HealthReporter.dataReady(status) == nil)

@@ -20,6 +20,8 @@ struct SensorWatch {
     /// What is wrong with the scale of the accelerometer; `nil` if nothing is.
     private(set) var gravity: GravityCheck.Finding?
 
+    /// Whether the magnetometer measured at the last check; `nil` before the first.
+    private var hasField: Bool?
     private var lastReported = IMUStatus()
     private var nextClipping = Timestamp(nanoseconds: .min)
 
@@ -48,6 +50,17 @@ struct SensorWatch {
             text:
                 "\(measured), \(found.factor.rounded(to: 2)) times gravity: \(found.meaning.text). \(found.meaning.step)"
         )
+    }
+
+    /// The remark to log when a magnetometer does not measure, or measures again.
+    mutating func remark(onMagnetometer name: String?, _ status: MagnetometerStatus?) -> Remark? {
+        guard let name, let status else { return nil }
+        let measures = status.state == .measuring
+        defer { hasField = measures }
+        guard measures != hasField ?? true else { return nil }
+        guard !measures else { return Remark(isWarning: false, text: "the magnetometer \(name) measures again") }
+        let fault = status.lastFault.map { ": \($0.explanation)" } ?? ""
+        return Remark(text: "the magnetometer \(name) does not measure\(fault); the heading drifts, trying again")
     }
 
     private mutating func clipping(_ status: IMUStatus, _ info: IMUInfo?) -> [Remark] {

@@ -35,12 +35,34 @@ struct IIOSetUp {
         var rate: Double?
         for quantity in device.quantities {
             if let attribute = device.rateAttribute(of: quantity) {
-                let real = try choose(attribute, atLeast: settings.rate, tolerance: IIOSetUp.rateTolerance)
+                let real = try chooseRate(attribute, settings)
                 if rate == nil { rate = real }
             }
             try configureRange(of: quantity, settings)
         }
         return rate.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Sets the rate. A driver that stays busy keeps the rate that it has.
+    private mutating func chooseRate(_ attribute: String, _ settings: IMUSettings) throws(IIOError) -> Double? {
+        let rate: Double?? = try IIOSetUp.whileBusy { () throws(IIOError) in
+            try choose(attribute, atLeast: settings.rate, tolerance: IIOSetUp.rateTolerance)
+        }
+        return rate ?? device.number(attribute)
+    }
+
+    /// Repeats what a driver refuses while it is busy (EAGAIN: its FIFO is being read), 100 ms at most. Returns `nil` if it stays
+    /// busy.
+    static func whileBusy<Value>(_ body: () throws(IIOError) -> Value) throws(IIOError) -> Value? {
+        for _ in 0..<5 {
+            do throws(IIOError) {
+                return try body()
+            } catch {
+                guard error.busError.code == EAGAIN else { throw error }
+                usleep(20_000)
+            }
+        }
+        return nil
     }
 
     /// Sets the scale for the wanted full scale, if the driver offers a choice and the size of a raw value is known.

@@ -49,17 +49,20 @@ enum ChipMagnetometer: Equatable {
         }
     }
 
-    /// Its address on the bus, beside a chip at `chip`. The pins of an LSM9DS1 that select both are usually connected.
-    func address(besideChipAt chip: UInt8) -> UInt8 {
+    /// The addresses that it can have, beside a chip at `chip`; the usual one first. The pins of an LSM9DS1 that select its own
+    /// and that of the magnetometer are usually connected.
+    func addresses(besideChipAt chip: UInt8) -> [UInt8] {
         switch self {
-        case .ak8963, .ak09916: 0x0C
-        case .lsm9ds1: chip == 0x6A ? 0x1C : 0x1E
+        case .ak8963, .ak09916: [0x0C]
+        case .lsm9ds1: chip == 0x6A ? [0x1C, 0x1E] : [0x1E, 0x1C]
         }
     }
 
     /// Opens it; nothing is sent yet.
     func open(on path: String, besideChipAt chip: UInt8) throws(LinuxSensorsError) -> any MagnetometerDevice {
-        let bus = try I2CDevice(path: path, address: address(besideChipAt: chip))
+        let addresses = addresses(besideChipAt: chip)
+        let found = addresses.count > 1 ? addresses.first { Self.isLSM9DS1Magnetometer(at: $0, on: path) } : nil
+        let bus = try I2CDevice(path: path, address: found ?? addresses[0])
         switch self {
         case .ak8963:
             return DrivenMagnetometer(
@@ -70,6 +73,18 @@ enum ChipMagnetometer: Equatable {
         case .lsm9ds1:
             return DrivenMagnetometer(
                 MagnetometerDriver<LSM9DS1Magnetometer, I2CDevice, SystemClock>(bus: bus, clock: SystemClock()))
+        }
+    }
+}
+
+extension ChipMagnetometer {
+    /// Whether the magnetometer of an LSM9DS1 answers with its identity.
+    private static func isLSM9DS1Magnetometer(at address: UInt8, on path: String) -> Bool {
+        do throws(LinuxSensorsError) {
+            var device = try I2CDevice(path: path, address: address)
+            do throws(BusError) { return try device.read(0x0F) == 0x3D } catch { return false }
+        } catch {
+            return false
         }
     }
 }

@@ -37,8 +37,7 @@ enum RecordCommand {
             switch event {
             case .failed(let fault):
                 Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
-            case .gap(let lost, let fault):
-                Output.errors("jostle: \(decimal(lost, 3)) s of samples are missing: \(fault.explanation)")
+            case .gap(let lost, let fault): recorder.noteGap(lost, fault)
             case .none, .streaming: break
             }
         }
@@ -55,6 +54,10 @@ enum RecordCommand {
         if dropped > 0 {
             Output.errors("jostle: \(dropped) samples are missing: the file could not be written in time")
         }
+        if let name = device.magnetometerName, let status = manager.lastMagnetometerStatus, status.readings == 0 {
+            let fault = status.lastFault.map { ": \($0.explanation)" } ?? ""
+            Output.errors("jostle: the magnetometer \(name) gave no reading\(fault)")
+        }
         manager.stop()
         try recorder.finish()
     }
@@ -66,6 +69,9 @@ private final class Recorder: Sendable {
         var writer: RecordingWriter?
         var failure: RecordingError?
         var count = 0
+        var gaps = 0
+        var lost = 0.0
+        var lastFault: IMUFault?
     }
 
     private let path: String
@@ -105,15 +111,29 @@ private final class Recorder: Sendable {
         }
     }
 
-    /// Closes the file and reports the number of samples.
+    /// Counts missing samples, s. A loose wire has thousands.
+    func noteGap(_ seconds: Double, _ fault: IMUFault) {
+        state.withLock { state in
+            state.gaps += 1
+            state.lost += seconds
+            state.lastFault = fault
+        }
+    }
+
+    /// Closes the file and reports the number of samples, and of gaps.
     func finish() throws(CommandFailure) {
-        let (failure, count) = state.withLock { state in
+        let (failure, count, gaps) = state.withLock { state in
             if state.failure == nil {
                 do throws(RecordingError) { try state.writer?.flush() } catch { state.failure = error }
             }
             state.writer = nil
-            return (state.failure, state.count)
+            let gaps = state.lastFault.map { fault in
+                "\(state.gaps) \(state.gaps == 1 ? "gap" : "gaps"), in which \(decimal(state.lost, 3)) s of samples are missing; "
+                    + "the last: \(fault.explanation)"
+            }
+            return (state.failure, state.count, gaps)
         }
+        if let gaps { Output.errors("jostle: \(gaps)") }
         if let failure { throw CommandFailure(writing: failure) }
         guard count > 0 else { throw CommandFailure(.unavailable, "the sensor gave no sample") }
         Output.errors("\(count) samples in \(path == "-" ? "standard output" : path)")

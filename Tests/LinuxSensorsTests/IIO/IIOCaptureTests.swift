@@ -203,6 +203,23 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(IIOError(.wallClock("tai"), device: "d").advice?.contains("current_timestamp_clock") == true)
     }
 
+    @Test("Asks a busy driver again, and goes on without it if it stays busy")
+    func busyDriver() throws {
+        var calls = 0
+        func refusal(_ code: Int32) -> IIOError {
+            IIOError(.cannotWrite(attribute: "sampling_frequency"), device: "d", SystemFailure(code: code))
+        }
+        let third = try IIOSetUp.whileBusy { () throws(IIOError) -> Int in
+            calls += 1
+            if calls < 3 { throw refusal(EAGAIN) }
+            return calls
+        }
+        #expect(third == 3)
+        #expect(try IIOSetUp.whileBusy { () throws(IIOError) -> Int in throw refusal(EAGAIN) } == nil)
+        let error = failure { try IIOSetUp.whileBusy { () throws(IIOError) -> Int in throw refusal(EIO) } }
+        #expect(error?.busError.code == EIO)
+    }
+
     @Test("Prefers the device's own trigger, then an unused timer; without a trigger there is no buffer")
     func triggers() throws {
         let attributes = FakeIIO.mpu6050.merging(["trigger/current_trigger": ""]) { $1 }
