@@ -33,7 +33,7 @@ extension MotionPipeline {
         guard since > 0 || lastReading == nil else { return }
         lastReading = reading.timestamp
         // As long as the vertical is not known, neither is the horizontal direction of the field.
-        guard filter.tiltDeviation < Self.largestTiltDeviation else { return }
+        guard filter.isVerticalKnown else { return }
         let field = calibration.mount * magneticCalibration.apply(reading.field)
         let earlier = time.seconds(since: reading.timestamp)
         heading.take(
@@ -46,9 +46,6 @@ extension MotionPipeline {
         if interval > filter.longestInterpolation { return min(.pi, filter.deviationInGap(rate.length) * interval) }
         return sample.flags.isDisjoint(with: .rotationRateClipped) ? 0 : Self.clippedRate * interval
     }
-
-    /// Standard deviation of the tilt from which readings are not used, rad.
-    private static var largestTiltDeviation: Double { 5 * radiansPerDegree }
 
     /// How much faster than its range a gyroscope that is clipped may turn, rad/s.
     private static var clippedRate: Double { 3 }

@@ -103,8 +103,11 @@ private struct HeadingRig: ~Copyable {
         rig.run(0.2)
         let early = rig.error
         let state = rig.filter.state
-        #expect(abs(early) < 5 * degree && state?.quality == .tracking)
-        rig.run(60)
+        #expect(abs(early) < 5 * degree && state?.quality == .learning)
+        rig.run(3)
+        let known = rig.filter.state
+        #expect(known?.quality == .tracking && (known?.deviation ?? 9) < 10 * degree)
+        rig.run(57)
         let worst = rig.worstError(in: 60)
         let later = rig.filter.state
         #expect(worst < 1.5 * degree, "\(worst / degree)")

@@ -59,13 +59,55 @@ import Testing
     @Test(
         "An identity of only zeros or ones is a stuck line, not a copy of a chip", arguments: [0x00, 0xFF] as [UInt8])
     func lineLevels(identity: UInt8) throws {
-        let (found, _) = try identify([0x75: identity, 0x00: identity, 0x72: identity])
+        let registers = Dictionary(uniqueKeysWithValues: (UInt8.min...UInt8.max).map { ($0, identity) })
+        let (found, _) = try identify(registers)
         #expect(found.isLineLevel && !found.isSupported)
         #expect(found.explanation.contains("data line (SDA) is stuck \(identity == 0 ? "low" : "high")"))
         let report = SensorScan.BusReport(
             path: "/dev/i2c-1", chips: [SensorScan.ChipReport(address: 0x68, finding: .chip(found))])
         let text = SensorScan([report], chips: ChipRegistry.all).explanation(in: .library)
         #expect(text.contains("is stuck") && !text.contains("copy"), "\(text)")
+    }
+
+    /// 12:34:24 on Friday, 27 November 2026, as a DS3231 and a PCF8523 hold it; a DS1307 that was never set.
+    private static let ds3231: [UInt8: UInt8] = [
+        0: 0x24, 1: 0x34, 2: 0x12, 3: 5, 4: 0x27, 5: 0x91, 6: 0x26, 0x11: 0x19,
+    ]
+    private static let pcf8523: [UInt8: UInt8] = [3: 0xA4, 4: 0x34, 5: 0x12, 6: 0x27, 7: 5, 8: 0x11, 9: 0x26]
+    private static let ds1307: [UInt8: UInt8] = [0: 0x80, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 6: 0, 0x35: 0x70, 0x75: 0x70]
+
+    @Test("A clock is a clock, whatever its registers hold in this second", arguments: [ds3231, pcf8523, ds1307])
+    func clocks(content: [UInt8: UInt8]) throws {
+        for second in UInt8(0)...59 {
+            var registers = content
+            let bcd = second / 10 << 4 | second % 10
+            if registers[9] == nil { registers[0] = bcd } else { registers[3] = bcd }
+            var bus = Registers(content: registers)
+            let candidates = ChipRegistry.candidates(at: 0x68, named: nil, of: ChipRegistry.all)
+            let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
+            #expect(!identity.isSupported && identity.stranger == .clock && identity.name == nil)
+            let scan = SensorScan(found([(1, 0x68, identity)]), chips: ChipRegistry.all)
+            #expect(scan.choice == nil)
+            let text = scan.explanation(in: .agent)
+            #expect(text.contains("0x68: a real-time clock, and no sensor") && !text.contains("copy"), "\(text)")
+        }
+    }
+
+    @Test("What is not stuck is not called so; a memory that holds the identity of a chip is none")
+    func strangers() throws {
+        func identity(at address: UInt8, _ content: [UInt8: UInt8]) throws -> IMUIdentity {
+            var bus = Registers(content: content)
+            let candidates = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
+            return try #require(try ChipRegistry.identify(&bus, among: candidates))
+        }
+        // A memory, as on a PC's memory module, and one that begins with the identity of an ADXL345.
+        let memory = try identity(at: 0x53, [0x01: 0x11, 0x1A: 0x08, 0x6B: 0x30])
+        #expect(memory.stranger == .unknown && memory.explanation.contains("EEPROM"))
+        #expect(!(try identity(at: 0x53, [0x00: 0xE5, 0x2C: 0xFF, 0x2D: 0xFF]).isSupported))
+        #expect(try identity(at: 0x53, [0x00: 0xE5, 0x2C: 0x0A, 0x30: 0x02]).isSupported)
+        // An ICM-20948 in bank 2.
+        let bank = try identity(at: 0x68, [0x7F: 0x20, 0x01: 0x08])
+        #expect(bank.stranger == .otherBank && bank.explanation.contains("ICM-20948"))
     }
 
     @Test("An address that the adapter does not know is free as long as the adapter is there")
@@ -94,7 +136,8 @@ import Testing
         let (identity, read) = try identify(content)
         #expect(identity.name.map { "\($0)" } == name)
         #expect(identity.isSupported == !name.hasPrefix("ICM"))
-        #expect(read == reads)
+        // Two more show that it is no clock.
+        #expect(read == reads + [3, 6])
     }
 
     @Test(
@@ -183,7 +226,7 @@ import Testing
     func unknownChip() throws {
         let (identity, reads) = try identify([0x75: 0x75, 0x00: 0x11])
         #expect(identity.name == nil && identity.register == 0x75 && identity.identity == 0x75)
-        #expect(reads == [0x75, 0x00, 0x72])
+        #expect(reads == [0x75, 0x00, 0x72, 3, 6])
     }
 
     @Test("Ends the search if no chip answers")

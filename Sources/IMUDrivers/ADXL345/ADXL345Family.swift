@@ -26,6 +26,15 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
     /// ALT ADDRESS low and high.
     package static var addresses: [UInt8] { [0x53, 0x1D] }
     package static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
+    /// The bits that are always 0 (table 19): a memory at the same address may hold the identity.
+    package static var proof: [RegisterSetting] {
+        [
+            RegisterSetting(ADXL345Register.rate, clear: RegisterValue(0xE0)),
+            RegisterSetting(ADXL345Register.powerControl, clear: RegisterValue(0xC0)),
+            RegisterSetting(ADXL345Register.format, clear: RegisterValue(0x10)),
+            RegisterSetting(ADXL345Register.fifoStatus, clear: RegisterValue(0x40)),
+        ]
+    }
     package static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
     package var name: StaticString { Kind.member == .adxl345 ? "ADXL345" : "ADXL375" }
     package var unsourced: StaticString? {

@@ -19,6 +19,10 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// only one bank, or if the scripts do not use others.
     static var bankRegister: RegisterAddress? { get }
 
+    /// What registers of the part show besides the identity, so that nothing is written to another device that happens to hold the
+    /// same byte; none by default.
+    static var proof: [RegisterSetting] { get }
+
     /// What registers show if a program that used this driver ended while another bank was selected: one list for each
     /// bank, with the bank register first, and then the bank's own registers. The identity cannot be read then.
     static var abandonedBanks: [[RegisterSetting]] { get }
@@ -114,6 +118,7 @@ extension ChipPart {
 
     package static var bankRegister: RegisterAddress? { nil }
     package static var abandonedBanks: [[RegisterSetting]] { [] }
+    package static var proof: [RegisterSetting] { [] }
     package static var burstBit: UInt8 { 0 }
 
     package func isUnsettled(_ frame: ChipFrame) -> Bool { false }

@@ -12,11 +12,24 @@ package struct IMUIdentity: Sendable {
     /// The family whose driver supports the part; `nil` if no driver does.
     package let family: IMUFamily?
 
+    /// What answers, if it is certainly no sensor of a known kind; otherwise `nil`.
+    package private(set) var stranger: Stranger?
+
+    /// A device that has been taken for a sensor.
+    package enum Stranger: Equatable, Sendable {
+        /// Its registers hold a date and a time.
+        case clock
+        /// Its registers differ, and none is an identity: a memory, for example.
+        case unknown
+        /// Another bank of registers than the one with the identity may be selected.
+        case otherBank
+    }
+
     /// Whether a driver supports the part.
     package var isSupported: Bool { family != nil }
 
     /// Whether all bits are alike and it is no known part's identity. This is how a data line reads that does not change.
-    package var isLineLevel: Bool { name == nil && (identity == 0x00 || identity == 0xFF) }
+    package var isLineLevel: Bool { name == nil && stranger == nil && (identity == 0x00 || identity == 0xFF) }
 
     /// A supported part.
     package init(register: UInt8, identity: UInt8, name: StaticString, family: IMUFamily) {
@@ -34,8 +47,9 @@ package struct IMUIdentity: Sendable {
         family = nil
     }
 
-    /// A part about which nothing is known.
-    package init(unnamed identity: UInt8, in register: UInt8) {
+    /// A part about which nothing is known, except that it is a `stranger`.
+    package init(unnamed identity: UInt8, in register: UInt8, stranger: Stranger? = nil) {
+        self.stranger = stranger
         self.register = register
         self.identity = identity
         name = nil

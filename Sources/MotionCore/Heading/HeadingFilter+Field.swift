@@ -8,8 +8,14 @@ extension HeadingFilter {
     mutating func begin(with measured: Vector3) {
         let p = parameters
         let strength = measured.length
+        guard Self.showsDirection(measured) else { return }
         let horizontal = Vector3(measured.x, measured.y, 0).length
-        guard strength > 10, horizontal >= 0.05 * strength else { return }
+        mustAlign = false
+        lostVariance = 0
+        remainingTurn = 0
+        residual = .zero
+        disturbedTime = 0
+        jumpTime = 0
         errors = .zero
         errors[HeadingError.offset] = -atan2(measured.y, measured.x)
         errors.set(Vector3(horizontal, 0, measured.z), at: HeadingError.north)
@@ -28,6 +34,30 @@ extension HeadingFilter {
         usualTime = 0
         isProvisional = calibratedField.map { !$0.matches(measured, within: p.disturbedField * $0.strength) } ?? false
         quality = isProvisional ? .learning : .tracking
+    }
+
+    private static func showsDirection(_ measured: Vector3) -> Bool {
+        measured.length > 10 && Vector3(measured.x, measured.y, 0).length >= 0.05 * measured.length
+    }
+
+    /// After the gyroscope has lost the heading: takes it from the field, of which everything else stays known. In another
+    /// field than the usual one, everything starts again.
+    mutating func align(with measured: Vector3) {
+        guard field == .usual, disturbedTime == 0 else {
+            field = .none
+            commonVariance = 0
+            return begin(with: measured)
+        }
+        guard Self.showsDirection(measured) else { return }
+        mustAlign = false
+        lostVariance = 0
+        remainingTurn = 0
+        residual = .zero
+        jumpTime = 0
+        errors[HeadingError.offset] = -atan2(measured.y, measured.x)
+        covariance.reset(
+            HeadingError.offset, variance: parameters.alignedDeviation * parameters.alignedDeviation)
+        history = HeadingHistory(errors)
     }
 
     /// After a start in a field unlike that of the calibration: starts again where the field is like it.

@@ -56,6 +56,9 @@ package struct HeadingFilter: ~Copyable {
     var jumpTime = 0.0
     var lostVariance = 0.0
 
+    /// Whether the gyroscope has lost the heading: the next reading shows it again.
+    var mustAlign = false
+
     /// What is known of the usual field while another one is used.
     var kept = KeptField()
     let keptCovariance = HeadingCovariance()
@@ -91,8 +94,10 @@ package struct HeadingFilter: ~Copyable {
         guard field != .none else { return nil }
         // Without readings, the gyroscope keeps the heading.
         let isKept = sinceBlock > parameters.longestPause
+        let deviation = deviation
+        let isUncertain = quality == .tracking && deviation > parameters.trackedDeviation
         return HeadingState(
-            quality: isKept ? .disturbed : quality, deviation: deviation,
+            quality: isUncertain ? .learning : isKept ? .disturbed : quality, deviation: deviation,
             field: errors.vector(at: HeadingError.north).length)
     }
 
@@ -128,6 +133,10 @@ package struct HeadingFilter: ~Copyable {
     ///   - lostAngle: by how much the gyroscope may have missed the heading in that time, rad: it was clipped, or samples are
     ///     missing.
     package mutating func turn(rate: Double, interval: Double, lostAngle: Double = 0) {
+        if lostAngle > parameters.lostHeading {
+            mustAlign = true
+            block = HeadingBlock()
+        }
         block.path += rate * interval
         block.lostVariance += lostAngle * lostAngle
         sinceBlock += interval
@@ -147,7 +156,9 @@ package struct HeadingFilter: ~Copyable {
         guard field.isFinite else { return }
         leastDrift = drift
         block.add(field, attitude: attitude, rate: rate, interval: interval)
-        guard block.duration >= parameters.blockDuration - 0.5 * interval || self.field == .none else { return }
+        guard block.duration >= parameters.blockDuration - 0.5 * interval || self.field == .none || mustAlign else {
+            return
+        }
         close(block)
         block = HeadingBlock()
         sinceBlock = 0
@@ -175,7 +186,8 @@ public struct HeadingState: Equatable, Sendable, BitwiseCopyable {
 
 /// How far the heading can be trusted.
 public enum HeadingQuality: UInt8, Sendable, BitwiseCopyable {
-    /// There has been no reading, or the field is not yet known to be that of the earth.
+    /// There has been no reading, or the field is not yet known to be that of the earth, or the heading is uncertain: its
+    /// deviation is more than 10°.
     case learning
     /// The field is as expected.
     case tracking

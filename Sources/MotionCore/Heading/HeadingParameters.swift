@@ -32,6 +32,13 @@ package struct HeadingParameters: Sendable, BitwiseCopyable {
     package var headingWalk = 0.01 * radiansPerDegree
     package var turnError = 0.005
 
+    /// From which angle the gyroscope may have lost that the heading is taken from the field again, as at a start, rad.
+    package var lostHeading = 30 * radiansPerDegree
+    /// The deviation of the heading that a field shows then, with a vertical that is just known, rad.
+    package var alignedDeviation = 15 * radiansPerDegree
+    /// From which deviation the heading counts as not known, rad.
+    package var trackedDeviation = 10 * radiansPerDegree
+
     // MARK: Disturbances
 
     /// From which deviation in strength or dip the field counts as disturbed, as a ratio of its strength, after a low-pass

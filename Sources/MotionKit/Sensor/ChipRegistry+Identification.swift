@@ -18,14 +18,53 @@ extension ChipRegistry {
     /// Reads identity registers until one identifies the chip; `nil` if there are no candidates.
     ///
     /// Each register is read once, in the order of the families, and the first known identity decides: another family's
-    /// identity register may hold any value in this chip.
+    /// identity register may hold any value in this chip. A clock's registers may hold any of them in some second.
     ///
     /// - Throws: `BusError`; `.notAcknowledged` if no chip answers.
     static func identify<Bus: RegisterBus & ~Copyable>(
         _ bus: inout Bus, among candidates: [RegisteredChip]
     ) throws(BusError) -> IMUIdentity? {
         guard let found = try readIdentity(&bus, among: candidates) else { return nil }
-        return found.isSupported ? found : try abandonedChip(&bus, among: candidates) ?? found
+        // The usual address of clocks. So that nothing is ever written to one, each chip there is looked at.
+        if candidates.contains(where: { $0.addresses.contains(0x68) }), try isClock(&bus) {
+            return IMUIdentity(unnamed: found.identity, in: found.register, stranger: .clock)
+        }
+        guard !found.isSupported else { return found }
+        if let chip = try abandonedChip(&bus, among: candidates) { return chip }
+        guard found.isLineLevel else { return found }
+        // A line that is stuck shows the same in all registers.
+        let bank = try bus.read(0x7F)
+        var isStuck = bank == found.identity
+        for register: UInt8 in [0x01, 0x1A, 0x6B] where isStuck { isStuck = try bus.read(register) == found.identity }
+        guard !isStuck else { return found }
+        let hasBanks = candidates.contains { $0.family == .icm20948 } && bank != 0 && bank & ~0x30 == 0
+        return IMUIdentity(unnamed: found.identity, in: found.register, stranger: hasBanks ? .otherBank : .unknown)
+    }
+
+    /// Whether the registers hold a date and a time in BCD, as those of a DS1307, DS3231, M41T00 or PCF8523 do. It reads one
+    /// register of most other chips.
+    private static func isClock<Bus: RegisterBus & ~Copyable>(_ bus: inout Bus) throws(BusError) -> Bool {
+        /// The register, the bits of the number, and its values.
+        typealias Field = (register: UInt8, bits: UInt8, values: ClosedRange<UInt8>)
+        let dallas: [Field] = [
+            (3, 0xFF, 1...7), (4, 0xFF, 1...31), (5, 0x7F, 1...12), (6, 0xFF, 0...99), (2, 0x3F, 0...23),
+            (1, 0xFF, 0...59),
+            (0, 0x7F, 0...59),
+        ]
+        let philips: [Field] = [
+            (6, 0xFF, 1...31), (8, 0xFF, 1...12), (7, 0xFF, 0...6), (9, 0xFF, 0...99), (5, 0xFF, 0...23),
+            (4, 0xFF, 0...59),
+            (3, 0x7F, 0...59),
+        ]
+        for layout in [dallas, philips] {
+            var holdsTime = true
+            for field in layout where holdsTime {
+                let bits = try bus.read(field.register) & field.bits
+                holdsTime = bits & 0xF < 10 && bits >> 4 < 10 && field.values.contains(10 * (bits >> 4) + bits & 0xF)
+            }
+            if holdsTime { return true }
+        }
+        return false
     }
 
     private static func readIdentity<Bus: RegisterBus & ~Copyable>(
@@ -38,7 +77,7 @@ extension ChipRegistry {
             registers.append(register)
             let identity = try bus.read(register)
             for chip in candidates where chip.identityRegister == register {
-                guard let name = chip.name(identity) else { continue }
+                guard let name = chip.name(identity), try isProven(chip, &bus) else { continue }
                 return IMUIdentity(register: register, identity: identity, name: name, family: chip.family)
             }
             let other = IMUIdentity(register: register, identity: identity)
@@ -56,6 +95,15 @@ extension ChipRegistry {
             if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: further) }
         }
         return unknown
+    }
+
+    private static func isProven<Bus: RegisterBus & ~Copyable>(
+        _ chip: RegisteredChip, _ bus: inout Bus
+    ) throws(BusError) -> Bool {
+        for setting in chip.proof where !setting.holds(in: RegisterValue(try bus.read(setting.register.number))) {
+            return false
+        }
+        return true
     }
 
     /// The chip in which a program that ended has left a bank without the identity selected; `nil` if there is none.

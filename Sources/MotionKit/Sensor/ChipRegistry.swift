@@ -38,6 +38,9 @@ struct RegisteredChip: Sendable {
     /// What registers show if a program ended while a bank without the identity was selected, for each bank.
     let abandonedBanks: @Sendable () -> [[RegisterSetting]]
 
+    /// What its registers show besides the identity.
+    var proof: [RegisterSetting] = []
+
     /// Creates a device for the chip on a bus.
     let open: @Sendable (consuming I2CDevice, IMUSettings, DeviceNames) -> any SensorDevice
 
@@ -64,7 +67,7 @@ extension RegisteredChip {
             family: Part.family, addresses: Part.addresses, identityRegister: Part.identityRegister.number, name: name,
             usual: (UInt8.min...UInt8.max).first { name($0).map { "\($0)" } == "\(usualName)" }
                 .map { ($0, usualName) },
-            abandonedBanks: { Part.abandonedBanks },
+            abandonedBanks: { Part.abandonedBanks }, proof: Part.proof,
             open: { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in
                 DriverDevice(
                     ChipDriver<Part, I2CDevice, SystemClock, NoDataReadyLine>(

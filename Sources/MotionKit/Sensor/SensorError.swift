@@ -96,7 +96,9 @@ extension SensorScan {
                     if let advice = identity.advice(at: chip.address, on: bus.path, vocabulary) {
                         findings.append(advice)
                     }
-                    if identity.name == nil, !identity.isLineLevel { unknown = unknown ?? chip.address }
+                    if identity.name == nil, identity.stranger == nil, !identity.isLineLevel {
+                        unknown = unknown ?? chip.address
+                    }
                 case .untouched: findings.append("\(place): no chip with a driver has this address")
                 case .taken(let error): findings.append(SensorError.withAdvice(error, vocabulary))
                 case .failed(let error): findings.append("\(place): \(error.explanation)")
@@ -132,6 +134,12 @@ extension IMUIdentity {
         switch (name, isSupported) {
         case (let name?, true): "\(name)"
         case (let name?, false): "identity \(hexadecimal(identity)), \(name), for which there is no driver"
+        case (nil, _) where stranger == .clock: "a real-time clock, and no sensor"
+        case (nil, _) where stranger == .otherBank:
+            "identity \(hexadecimal(identity)), which is not known; if it is an ICM-20948, another program has left "
+                + "another bank of its registers selected: power it off and on"
+        case (nil, _) where stranger == .unknown:
+            "identity \(hexadecimal(identity)), which no sensor has: another device, such as a memory (EEPROM)"
         case (nil, _) where isLineLevel:
             "identity \(hexadecimal(identity)): no chip has that, the data line (SDA) is stuck "
                 + (identity == 0 ? "low, or the chip has no supply" : "high, or the chip sends nothing")
