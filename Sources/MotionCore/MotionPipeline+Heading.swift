@@ -35,7 +35,9 @@ extension MotionPipeline {
         // As long as the vertical is not known, neither is the horizontal direction of the field.
         guard filter.isVerticalKnown else { return }
         let field = calibration.mount * magneticCalibration.apply(reading.field)
+        // One from a gap shows a heading that the board has left.
         let earlier = time.seconds(since: reading.timestamp)
+        guard earlier <= filter.longestInterpolation else { return }
         heading.take(
             field, attitude: attitude * Quaternion(rotationVector: -earlier * rate), rate: rate, interval: since,
             drift: filter.gyroscopeBiasDeviation)

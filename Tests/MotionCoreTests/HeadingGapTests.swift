@@ -27,20 +27,20 @@ import Testing
             return Vector3(next(), next(), next())
         }
 
-        /// Moves for 5 ms, with a sample unless they are missing.
-        mutating func move(isMissing: Bool = false) {
+        /// Moves for 5 ms, with a sample and readings of the magnetometer unless they are missing.
+        mutating func move(isMissing: Bool = false, isFieldMissing: Bool = false) {
             step += 1
             time += 0.005
             let rocking = turning > 0 ? 0.5 : 0
             let rate = Vector3(
                 rocking * sine(0.4, time), rocking * sine(0.3, time + 1), turning * (1 + 0.2 * sine(0.2, time)))
             attitude = (attitude * Quaternion(rotationVector: 0.005 * rate)).normalized
-            guard !isMissing else { return }
             let now = Timestamp(seconds: time)
-            if step % 10 == 0 {
+            if step % 10 == 0, !isFieldMissing {
                 let reading = attitude.unrotate(HeadingGapTests.field) + noise(0.7)
                 pipeline.process(MagneticSample(timestamp: now, field: reading))
             }
+            guard !isMissing else { return }
             pipeline.process(
                 MotionSample(
                     timestamp: now, acceleration: attitude.unrotate(Vector3(0, 0, standardGravity)) + noise(0.05),
@@ -58,20 +58,22 @@ import Testing
 
     @Test(arguments: [1, 2, 4, 10], [0, 30, 100, 200, 400])
     func headingReturnsAfterAGap(seconds: Double, degreesPerSecond: Double) {
-        var feed = Feed(turning: degreesPerSecond * radiansPerDegree)
-        for _ in 0..<Int(30 / 0.005) { feed.move() }
-        let before = feed.error
-        #expect(before < 5, "\(before)")
-        for _ in 0..<Int(seconds / 0.005) { feed.move(isMissing: true) }
-        var worst = (late: 0.0, tracking: 0.0)
-        for index in 0..<Int(20 / 0.005) {
-            feed.move()
-            let (error, heading) = (feed.error, feed.pipeline.state.heading)
-            if index > 600 { worst.late = max(worst.late, error) }
-            if heading?.quality == .tracking { worst.tracking = max(worst.tracking, error) }
+        for isFieldMissing in [true, false] {
+            var feed = Feed(turning: degreesPerSecond * radiansPerDegree)
+            for _ in 0..<Int(30 / 0.005) { feed.move() }
+            let before = feed.error
+            #expect(before < 5, "\(before)")
+            for _ in 0..<Int(seconds / 0.005) { feed.move(isMissing: true, isFieldMissing: isFieldMissing) }
+            var worst = (late: 0.0, tracking: 0.0)
+            for index in 0..<Int(20 / 0.005) {
+                feed.move()
+                let (error, heading) = (feed.error, feed.pipeline.state.heading)
+                if index > 600 { worst.late = max(worst.late, error) }
+                if heading?.quality == .tracking { worst.tracking = max(worst.tracking, error) }
+            }
+            let quality = feed.pipeline.state.heading?.quality
+            #expect(worst.late < 10 && worst.tracking < 10, "\(worst)")
+            #expect(quality == .tracking)
         }
-        let quality = feed.pipeline.state.heading?.quality
-        #expect(worst.late < 10 && worst.tracking < 10, "\(worst)")
-        #expect(quality == .tracking)
     }
 }

@@ -144,6 +144,21 @@ import VirtualIMU
         #expect(feed.pipeline.fault == nil)
     }
 
+    /// A blow before and one after a minute without samples.
+    @Test func aGapIsNoClipping() {
+        var feed = feed(rate: 200)
+        feed.rest(10)
+        for _ in 0..<2 {
+            feed.distort = { Damage.zAtRail.change(&$0) }
+            feed.rest(0.05)
+            feed.time += 60
+            feed.rest(0.05)
+            #expect(feed.pipeline.fault == nil)
+            feed.distort = { _ in }
+            feed.rest(1)
+        }
+    }
+
     /// A shake whose every swing is clipped.
     @Test func aShakeBeyondTheRangeIsAShake() {
         var feed = feed(rate: 200)

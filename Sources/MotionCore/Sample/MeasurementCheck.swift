@@ -69,7 +69,8 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
         }
         clipped &= sample.flags.clippedAxes
         count += 1
-        duration += interval
+        // What was in a gap is not known.
+        duration += min(interval, Self.longestInterval)
         if count >= Self.blockLength || !hasForce { endBlock(sample, isAtRest: isAtRest) }
         return verdict
     }
@@ -203,6 +204,8 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     // MARK: Limits
 
     private static var blockLength: Int { 8 }
+    /// Seconds from sample to sample at the lowest rate.
+    private static var longestInterval: Double { 0.25 }
     /// Seconds of clipping, of one value and of zero that are a fault; and of plausible samples that end it.
     private static var longestClipping: Double { 2 }
     private static var longestConstant: Double { 10 }
