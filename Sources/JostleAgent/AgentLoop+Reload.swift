@@ -18,7 +18,7 @@ extension AgentLoop {
     /// Reads the configuration files on a thread of its own, because the disk may stall.
     func beginReload() {
         guard let read = parts.readConfiguration, !isStopping else { return }
-        parts.services.reloading(at: WallClock.monotonic)
+        parts.services.reloading()
         switch reloadState {
         case .reading: reloadState = .reading(isOutdated: true)
         case .idle:

@@ -81,7 +81,8 @@ extension AgentLoop {
         let info = parts.manager.sensorInfo
         var remarks = supervision.sensor.remarks(on: status, info, at: now)
         let field = supervision.sensor.remark(
-            onMagnetometer: parts.sensor.magnetometerName, parts.manager.lastMagnetometerStatus)
+            onMagnetometer: status.state == .streaming ? parts.sensor.magnetometerName : nil,
+            parts.manager.lastMagnetometerStatus)
         let gravity = supervision.sensor.remark(onRest: parts.manager.restingForce, info)
         if field != nil || gravity != nil { health.makeDue(at: now) }
         remarks += [field, gravity].compactMap { $0 }

@@ -306,7 +306,7 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
     }
     hold_wires(adapter, duration_ns(adapter, messages, count));
     bool is_there = live_through(adapter, monotonic_ns()) && !adapter->absent;
-    bool has_moved = settings->moved_address && now_s >= settings->moved_from_s;
+    bool has_moved = settings->moved_address && now_s >= settings->moved_from_s && now_s < settings->moved_until_s;
     uint8_t address = has_moved ? settings->moved_address : settings->address;
     for (unsigned i = 0; i < count; i++) {
         const struct i2c_msg *message = &messages[i];

@@ -79,7 +79,9 @@ static bool parse_setting(fake_i2c_settings *settings, const char *name, const c
     if (strcmp(name, "moves") == 0) {
         unsigned address = 0;
         int end = 0;
-        bool is_valid = sscanf(value, "%lf:%i%n", &settings->moved_from_s, (int *)&address, &end) == 2 &&
+        bool is_valid = sscanf(
+                            value, "%lf-%lf:%i%n", &settings->moved_from_s, &settings->moved_until_s, (int *)&address,
+                            &end) == 3 &&
                         value[end] == '\0' && address <= 0x7F;
         settings->moved_address = (uint8_t)address;
         return is_valid;

@@ -74,9 +74,12 @@ import Testing
         0: 0x24, 1: 0x34, 2: 0x12, 3: 5, 4: 0x27, 5: 0x91, 6: 0x26, 0x11: 0x19,
     ]
     private static let pcf8523: [UInt8: UInt8] = [3: 0xA4, 4: 0x34, 5: 0x12, 6: 0x27, 7: 5, 8: 0x11, 9: 0x26]
+    /// 11 in the evening, in the mode of 12 hours.
+    private static let evening: [UInt8: UInt8] = [0: 0x24, 1: 0x34, 2: 0x71, 3: 5, 4: 0x27, 5: 0x91, 6: 0x26]
     private static let ds1307: [UInt8: UInt8] = [0: 0x80, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 6: 0, 0x35: 0x70, 0x75: 0x70]
 
-    @Test("A clock is a clock, whatever its registers hold in this second", arguments: [ds3231, pcf8523, ds1307])
+    @Test(
+        "A clock is a clock, whatever its registers hold in this second", arguments: [ds3231, pcf8523, ds1307, evening])
     func clocks(content: [UInt8: UInt8]) throws {
         for second in UInt8(0)...59 {
             var registers = content
@@ -86,7 +89,9 @@ import Testing
             let candidates = ChipRegistry.candidates(at: 0x68, named: nil, of: ChipRegistry.all)
             let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
             #expect(!identity.isSupported && identity.stranger == .clock && identity.name == nil)
-            let scan = SensorScan(found([(1, 0x68, identity)]), chips: ChipRegistry.all)
+            // Not even if somebody names the identity of a copy.
+            let scan = SensorScan(
+                found([(1, 0x68, identity)]), chips: ChipRegistry.all, family: .mpu6050, assumedIdentity: 0x68)
             #expect(scan.choice == nil)
             let text = scan.explanation(in: .agent)
             #expect(text.contains("0x68: a real-time clock, and no sensor") && !text.contains("copy"), "\(text)")

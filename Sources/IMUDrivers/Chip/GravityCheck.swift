@@ -3,9 +3,15 @@
 
     /// A comparison of what an accelerometer measures at rest with gravity.
     package enum GravityCheck {
-        /// The largest difference of an accelerometer that works, as a share of gravity: its data sheet allows less for offset
-        /// and scale of most chips.
-        private static let tolerance = 0.15
+        /// The largest difference of an accelerometer that works, as a share of gravity: offset and scale that the data sheets
+        /// allow. Those of the ADXL345 and ADXL375 allow larger offsets.
+        private static func tolerance(of part: String) -> Double {
+            switch part {
+            case "ADXL345": 0.3
+            case "ADXL375": 0.5
+            default: 0.15
+            }
+        }
 
         /// The part that a chip probably is, and the family that drives it right.
         package struct Likely: Equatable, Sendable {
@@ -43,7 +49,7 @@
 
         /// What is wrong with a sensor that is driven as `part` and measures `length` m/s² at rest; `nil` if nothing is.
         package static func finding(driving part: String, atRest length: Double) -> Finding? {
-            guard abs(length / standardGravity - 1) > tolerance else { return nil }
+            guard abs(length / standardGravity - 1) > tolerance(of: part) else { return nil }
             return Finding(length: length, likely: likelyPart(insteadOf: part, factor: length / standardGravity))
         }
 

@@ -16,6 +16,9 @@ enum StreamLimits {
     /// By how many periods a frame may be late before it counts as consumed.
     static var lateness: Double { 0.25 }
 
+    /// The share of the nominal rate that every chip has.
+    static var certainShare: Double { 0.85 }
+
     /// How often frames are read that a failed transaction may have consumed.
     static var readAttempts: Int { 3 }
 
@@ -238,8 +241,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             var again = try readFillOnce()
             guard again.bytes <= fifo.size else { return nil }
             again.bytes += taken
+            // What has been measured meanwhile must not stand in for what was consumed.
+            let seconds = max(0, again.before.seconds(since: fill.after))
+            let measured = min(Double(fifo.size), StreamLimits.certainShare * seconds / estimator.period)
             let hasAll =
-                again.bytes >= fill.bytes && again.isWholeFrames && !isAheadOfClock(again) && !isBehindClock(again)
+                again.bytes >= fill.bytes + Int(measured) * fifo.frameLength && again.isWholeFrames
+                && !isAheadOfClock(again) && !isBehindClock(again)
             return hasAll ? again : nil
         } catch {
             return nil

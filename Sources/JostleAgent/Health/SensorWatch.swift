@@ -55,6 +55,7 @@ struct SensorWatch {
     /// The remark to log when a magnetometer does not measure, or measures again.
     mutating func remark(onMagnetometer name: String?, _ status: MagnetometerStatus?) -> Remark? {
         guard let name, let status else { return nil }
+        guard status.state == .measuring || status.state == .recovering else { return nil }
         let measures = status.state == .measuring
         defer { hasField = measures }
         guard measures != hasField ?? true else { return nil }

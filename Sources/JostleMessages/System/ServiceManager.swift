@@ -1,7 +1,6 @@
 internal import CSystemd
 internal import Glibc
 internal import LinuxSystem
-package import MotionCore
 
 /// Reports the service's state to systemd, in the protocol of sd_notify(3). Has no effect without systemd.
 ///
@@ -26,7 +25,7 @@ package struct ServiceManager: Sendable {
     }
 
     /// The configuration is being read again, until `ready`.
-    package func reloading(at now: Timestamp) { notify("RELOADING=1\nMONOTONIC_USEC=\(now.nanoseconds / 1000)") }
+    package func reloading() { notify("RELOADING=1\nMONOTONIC_USEC=\(KernelClock.monotonic.nanoseconds / 1000)") }
 
     /// The program is ready.
     package func ready() { notify("READY=1") }

@@ -31,7 +31,7 @@ extension HeadingFilter {
 
     mutating func close(_ block: HeadingBlock) {
         guard field != .none else { return begin(with: block.field) }
-        guard !mustAlign else { return align(with: block.field) }
+        if mustAlign, field == .usual, aligns(with: block.field) { return }
         propagate(block)
         let seen = compare(block)
         if field != .usual, returnsToUsual(seen, block) { return }

@@ -40,15 +40,16 @@ extension HeadingFilter {
         measured.length > 10 && Vector3(measured.x, measured.y, 0).length >= 0.05 * measured.length
     }
 
-    /// After the gyroscope has lost the heading: takes it from the field, of which everything else stays known. In another
-    /// field than the usual one, everything starts again.
-    mutating func align(with measured: Vector3) {
-        guard field == .usual, disturbedTime == 0 else {
-            field = .none
-            commonVariance = 0
-            return begin(with: measured)
+    /// After the gyroscope has lost the heading: takes it from the usual field, of which everything else stays known.
+    ///
+    /// - Returns: whether the field is like the usual one and shows a direction. Otherwise the loss counts as uncertainty.
+    mutating func aligns(with measured: Vector3) -> Bool {
+        let known = errors.vector(at: HeadingError.north)
+        let horizontal = Vector3(measured.x, measured.y, 0).length - Vector3(known.x, known.y, 0).length
+        let difference = Vector3(horizontal, 0, measured.z - known.z).length
+        guard Self.showsDirection(measured), difference <= parameters.disturbedField * known.length else {
+            return false
         }
-        guard Self.showsDirection(measured) else { return }
         mustAlign = false
         lostVariance = 0
         remainingTurn = 0
@@ -58,6 +59,7 @@ extension HeadingFilter {
         covariance.reset(
             HeadingError.offset, variance: parameters.alignedDeviation * parameters.alignedDeviation)
         history = HeadingHistory(errors)
+        return true
     }
 
     /// After a start in a field unlike that of the calibration: starts again where the field is like it.

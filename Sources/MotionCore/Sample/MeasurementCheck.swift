@@ -37,13 +37,18 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     private var zeroTime = 0.0
     private var hasForce = false
 
-    /// The axes that change in all blocks at rest, so that one value is no chance; and those of the rest that is being judged,
-    /// with its blocks.
+    /// The axes with so much noise at rest that one value is no chance.
     private var noisyAxes = 0
-    private var changedAtRest = Self.all
+    /// The rest that is being judged: its blocks, the axes that changed in all of them, the extremes of the blocks' first readings
+    /// and the smallest difference of two in a row.
     private var blocksAtRest = 0
+    private var changedAtRest = Self.all
+    private var lowestAtRest = SixAxes()
+    private var highestAtRest = SixAxes()
+    private var previousAtRest = SixAxes()
+    private var stepAtRest = SixAxes()
 
-    /// The axis whose neighbours are watched while it keeps its value: their extremes, their changes from block to block, how
+    /// The axis of the accelerometer whose neighbours are watched while it keeps its value: their extremes, their changes from block to block, how
     /// often these changed their sign, and the smallest.
     private var watched: Int?
     private var lowest = SixAxes()
@@ -122,33 +127,52 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
 
     // MARK: Noise
 
-    /// Finds the axes that change in all blocks of a rest. A block in which an axis may be frozen shows nothing about it.
+    /// Finds the axes that change in all blocks of a rest, and by several counts: one whose mean lies between two counts changes,
+    /// too, and is constant after the next movement. A block in which an axis may be frozen shows nothing about it.
     private mutating func learnNoise(isAtRest: Bool) {
         guard isAtRest, verdict == .plausible else {
             blocksAtRest = 0
-            changedAtRest = Self.all
             return
         }
+        if blocksAtRest == 0 {
+            changedAtRest = changed
+            lowestAtRest = first
+            highestAtRest = first
+            stepAtRest = SixAxes(Vector3(.infinity, .infinity, .infinity), Vector3(.infinity, .infinity, .infinity))
+        } else {
+            changedAtRest &= changed
+            for axis in 0..<6 {
+                let value = first[axis]
+                let step = abs(value - previousAtRest[axis])
+                if step > 0 { stepAtRest[axis] = min(stepAtRest[axis], step) }
+                lowestAtRest[axis] = min(lowestAtRest[axis], value)
+                highestAtRest[axis] = max(highestAtRest[axis], value)
+            }
+        }
+        previousAtRest = first
         blocksAtRest += 1
-        changedAtRest &= changed
         guard blocksAtRest >= Self.blocksOfNoise else { return }
-        noisyAxes = changedAtRest
         blocksAtRest = 0
-        changedAtRest = Self.all
+        noisyAxes = 0
+        for axis in 0..<6 where changedAtRest & 1 << axis != 0 {
+            let span = highestAtRest[axis] - lowestAtRest[axis]
+            if span >= Self.noisyCounts * stepAtRest[axis] { noisyAxes |= 1 << axis }
+        }
     }
 
-    /// Observes the other axes of a sensor one of whose axes keeps its value.
+    /// Observes the other axes of the accelerometer while one keeps its value. The noise of most gyroscopes is less than a count
+    /// in the usual range.
     private mutating func watchNeighbours(_ reading: SixAxes) {
         defer { previous = reading }
         guard let watched else {
-            for axis in 0..<6 where constantBlocks[axis] > 0 { self.watched = axis }
+            for axis in 0..<3 where constantBlocks[axis] > 0 { self.watched = axis }
             lowest = reading
             highest = reading
             reversals = SixAxes()
             smallestChange = .infinity
             return
         }
-        for axis in Self.neighbours(watched) {
+        for axis in 0..<3 where axis != watched {
             lowest[axis] = min(lowest[axis], reading[axis])
             highest[axis] = max(highest[axis], reading[axis])
             let step = reading[axis] - previous[axis]
@@ -162,17 +186,15 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     /// Whether both neighbours of the watched axis have noise: they often went back, and by more than a coarse chip's. A smooth
     /// movement without any noise is calculated, and may keep an axis where it is.
     private var haveNeighboursNoise: Bool {
-        guard let watched else { return false }
+        // With larger counts, a machine that shakes two axes may not show in the third one.
+        guard let watched, smallestChange <= Self.largestCount else { return false }
         let least = Self.neighbourCounts * smallestChange
-        for axis in Self.neighbours(watched) where axis != watched {
+        for axis in 0..<3 where axis != watched {
             let isNoisy = reversals[axis] >= Self.reversalShare * constantBlocks[watched]
             if !isNoisy || highest[axis] - lowest[axis] < least { return false }
         }
         return true
     }
-
-    /// The axes of the sensor that an axis belongs to.
-    private static func neighbours(_ axis: Int) -> Range<Int> { axis < 3 ? 0..<3 : 3..<6 }
 
     // MARK: Judgement
 
@@ -217,8 +239,12 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     private static var doubtfulBlocks: Double { 3 }
     /// The fewest blocks of one value that are a fault, at rates of a few samples a second.
     private static var fewestBlocks: Double { 12 }
-    /// Blocks of rest in all of which an axis with noise changes: with a standard deviation of a count or more.
+    /// Blocks of rest in all of which an axis with noise changes, and the counts that it spans: two or three times its standard
+    /// deviation.
     private static var blocksOfNoise: Int { 16 }
+    private static var noisyCounts: Double { 2.5 }
+    /// The largest count that is finer than the noise of every accelerometer, m/s²: ±8 g in 16 bits.
+    private static var largestCount: Double { 0.0026 }
     /// The share of blocks in which the neighbours of a constant axis go back, two thirds by noise alone; and by how many counts
     /// they vary, less half a count for rounding.
     private static var reversalShare: Double { 0.2 }

@@ -25,7 +25,8 @@ extension ChipRegistry {
         _ bus: inout Bus, among candidates: [RegisteredChip]
     ) throws(BusError) -> IMUIdentity? {
         guard let found = try readIdentity(&bus, among: candidates) else { return nil }
-        // The usual address of clocks. So that nothing is ever written to one, each chip there is looked at.
+        // Clocks are at 0x68. So that nothing is ever written to one, each chip there, and at the other address of an MPU-6050, is
+        // looked at.
         if candidates.contains(where: { $0.addresses.contains(0x68) }), try isClock(&bus) {
             return IMUIdentity(unnamed: found.identity, in: found.register, stranger: .clock)
         }
@@ -41,18 +42,18 @@ extension ChipRegistry {
         return IMUIdentity(unnamed: found.identity, in: found.register, stranger: hasBanks ? .otherBank : .unknown)
     }
 
-    /// Whether the registers hold a date and a time in BCD, as those of a DS1307, DS3231, M41T00 or PCF8523 do. It reads one
-    /// register of most other chips.
+    /// Whether the registers hold a date and a time in BCD, as those of a DS1307, DS3231, M41T00 or PCF8523 do. It reads two
+    /// registers of most other chips.
     private static func isClock<Bus: RegisterBus & ~Copyable>(_ bus: inout Bus) throws(BusError) -> Bool {
-        /// The register, the bits of the number, and its values.
+        /// The register, the bits of the number, and its values. The upper bits of an hour depend on its mode, 12 or 24 hours.
         typealias Field = (register: UInt8, bits: UInt8, values: ClosedRange<UInt8>)
         let dallas: [Field] = [
-            (3, 0xFF, 1...7), (4, 0xFF, 1...31), (5, 0x7F, 1...12), (6, 0xFF, 0...99), (2, 0x3F, 0...23),
+            (3, 0xFF, 1...7), (4, 0xFF, 1...31), (5, 0x7F, 1...12), (6, 0xFF, 0...99), (2, 0x1F, 0...19),
             (1, 0xFF, 0...59),
             (0, 0x7F, 0...59),
         ]
         let philips: [Field] = [
-            (6, 0xFF, 1...31), (8, 0xFF, 1...12), (7, 0xFF, 0...6), (9, 0xFF, 0...99), (5, 0xFF, 0...23),
+            (6, 0xFF, 1...31), (8, 0xFF, 1...12), (7, 0xFF, 0...6), (9, 0xFF, 0...99), (5, 0x1F, 0...19),
             (4, 0xFF, 0...59),
             (3, 0x7F, 0...59),
         ]

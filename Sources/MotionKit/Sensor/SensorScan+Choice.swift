@@ -47,7 +47,8 @@ extension SensorScan.Choice {
                     family == nil || chips[rank].family == family
                 else { continue }
                 // A chip that a driver knows is never assumed to be another one.
-                let assumed = identity.isSupported ? nil : assumedIdentity.flatMap(chips[rank].name)
+                let isKnown = identity.isSupported || identity.stranger != nil
+                let assumed = isKnown ? nil : assumedIdentity.flatMap(chips[rank].name)
                 guard let name = identity.isSupported ? identity.name : assumed else { continue }
                 candidates.append(
                     Candidate(

@@ -223,7 +223,8 @@ public struct SensorSelection: Equatable, Sendable {
         ) { scan.rate(of: choice, $0)?.refusal }
         let search = I2CDevice.Search(
             register: chip.identityRegister, identity: choice.identity, mayMove: mayMove,
-            addresses: mayChangeAddress ? chip.addresses.filter { scan.isFree($0, on: place.bus) } : [])
+            addresses: mayChangeAddress
+                ? chip.addresses.filter { $0 == place.address || scan.isFree($0, on: place.bus) } : [])
         guard let dataReadyLine, let openWithLine = chip.openWithLine else {
             return chip.open(try Self.device(at: place, search), settings, names)
         }

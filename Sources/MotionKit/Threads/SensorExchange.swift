@@ -127,7 +127,7 @@ final class SensorExchange: Sendable {
         state: MotionState?, of device: any SensorDevice, fault: MeasurementFault? = nil, restingForce: Double? = nil
     ) {
         var (status, magnetometer, info) = (device.status, device.magnetometerStatus, device.info)
-        if let fault {
+        if let fault, status.state == .streaming {
             status.state = .recovering
             status.lastFault = .measurement(fault)
         }

@@ -267,6 +267,9 @@ struct SensorLoop: ~Copyable {
             return
         case .failed:
             pipeline.cancelGestures(.sensorLost) { exchange.post(.gesture($0)) }
+        case .streaming where fault != nil:
+            // It is not used yet.
+            return
         case .gap, .streaming:
             break
         }

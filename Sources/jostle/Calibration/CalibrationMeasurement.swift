@@ -61,6 +61,7 @@ final class CalibrationMeasurement {
         manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
             switch event {
+            case .failed(.measurement(let fault)): dialogue.say("This cannot be right: \(fault.explanation).")
             case .failed(let fault): dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
             case .gap(let lost, let fault):
                 dialogue.say("\(decimal(lost, 3)) s of samples are missing: \(fault.explanation).")

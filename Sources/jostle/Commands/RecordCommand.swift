@@ -35,6 +35,7 @@ enum RecordCommand {
         manager.addSampleHandler { recorder.take($0) }
         manager.addSensorHandler { event, _ in
             switch event {
+            case .failed(.measurement(let fault)): Output.errors("jostle: \(fault.explanation)")
             case .failed(let fault):
                 Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
             case .gap(let lost, let fault): recorder.noteGap(lost, fault)

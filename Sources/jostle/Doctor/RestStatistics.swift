@@ -88,8 +88,13 @@ struct RestStatistics: Equatable {
 
     // MARK: Findings
 
-    /// Rate, noise and gravity. `nominal` is the nominal rate, Hz, of the chip that is driven as `part`.
-    func findings(nominal: Double, part: String) -> [Finding] { [rateFinding(nominal: nominal)] + quality(of: part) }
+    /// Rate, noise and gravity. `nominal` is the nominal rate, Hz, of the chip that is driven as `part`, whose errors are those of
+    /// `calibration`.
+    func findings(
+        nominal: Double, part: String, calibration: AccelerometerCalibration = AccelerometerCalibration()
+    ) -> [Finding] {
+        [rateFinding(nominal: nominal)] + quality(of: part, calibration)
+    }
 
     private func rateFinding(nominal: Double) -> Finding {
         let text = "\(decimal(rate, 1)) Hz, nominally \(decimal(nominal, 1)) Hz"
@@ -107,7 +112,7 @@ struct RestStatistics: Equatable {
         return .ok(.rate, text)
     }
 
-    private func quality(of part: String) -> [Finding] {
+    private func quality(of part: String, _ calibration: AccelerometerCalibration) -> [Finding] {
         if let dead = deadSensor { return [dead] }
         let words =
             "accelerometer \(decimal(acceleration.noise, 3)) m/s²"
@@ -127,7 +132,7 @@ struct RestStatistics: Equatable {
                 .noise, "\(words): much for a board at rest",
                 "If nothing near it vibrates, check the 3V3 supply and the wires of the sensor")
             : .ok(.noise, words)
-        return [noise, gravity(of: part)].compactMap { $0 }
+        return [noise, gravity(of: part, calibration)].compactMap { $0 }
     }
 
     /// A sensor that answers, but does not measure.
@@ -149,8 +154,8 @@ struct RestStatistics: Equatable {
     }
 
     /// Whether the specific force at rest is gravity; `nil` if it is.
-    private func gravity(of part: String) -> Finding? {
-        let length = acceleration.mean.length
+    private func gravity(of part: String, _ calibration: AccelerometerCalibration) -> Finding? {
+        let length = calibration.apply(acceleration.mean).length
         let text =
             "at rest the accelerometer reads \(decimal(length, 2)) m/s² instead of \(decimal(standardGravity, 2))"
         if let finding = GravityCheck.finding(driving: part, atRest: length) {

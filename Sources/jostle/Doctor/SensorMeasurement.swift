@@ -39,14 +39,16 @@ enum SensorMeasurement {
             ]
         }
         findings += device.notes.map { .warning(.rate, $0) }
-        findings.append(calibration(of: device.storageName, in: stateDirectory))
-        return findings + (try measure(device, settings, signals))
+        let (known, finding) = calibration(of: device.storageName, in: stateDirectory)
+        findings.append(finding)
+        return findings + (try measure(device, settings, known, signals))
     }
 
     // MARK: The measurement
 
     private static func measure(
-        _ device: any SensorDevice, _ settings: JostleSettings, _ signals: SignalWaiter
+        _ device: any SensorDevice, _ settings: JostleSettings, _ calibration: StoredCalibration?,
+        _ signals: SignalWaiter
     ) throws(CommandFailure) -> [Finding] {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion.withoutReference,
@@ -70,7 +72,8 @@ enum SensorMeasurement {
         }
         let info = manager.sensorInfo
         return statistics.findings(
-            nominal: info?.nominalRate ?? settings.imu.rate, part: info.map { "\($0.name)" } ?? "")
+            nominal: info?.nominalRate ?? settings.imu.rate, part: info.map { "\($0.name)" } ?? "",
+            calibration: calibration?.chip.accelerometer ?? AccelerometerCalibration())
     }
 
     /// The time between the first and the last sample, s.
@@ -113,15 +116,15 @@ enum SensorMeasurement {
         }
     }
 
-    /// Whether the chip is calibrated. It need not be.
-    private static func calibration(of name: String, in directory: String) -> Finding {
+    /// The chip's calibration. There need not be one.
+    private static func calibration(of name: String, in directory: String) -> (StoredCalibration?, Finding) {
         do throws(CalibrationStoreError) {
-            guard try CalibrationStore(stateDirectory: directory).load(name) != nil else {
-                return .ok(.calibration, "none; jostle calibrate makes the attitude more exact")
+            guard let known = try CalibrationStore(stateDirectory: directory).load(name) else {
+                return (nil, .ok(.calibration, "none; jostle calibrate makes the attitude more exact"))
             }
-            return .ok(.calibration, "there is one for this chip")
+            return (known, .ok(.calibration, "there is one for this chip"))
         } catch {
-            return .warning(.calibration, "\(error)", "jostle calibrate gyro   # makes a new one")
+            return (nil, .warning(.calibration, "\(error)", "jostle calibrate gyro   # makes a new one"))
         }
     }
 }

@@ -20,7 +20,7 @@
 //     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
 //     every=SECONDS      the shake repeats
 //     unplug=A-B         from A to B seconds after the start the chip is disconnected from bus and supply
-//     moves=SECONDS:N    this long after the start the chip's address becomes N: its address pin floats
+//     moves=A-B:N        from A to B seconds after the start the chip's address is N: its address pin floats
 //     brownout=SECONDS   the chip's supply dips this long after the start: its registers are as after power-on
 //     down=A-B:ERRNO     from A to B seconds after the start every transaction fails
 //     gone=A-B:ERRNO     from A to B seconds after the start the adapter is unplugged: there is no device file, and
@@ -71,6 +71,7 @@ typedef struct {
     double unplugged_from_s;
     double unplugged_until_s;
     double moved_from_s;
+    double moved_until_s;
     uint8_t moved_address;
     double brown_out_s;
     double down_from_s;
