@@ -129,7 +129,9 @@ extension BrowserTests {
             }
             #expect(count > 30)
             #expect(span > 60, "it turns back, \(span)°")
-            #expect(drawn.contains { $0.quaternion[0] > 0.9 }, "zero is at the attitude of the tare, where the board comes by")
+            #expect(
+                drawn.contains { $0.quaternion[0] > 0.9 },
+                "zero is at the attitude of the tare, where the board comes by")
             try rig.expectQuietConsole()
         }
     }
