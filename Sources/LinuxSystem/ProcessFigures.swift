@@ -35,14 +35,7 @@ package struct ProcessFigures: Equatable, Sendable {
 
     /// When the machine started, seconds since 1970, by the present setting of the clock: clock_gettime(2). A service may
     /// not see /proc/stat, which has it too. Whole seconds, because the clock is adjusted all the time.
-    private static var bootTime: Double {
-        func seconds(_ clock: clockid_t) -> Double {
-            var time = timespec()
-            clock_gettime(clock, &time)
-            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        }
-        return (seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME)).rounded()
-    }
+    private static var bootTime: Double { (Double(KernelClock.wall.offset(from: .boot)) / 1e9).rounded() }
 
     /// The number of open file descriptors.
     package static var openDescriptors: Int? {

@@ -27,6 +27,9 @@
             /// The chip that has the same identity and the scale that was found, if there is one.
             package let likely: Likely?
 
+            /// What that means and what to do about it, as one text.
+            package var advice: String { "\(meaning.text). \(meaning.step)" }
+
             /// What that means, as half a sentence, and what to do about it.
             package var meaning: (text: String, step: String) {
                 if let likely {

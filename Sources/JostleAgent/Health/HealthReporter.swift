@@ -82,7 +82,7 @@ struct HealthReporter {
         report.add("sensor", facts.sensorTitle)
         report.add("gravity_factor", facts.gravity?.factor, decimals: 2)
         report.add("likely_chip", facts.gravity?.likely?.part)
-        report.add("sensor_advice", facts.gravity.map { "\($0.meaning.text). \($0.meaning.step)" })
+        report.add("sensor_advice", facts.gravity?.advice)
         report.add("calibration", facts.calibration.flatMap(HealthReporter.sources))
         if !facts.unavailableGestures.isEmpty {
             report.add("unavailable_gestures", facts.unavailableGestures.words)

@@ -46,10 +46,7 @@ struct SensorWatch {
         guard isNew else { return nil }
         let measured = "at rest the accelerometer reads \(length.rounded(to: 2)) m/s²"
         guard let found else { return Remark(isWarning: false, text: "\(measured), as a \(info.name) should") }
-        return Remark(
-            text:
-                "\(measured), \(found.factor.rounded(to: 2)) times gravity: \(found.meaning.text). \(found.meaning.step)"
-        )
+        return Remark(text: "\(measured), \(found.factor.rounded(to: 2)) times gravity: \(found.advice)")
     }
 
     /// The remark to log when a magnetometer does not measure, or measures again.

@@ -8,7 +8,7 @@ extension I2CDevice {
     package struct Search: Sendable {
         /// The buses that existed at the start. The chip cannot have moved to one of those. `nil` if it stays on its bus.
         let known: Set<String>?
-        /// The other addresses that it can have on its bus.
+        /// The addresses that it can have on its bus.
         let addresses: [UInt8]
         let register: UInt8
         let identity: UInt8
@@ -78,8 +78,9 @@ extension I2CDevice {
     /// Locks the chip where it is: at its address, or at another one if it answers there alone.
     private mutating func lockAddress() throws(LinuxSensorsError) {
         try adapter.lock(address, attempts: .one)
-        guard let search, !search.addresses.isEmpty, !isPresent(search, at: address) else { return }
-        for other in search.addresses where other != address {
+        let others = search?.addresses.filter { $0 != address } ?? []
+        guard let search, !others.isEmpty, !isPresent(search, at: address) else { return }
+        for other in others {
             do throws(LinuxSensorsError) {
                 // Opened anew, so that it holds one lock.
                 try adapter.open(path: path)

@@ -30,6 +30,7 @@ package struct RestingPose: Equatable, Sendable, BitwiseCopyable {
         self.rateSpread = rateSpread
         self.count = count
     }
+
     /// The pose with its force multiplied.
     func scaled(by factor: Double) -> RestingPose {
         var scaled = self

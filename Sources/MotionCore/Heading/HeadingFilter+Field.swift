@@ -10,14 +10,9 @@ extension HeadingFilter {
         let strength = measured.length
         guard Self.showsDirection(measured) else { return }
         let horizontal = Vector3(measured.x, measured.y, 0).length
-        mustAlign = false
-        lostVariance = 0
-        remainingTurn = 0
-        residual = .zero
-        disturbedTime = 0
-        jumpTime = 0
         errors = .zero
-        errors[HeadingError.offset] = -atan2(measured.y, measured.x)
+        takeHeading(from: measured)
+        disturbedTime = 0
         errors.set(Vector3(horizontal, 0, measured.z), at: HeadingError.north)
         covariance.clear()
         covariance.reset(HeadingError.offset, variance: 9)
@@ -36,6 +31,16 @@ extension HeadingFilter {
         quality = isProvisional ? .learning : .tracking
     }
 
+    /// Takes the heading from the field. What the gyroscope may have missed does not matter any more.
+    private mutating func takeHeading(from measured: Vector3) {
+        errors[HeadingError.offset] = -atan2(measured.y, measured.x)
+        mustAlign = false
+        lostVariance = 0
+        remainingTurn = 0
+        residual = .zero
+        jumpTime = 0
+    }
+
     private static func showsDirection(_ measured: Vector3) -> Bool {
         measured.length > 10 && Vector3(measured.x, measured.y, 0).length >= 0.05 * measured.length
     }
@@ -45,17 +50,9 @@ extension HeadingFilter {
     /// - Returns: whether the field is like the usual one and shows a direction. Otherwise the loss counts as uncertainty.
     mutating func aligns(with measured: Vector3) -> Bool {
         let known = errors.vector(at: HeadingError.north)
-        let horizontal = Vector3(measured.x, measured.y, 0).length - Vector3(known.x, known.y, 0).length
-        let difference = Vector3(horizontal, 0, measured.z - known.z).length
-        guard Self.showsDirection(measured), difference <= parameters.disturbedField * known.length else {
-            return false
-        }
-        mustAlign = false
-        lostVariance = 0
-        remainingTurn = 0
-        residual = .zero
-        jumpTime = 0
-        errors[HeadingError.offset] = -atan2(measured.y, measured.x)
+        let isUsual = measured.differenceInStrengthAndDip(from: known) <= parameters.disturbedField * known.length
+        guard Self.showsDirection(measured), isUsual else { return false }
+        takeHeading(from: measured)
         covariance.reset(
             HeadingError.offset, variance: parameters.alignedDeviation * parameters.alignedDeviation)
         history = HeadingHistory(errors)
@@ -82,7 +79,6 @@ extension HeadingFilter {
         errors[HeadingError.drift] = drift
         covariance[HeadingError.drift, HeadingError.drift] = driftVariance
         history = HeadingHistory(errors)
-        lostVariance = 0
         return true
     }
 

@@ -198,8 +198,14 @@ public enum HeadingQuality: UInt8, Sendable, BitwiseCopyable {
 extension MagneticFieldFigures {
     /// Whether a field along horizontal axes and up has this strength and dip within `tolerance` µT.
     func matches(_ field: Vector3, within tolerance: Double) -> Bool {
-        let horizontal = Vector3(field.x, field.y, 0).length - strength * cos(dip)
-        return Vector3(horizontal, 0, field.z + strength * sin(dip)).length < tolerance
+        field.differenceInStrengthAndDip(from: Vector3(strength * cos(dip), 0, -strength * sin(dip))) < tolerance
+    }
+}
+
+extension Vector3 {
+    /// How far two fields along horizontal axes and up differ, whatever their directions along the horizon.
+    func differenceInStrengthAndDip(from other: Vector3) -> Double {
+        Vector3(Vector3(x, y, 0).length - Vector3(other.x, other.y, 0).length, 0, z - other.z).length
     }
 }
 

@@ -48,14 +48,14 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
     private var previousAtRest = SixAxes()
     private var stepAtRest = SixAxes()
 
-    /// The axis of the accelerometer whose neighbours are watched while it keeps its value: their extremes, their changes from block to block, how
-    /// often these changed their sign, and the smallest.
+    /// The axis of the accelerometer whose neighbours are watched while it keeps its value: their extremes, their changes from
+    /// block to block, how often these changed their sign, and the smallest.
     private var watched: Int?
-    private var lowest = SixAxes()
-    private var highest = SixAxes()
-    private var previous = SixAxes()
-    private var change = SixAxes()
-    private var reversals = SixAxes()
+    private var lowest = Vector3.zero
+    private var highest = Vector3.zero
+    private var previous = Vector3.zero
+    private var change = Vector3.zero
+    private var reversals = Vector3.zero
     private var smallestChange = Double.infinity
 
     private static var all: Int { 0b111111 }
@@ -107,7 +107,7 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
                 if watched == axis { watched = nil }
             }
         }
-        watchNeighbours(SixAxes(sample.acceleration, sample.rotationRate))
+        watchNeighbours(sample.acceleration)
         judgeBlock()
         isUnremarkable = fault == nil && changed == Self.all && clipped == 0 && hasForce
     }
@@ -135,19 +135,19 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
             return
         }
         if blocksAtRest == 0 {
-            changedAtRest = changed
+            changedAtRest = Self.all
             lowestAtRest = first
             highestAtRest = first
+            previousAtRest = first
             stepAtRest = SixAxes(Vector3(.infinity, .infinity, .infinity), Vector3(.infinity, .infinity, .infinity))
-        } else {
-            changedAtRest &= changed
-            for axis in 0..<6 {
-                let value = first[axis]
-                let step = abs(value - previousAtRest[axis])
-                if step > 0 { stepAtRest[axis] = min(stepAtRest[axis], step) }
-                lowestAtRest[axis] = min(lowestAtRest[axis], value)
-                highestAtRest[axis] = max(highestAtRest[axis], value)
-            }
+        }
+        changedAtRest &= changed
+        for axis in 0..<6 {
+            let value = first[axis]
+            let step = abs(value - previousAtRest[axis])
+            if step > 0 { stepAtRest[axis] = min(stepAtRest[axis], step) }
+            lowestAtRest[axis] = min(lowestAtRest[axis], value)
+            highestAtRest[axis] = max(highestAtRest[axis], value)
         }
         previousAtRest = first
         blocksAtRest += 1
@@ -162,13 +162,13 @@ struct MeasurementCheck: Sendable, BitwiseCopyable {
 
     /// Observes the other axes of the accelerometer while one keeps its value. The noise of most gyroscopes is less than a count
     /// in the usual range.
-    private mutating func watchNeighbours(_ reading: SixAxes) {
+    private mutating func watchNeighbours(_ reading: Vector3) {
         defer { previous = reading }
         guard let watched else {
             for axis in 0..<3 where constantBlocks[axis] > 0 { self.watched = axis }
             lowest = reading
             highest = reading
-            reversals = SixAxes()
+            reversals = .zero
             smallestChange = .infinity
             return
         }

@@ -49,40 +49,33 @@ enum ChipMagnetometer: Equatable {
         }
     }
 
-    /// The addresses that it can have, beside a chip at `chip`; the usual one first. The pins of an LSM9DS1 that select its own
-    /// and that of the magnetometer are usually connected.
-    func addresses(besideChipAt chip: UInt8) -> [UInt8] {
-        switch self {
-        case .ak8963, .ak09916: [0x0C]
-        case .lsm9ds1: chip == 0x6A ? [0x1C, 0x1E] : [0x1E, 0x1C]
-        }
-    }
-
-    /// Opens it; nothing is sent yet.
+    /// Opens it, where its identity answers; nothing is written yet.
     func open(on path: String, besideChipAt chip: UInt8) throws(LinuxSensorsError) -> any MagnetometerDevice {
-        let addresses = addresses(besideChipAt: chip)
-        let found = addresses.count > 1 ? addresses.first { Self.isLSM9DS1Magnetometer(at: $0, on: path) } : nil
-        let bus = try I2CDevice(path: path, address: found ?? addresses[0])
         switch self {
-        case .ak8963:
-            return DrivenMagnetometer(
-                MagnetometerDriver<AK8963, I2CDevice, SystemClock>(bus: bus, clock: SystemClock()))
-        case .ak09916:
-            return DrivenMagnetometer(
-                MagnetometerDriver<AK09916, I2CDevice, SystemClock>(bus: bus, clock: SystemClock()))
-        case .lsm9ds1:
-            return DrivenMagnetometer(
-                MagnetometerDriver<LSM9DS1Magnetometer, I2CDevice, SystemClock>(bus: bus, clock: SystemClock()))
+        case .ak8963: try Self.open(AK8963.self, on: path, besideChipAt: chip)
+        case .ak09916: try Self.open(AK09916.self, on: path, besideChipAt: chip)
+        case .lsm9ds1: try Self.open(LSM9DS1Magnetometer.self, on: path, besideChipAt: chip)
         }
     }
-}
 
-extension ChipMagnetometer {
-    /// Whether the magnetometer of an LSM9DS1 answers with its identity.
-    private static func isLSM9DS1Magnetometer(at address: UInt8, on path: String) -> Bool {
+    private static func open<Part: MagnetometerPart>(
+        _ part: Part.Type, on path: String, besideChipAt chip: UInt8
+    ) throws(LinuxSensorsError) -> any MagnetometerDevice {
+        // The pins of an LSM9DS1 that select its own address and that of the magnetometer are usually connected.
+        let addresses = chip == 0x6A ? Part.addresses : Part.addresses.reversed()
+        let found = addresses.count > 1 ? addresses.first { answers(part, at: $0, on: path) } : nil
+        let bus = try I2CDevice(path: path, address: found ?? addresses[0])
+        return DrivenMagnetometer(MagnetometerDriver<Part, I2CDevice, SystemClock>(bus: bus, clock: SystemClock()))
+    }
+
+    private static func answers<Part: MagnetometerPart>(_ part: Part.Type, at address: UInt8, on path: String) -> Bool {
         do throws(LinuxSensorsError) {
             var device = try I2CDevice(path: path, address: address)
-            do throws(BusError) { return try device.read(0x0F) == 0x3D } catch { return false }
+            do throws(BusError) {
+                return Part.identity.holds(in: RegisterValue(try device.read(Part.identity.register.number)))
+            } catch {
+                return false
+            }
         } catch {
             return false
         }

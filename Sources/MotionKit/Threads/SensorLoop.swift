@@ -183,9 +183,9 @@ struct SensorLoop: ~Copyable {
                 hasOutput = true
             }
             if wantsSamples, !exchange.samples.push(sample) { exchange.droppedSamples.add(1, ordering: .relaxed) }
-            count += 1
+            defer { count += 1 }
             guard pipeline.fault == nil else { continue }
-            if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count - 1, sample, in: pipeline)) {
+            if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count, sample, in: pipeline)) {
                 exchange.droppedSamples.add(1, ordering: .relaxed)
             }
             if updates.isDue(at: sample.timestamp, interval: updateInterval) {

@@ -141,10 +141,9 @@ struct RestStatistics: Equatable {
         let quantities: [(MeasurementFault.Sensor, Axes?)] = [(.accelerometer, acceleration), (.gyroscope, rotation)]
         for (sensor, axes) in quantities {
             guard let axes else { continue }
-            func failure(_ axis: Int, _ kind: MeasurementFault.Kind) -> Finding {
-                .failed(.noise, MeasurementFault(sensor, axis: axis, kind).explanation, [step])
+            if let axis = axes.clipped.first {
+                return .failed(.noise, MeasurementFault(sensor, axis: axis, .clipped).explanation, [step])
             }
-            if let axis = axes.clipped.first { return failure(axis, .clipped) }
             if axes.constant.count == 3 { return .failed(.noise, "the \(sensor)'s values never change", [step]) }
             for axis in axes.constant where sensor == .accelerometer && axes.mean[axis] == 0 {
                 return .failed(.noise, "the accelerometer's \(["x", "y", "z"][axis]) axis always reads 0", [step])
