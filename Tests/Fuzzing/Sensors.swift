@@ -79,7 +79,12 @@ func driveChip(_ family: Family, _ bytes: [UInt8]) {
         if choice % 2 == 1 { return drive(ADXL375Family.self, .adxl375, input) }
         drive(ADXL345Family.self, .adxl345, input)
     case .lsm9ds1: drive(LSM9DS1Family.self, .lsm9ds1, input)
-    case .lis3dh: drive(LIS3DHFamily.self, .lis3dh, input)
+    case .lis3dh:
+        switch choice % 4 {
+        case 1: drive(LSM303AGRFamily.self, .lsm303agr, input)
+        case 2, 3: drive(LIS2DE12Family.self, .lis2de12, input)
+        default: drive(LIS3DHFamily.self, .lis3dh, input)
+        }
     }
 }
 

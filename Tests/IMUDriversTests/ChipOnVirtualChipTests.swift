@@ -7,7 +7,7 @@ import VirtualIMU
 /// The chips of the families that have no tests of their own.
 private let singleParts: [VirtualPart] = [
     .bmi160, .adxl345, .icm42688, .icm42605,
-    .lsm9ds1, .lis3dh,
+    .lsm9ds1, .lis3dh, .lsm303agr, .lis2de12,
 ]
 
 /// A rig whose chip runs 2 % slow.
@@ -57,7 +57,7 @@ private func makeRig(
         let others: [VirtualPart: [Double: Double]] = [
             .icm42688: [400: 500, 800: 1000], .icm42605: [400: 500, 800: 1000],
             .lsm9ds1: [25: 59.5, 50: 59.5, 100: 119, 400: 476, 800: 952],
-            .lis3dh: [800: 1344],
+            .lis3dh: [800: 1344], .lsm303agr: [800: 1344], .lis2de12: [800: 1620],
         ]
         let rate = others[kind]?[rate] ?? rate
         #expect(rig.driver.info.nominalRate == rate)
@@ -119,6 +119,7 @@ private func makeRig(
             (.lsm9ds1, 0x10, 3), (.lsm9ds1, 0x13, 5), (.lsm9ds1, 0x20, 3), (.lsm9ds1, 0x22, 6), (.lsm9ds1, 0x23, 1),
             (.lsm9ds1, 0x24, 0), (.lsm9ds1, 0x2E, 7), (.lsm9ds1, 0x1F, 7),
             (.lis3dh, 0x20, 4), (.lis3dh, 0x23, 4), (.lis3dh, 0x23, 3), (.lis3dh, 0x24, 6), (.lis3dh, 0x2E, 7),
+            (.lis2de12, 0x20, 3),
         ] as [(VirtualPart, UInt8, UInt8)])
     func flippedSetting(kind: VirtualPart, register: UInt8, bit: UInt8) {
         let rig = makeRig(kind)
@@ -136,7 +137,7 @@ private func makeRig(
             (.lsm6dso, 0x11, 3, 0), (.ism330dhcx, 0x10, 3, 0), (.bmi160, 0x41, 2, 0), (.bmi160, 0x43, 1, 0),
             (.icm42688, 0x50, 5, 0), (.icm42605, 0x4F, 5, 0), (.adxl345, 0x31, 3, 0), (.adxl375, 0x31, 3, 0),
             (.icm20948, 0x01, 1, 0x20), (.icm20948, 0x14, 1, 0x20), (.lsm9ds1, 0x10, 3, 0), (.lsm9ds1, 0x20, 4, 0),
-            (.lis3dh, 0x23, 4, 0),
+            (.lis3dh, 0x23, 4, 0), (.lis2de12, 0x23, 4, 0),
         ] as [(VirtualPart, UInt8, UInt8, UInt8)])
     func otherRange(kind: VirtualPart, register: UInt8, bit: UInt8, bank: UInt8) throws {
         for step in 0..<8 {
@@ -186,8 +187,8 @@ private func makeRig(
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput, .stalled, .onesRead]
             as [FaultCondition])
     func conditions(kind: VirtualPart, condition: FaultCondition) {
-        // With less noise than a count, a LIS3DH at rest repeats frames as a frozen one does.
-        guard kind != .lis3dh || condition != .frozenOutput else { return }
+        // With less noise than a count, a LIS3DH or a relative at rest repeats frames as a frozen one does.
+        guard ![.lis3dh, .lsm303agr, .lis2de12].contains(kind) || condition != .frozenOutput else { return }
         let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(condition, lasting: .seconds(3))

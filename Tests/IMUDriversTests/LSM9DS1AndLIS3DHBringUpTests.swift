@@ -175,6 +175,36 @@ import Testing
         #expect(part.accelerometerLimit == limit)
     }
 
+    @Test(
+        "LSM303AGR and LIS2DE12: the count at each full scale; eight bits in low-power mode",
+        arguments: [
+            (.lsm303agr, 2, 0.98, 0x67, 0x88, 2039), (.lsm303agr, 4, 1.95, 0x67, 0x98, 2045),
+            (.lsm303agr, 8, 3.9, 0x67, 0xA8, 2045), (.lsm303agr, 16, 11.72, 0x67, 0xB8, 1363),
+            (.lis2de12, 2, 15.6, 0x6F, 0x80, 125), (.lis2de12, 4, 31.2, 0x6F, 0x90, 125),
+            (.lis2de12, 8, 62.5, 0x6F, 0xA0, 125), (.lis2de12, 16, 187.5, 0x6F, 0xB0, 83),
+        ] as [(IMUFamily, Double, Double, UInt8, UInt8, Int16)])
+    func relatives(
+        part: IMUFamily, gravities: Double, milligravities: Double, control1: UInt8, control4: UInt8, limit: Int16
+    ) {
+        var settings = IMUSettings()
+        settings.accelerometerRange = gravities * 9.80665
+        func check(_ chip: some ChipPart, bits: Int) {
+            #expect(chip.registerValue(0x20) == control1 && chip.registerValue(0x23) == control4)
+            #expect(abs(chip.accelerometerScale - milligravities * 9.80665e-3) < 1e-12)
+            #expect(chip.accelerometerLimit == limit && chip.rate == 200)
+            let bytes = Self.bytes([-1 << (16 - bits), .max, 0])
+            #expect(
+                bytes.withUnsafeBytes { chip.frame($0, at: 0) } == ChipFrame(ax: -1, ay: .max >> (16 - bits), az: 0))
+        }
+        if part == .lis2de12 {
+            check(LIS2DE12Family(settings: settings), bits: 8)
+            settings.rate = 401
+            #expect(LIS2DE12Family(settings: settings).rate == 1620)
+        } else {
+            check(LSM303AGRFamily(settings: settings), bits: 12)
+        }
+    }
+
     @Test("LIS3DH: 31 entries are all that it counts; a 32nd sets the overrun bit")
     func lis3dhFill() {
         let part = LIS3DHFamily(settings: IMUSettings())

@@ -111,5 +111,6 @@ import Testing
         try check(ICM20948Family.self, [0xEA])
         try check(LSM9DS1Family.self, [0x68])
         try check(LIS3DHFamily.self, [0x33])
+        try check(LIS2DE12Family.self, [0x33])
     }
 }

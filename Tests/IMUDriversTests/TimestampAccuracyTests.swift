@@ -19,6 +19,8 @@ import VirtualIMU
         .icm20948: [5, 25, 45, 75, 125, 225, 375, 1125],
         .lsm9ds1: [14.9, 59.5, 119, 238, 476, 952],
         .lis3dh: [10, 25, 50, 100, 200, 400, 1344],
+        .lsm303agr: [10, 1344],
+        .lis2de12: [10, 200, 1620],
     ]
 
     private static func rig(_ part: VirtualPart, _ rate: Double, oscillatorError: Double = 0.02) -> VirtualRig {

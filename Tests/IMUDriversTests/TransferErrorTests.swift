@@ -8,7 +8,7 @@ import VirtualIMU
 /// transfer that has consumed part of the FIFO gives no wrong sample.
 @Suite struct TransferErrorTests {
     private static let families: [VirtualPart] = [
-        .mpu6050, .icm42688, .lsm6dso, .lsm6ds3, .bmi160, .adxl345, .icm20948, .lsm9ds1, .lis3dh,
+        .mpu6050, .icm42688, .lsm6dso, .lsm6ds3, .bmi160, .adxl345, .icm20948, .lsm9ds1, .lis3dh, .lis2de12,
     ]
 
     static let errors = [

@@ -41,6 +41,8 @@ extension VirtualPart {
         case .adxl375: Polled(ADXL375Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .lsm9ds1: Polled(LSM9DS1Family.self, bus: bus, clock: clock, settings: settings, line: line)
         case .lis3dh: Polled(LIS3DHFamily.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .lsm303agr: Polled(LSM303AGRFamily.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .lis2de12: Polled(LIS2DE12Family.self, bus: bus, clock: clock, settings: settings, line: line)
         }
     }
 }
@@ -110,7 +112,9 @@ final class VirtualRig {
             // A count is 0.48 m/s². Without some noise in counts, every reading would be the same.
             case .adxl375: (accelerometer, force) = (3.5e-3, 7)
             case .lsm9ds1: startUp = 0.03
-            case .lis3dh: accelerometer = 220e-6
+            case .lis3dh, .lsm303agr: accelerometer = 220e-6
+            // A count is up to 0.61 m/s², or 1.84 at ±16 g.
+            case .lis2de12: (accelerometer, force) = (220e-6, 1)
             }
         }
     }
@@ -165,7 +169,7 @@ final class VirtualRig {
             clock: clock, settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed
-        checksTemperature = identity == nil && ![.adxl345, .adxl375, .lis3dh].contains(part.family)
+        checksTemperature = identity == nil && part.family.hasGyroscope
         next = clock.now()
         if let identity { chip.inject(.wrongIdentity(identity)) }
     }

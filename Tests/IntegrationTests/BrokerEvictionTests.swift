@@ -79,7 +79,8 @@ struct BrokerEvictionTests {
             #expect(await program.exitStatus() == 0, "\(program.errors)")
             #expect(program.output == answer)
         }
-        #expect(observer.topics.filter { $0.hasPrefix("jostle/_reply/washer-1/") }.count == 2, "\(observer.topics)")
+        let answers = { observer.topics.filter { $0.hasPrefix("jostle/_reply/washer-1/") }.count }
+        #expect(await eventually { answers() == 2 }, "\(observer.topics)")
         #expect(watch.isRunning)
         try await expectConnected(agent, observer)
         #expect(await agent.terminate() == 0)

@@ -22,7 +22,8 @@ import Testing
         return Outcome(status: status, output: program.output, errors: program.errors)
     }
 
-    func document(_ observer: Observer, _ topic: String) throws -> [String: Any] {
+    func document(_ observer: Observer, _ topic: String) async throws -> [String: Any] {
+        try await observer.catchUp()
         let message = try #require(observer.all.last { $0.topic == "jostle/\(topic)" }, "nothing on \(topic)")
         return try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
     }
@@ -43,7 +44,7 @@ import Testing
             broker, "set", "--all", "gestures.shake.sensitivity=7", "sensor.rate=100Hz", "--note", "less eager")
         #expect(set.status == 0, "\(set.errors)")
         #expect(set.output == "all: published as revision 1\n3 of 3 devices applied it\n")
-        let first = try document(observer, "_all/config")
+        let first = try await document(observer, "_all/config")
         #expect(first["revision"] as? Int == 1 && first["note"] as? String == "less eager")
         #expect((first["by"] as? String)?.contains("@") == true && first["at"] is Int)
         let config = try #require(first["config"] as? NSDictionary)
@@ -56,7 +57,7 @@ import Testing
 
         let unset = try await fleet(broker, "unset", "--all", "gestures.shake")
         #expect(unset.status == 0, "\(unset.errors)")
-        let second = try document(observer, "_all/config")
+        let second = try await document(observer, "_all/config")
         #expect(second["revision"] as? Int == 2)
         #expect(second["config"] as? NSDictionary == ["sensor": ["rate": "100Hz"]])
 
@@ -65,7 +66,7 @@ import Testing
         #expect(same.output == "all: nothing to change in revision 2\n3 of 3 devices applied it\n")
         let null = try await fleet(broker, "set", "--device", "door", "gestures.shake.sensitivity=null")
         #expect(null.output.hasSuffix("1 of 1 device applied it\n"), "\(null.errors)")
-        let own = try document(observer, "door/config/desired")
+        let own = try await document(observer, "door/config/desired")
         #expect(own["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": NSNull()]]])
         #expect(boards.boards[2].layers.keys.sorted() == ["all", "device"])
     }
@@ -142,12 +143,12 @@ import Testing
         let set = try await fleet(broker, "set", "--all", "--unknown", "ignore", "gestures.wave.enabled=true")
         #expect(set.status == 0, "\(set.errors)")
         #expect(set.output.contains("no device reads this yet"))
-        let document = try document(observer, "_all/config")
+        let document = try await document(observer, "_all/config")
         #expect(document["unknown"] as? String == "ignore")
         // What follows keeps the document's rule.
         let next = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
         #expect(next.status == 0, "\(next.errors)")
-        #expect(try self.document(observer, "_all/config")["unknown"] as? String == "ignore")
+        #expect(try await self.document(observer, "_all/config")["unknown"] as? String == "ignore")
     }
 
     @Test func dryRunPublishesNothing() async throws {
@@ -199,7 +200,7 @@ import Testing
         #expect(set.status == 65 && set.errors.contains("a number that boards refuse"), "\(set.errors)")
         let back = try await fleet(broker, "rollback", "all")
         #expect(back.status == 0 && back.output.contains("all: published as revision 2"), "\(back.errors)")
-        #expect(try document(observer, "_all/config")["config"] as? NSDictionary == ["sensor": ["rate": "50Hz"]])
+        #expect(try await document(observer, "_all/config")["config"] as? NSDictionary == ["sensor": ["rate": "50Hz"]])
     }
 
     /// Nothing counts as applied that the broker lost or that nobody can read.
@@ -319,11 +320,11 @@ import Testing
                 "all: another operator published at the same time: revision 1 by bob@van, \"calm\""),
             "\(program.errors)")
         // Nothing of Bob's was overwritten.
-        let last = try document(observer, "_all/config")
+        let last = try await document(observer, "_all/config")
         #expect(last["by"] as? String == "bob@van")
         let next = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7")
         #expect(next.status == 0, "\(next.errors)")
-        let merged = try document(observer, "_all/config")["config"] as? NSDictionary
+        let merged = try await document(observer, "_all/config")["config"] as? NSDictionary
         #expect(merged == ["sensor": ["rate": "50 Hz"], "gestures": ["shake": ["sensitivity": 7]]])
     }
 
@@ -346,6 +347,7 @@ import Testing
         boards.publish(
             "jostle/washer-1/config/reported",
             #"{"run":"1","layers":{"all":{"status":"applied","revision":2,"hash":"0123456789abcdef"}}}"#)
+        try await observer.catchUp()
         let first = try #require(observer.all.first { $0.topic == "jostle/_all/config" })
         boards.publish(first.topic, String(decoding: first.payload, as: UTF8.self))
         #expect(await observer.sees { $0.all.count { $0.topic == first.topic } == 3 })
@@ -359,7 +361,7 @@ import Testing
 
         let again = try await fleet(broker, "rollback", "all", "--to", "2", "--no-wait")
         #expect(again.status == 0, "\(again.errors)")
-        let document = try document(observer, "_all/config")
+        let document = try await document(observer, "_all/config")
         #expect(document["revision"] as? Int == 3)
         #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 7]]])
         let next = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait")

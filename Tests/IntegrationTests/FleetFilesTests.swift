@@ -137,16 +137,21 @@ import Testing
         let observer = try await Observer(broker.port)
         let first = try await commands.fleet(broker, "apply", directory.path("fleet"), "--note", "first")
         #expect(first.status == 0, "\(first.output)\(first.errors)")
-        #expect(try commands.document(observer, "_registry/washer-1")["groups"] as? [String] == ["laundry", "floor-2"])
+        #expect(
+            try await commands.document(observer, "_registry/washer-1")["groups"] as? [String] == [
+                "laundry", "floor-2",
+            ])
         #expect(boards.boards[0].groups == ["laundry", "floor-2"])
         let same = try await commands.fleet(broker, "apply", directory.path("fleet"))
         #expect(same.output.hasPrefix("5 documents unchanged\n"), "\(same.output)")
 
         let export = try await commands.fleet(broker, "export", directory.path("copy"))
         #expect(export.status == 0, "\(export.errors)")
+        try await observer.catchUp()
         let count = observer.topics.filter { !$0.hasSuffix("config/reported") }.count
         let copied = try await commands.fleet(broker, "apply", directory.path("copy"))
         #expect(copied.output.hasPrefix("5 documents unchanged\n"), "\(copied.output)")
+        try await observer.catchUp()
         #expect(observer.topics.filter { !$0.hasSuffix("config/reported") }.count == count)
         let again = try await commands.fleet(broker, "export", directory.path("copy"))
         #expect(again.status == 73)
@@ -168,10 +173,10 @@ import Testing
         let kept = try await commands.fleet(broker, "apply", directory.path("fleet"))
         #expect(kept.status == 0, "\(kept.errors)")
         #expect(kept.output.contains("group:laundry: not in the directory; it stays"), "\(kept.output)")
-        #expect(try commands.document(observer, "_group/laundry/config")["revision"] as? Int == 1)
+        #expect(try await commands.document(observer, "_group/laundry/config")["revision"] as? Int == 1)
         let pruned = try await commands.fleet(broker, "apply", directory.path("fleet"), "--prune")
         #expect(pruned.status == 0, "\(pruned.errors)")
-        let empty = try commands.document(observer, "_group/laundry/config")
+        let empty = try await commands.document(observer, "_group/laundry/config")
         #expect(empty["revision"] as? Int == 2 && empty["config"] as? NSDictionary == [:])
         // An emptied layer is as good as none.
         let after = try await commands.fleet(broker, "apply", directory.path("fleet"))

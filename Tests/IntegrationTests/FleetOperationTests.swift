@@ -22,7 +22,7 @@ import Testing
         }
         let back = try await commands.fleet(broker, "rollback", "all")
         #expect(back.status == 0, "\(back.errors)")
-        let document = try commands.document(observer, "_all/config")
+        let document = try await commands.document(observer, "_all/config")
         #expect(document["revision"] as? Int == 3)
         #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 6]]])
         #expect(document["note"] as? String == "back to revision 1")
@@ -30,7 +30,7 @@ import Testing
         let to = try await commands.fleet(broker, "rollback", "jostle/_all/config", "--to", "2")
         #expect(to.status == 0, "\(to.errors)")
         #expect(
-            try commands.document(observer, "_all/config")["config"] as? NSDictionary
+            try await commands.document(observer, "_all/config")["config"] as? NSDictionary
                 == ["gestures": ["shake": ["sensitivity": 7]]])
         let log = try await commands.fleet(broker, "log", "--document", "all")
         #expect(log.lines.count == 5 && log.output.contains("back to revision 1"), "\(log.output)")

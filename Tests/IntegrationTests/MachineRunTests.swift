@@ -64,7 +64,7 @@ import Testing
         defer { second.kill() }
         #expect(await observer.availability("online", count: 3), "\(second.errors)")
         #expect(await second.logs("the sensor is measuring"), "\(second.errors)")
-        #expect(try observer.objects("state").last?["vibrating"] as? Bool == true)
+        #expect(await observer.sees { try $0.objects("state").last?["vibrating"] as? Bool == true }, "\(second.errors)")
         #expect(await second.terminate() == 0)
 
         let earlier = began.duration(to: .now) / .seconds(1)

@@ -12,7 +12,11 @@ final class Observer: Sendable {
     private final class Log: Sendable {
         let messages = Mutex<[MQTTMessage]>([])
         let subscriptions = Atomic<Int>(0)
+        let marks = Atomic<Int>(0)
     }
+
+    /// The topic of the messages to itself.
+    private let mark: String
 
     /// Connects and waits for the subscription. With a session, the broker keeps the messages that the observer misses.
     init(_ port: UInt16, credentials: MQTTCredentials? = nil, hasSession: Bool = false) async throws {
@@ -24,8 +28,11 @@ final class Observer: Sendable {
         options.backoff.cap = .milliseconds(200)
         let log = Log()
         self.log = log
+        let mark = "observer/\(UUID().uuidString)"
+        self.mark = mark
         client = try MQTTClient<Never>(options: options) { event in
             switch event {
+            case .message(let message) where message.topic == mark: log.marks.add(1, ordering: .relaxed)
             case .message(let message): log.messages.withLock { $0.append(message) }
             case .subscribed: log.subscriptions.add(1, ordering: .relaxed)
             default: break
@@ -48,6 +55,13 @@ final class Observer: Sendable {
     /// Waits until it has been subscribed `times` times: once more after each restart of the broker.
     func subscribed(times: Int) async -> Bool {
         await eventually(within: .seconds(30)) { log.subscriptions.load(ordering: .relaxed) >= times }
+    }
+
+    /// Waits for what the broker has forwarded to others so far: it forwards in order.
+    func catchUp() async throws {
+        let before = log.marks.load(ordering: .relaxed)
+        try publish(MQTTMessage(topic: mark, text: ""))
+        try #require(await eventually(within: .seconds(30)) { log.marks.load(ordering: .relaxed) > before })
     }
 
     /// All messages, in order.

@@ -45,6 +45,7 @@ import Testing
         #expect(await observer.availability("online", count: 3), "\(service.errors)")
         try observer.publish(restart)
         #expect(await service.exitStatus() == 75, "\(service.errors)")
+        try await observer.catchUp()
         #expect(try observer.objects("command/restart/result").last?["ok"] as? Bool == true)
         #expect(await observer.availability("offline", count: 4))
     }

@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    private func sensitivity(_ observer: Observer) throws -> Int? {
-        let config = try commands.document(observer, "_all/config")["config"] as? [String: Any]
+    private func sensitivity(_ observer: Observer) async throws -> Int? {
+        let config = try await commands.document(observer, "_all/config")["config"] as? [String: Any]
         return ((config?["gestures"] as? [String: Any])?["shake"] as? [String: Any])?["sensitivity"] as? Int
     }
 
@@ -64,8 +64,8 @@ import Testing
         #expect(set.output.contains("complete: published all 5\n  20 of 20 devices have it"), "\(set.output)")
         let shares = try shares(observer)
         #expect(shares.count == 5 && shares.first == 100 && shares.suffix(3) == [50, 100, 100], "\(shares)")
-        #expect(try sensitivity(observer) == 9)
-        let last = try commands.document(observer, "_all/config")
+        #expect(try await sensitivity(observer) == 9)
+        let last = try await commands.document(observer, "_all/config")
         #expect(last["candidate"] == nil && last["note"] as? String == "try")
         #expect(boards.boards.prefix(20).allSatisfy { $0.layers["all"]?.contains("\"revision\":5") == true })
     }
@@ -78,6 +78,7 @@ import Testing
         let words = Self.change + ["--canary", "5%", "--seed", "spring"]
         let plan = try await run(broker.port, words + ["--dry-run", "--json"])
         #expect(plan.status == 0, "\(plan.errors)")
+        try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config"))
         struct Plan: Decodable {
             struct Step: Decodable {
@@ -125,12 +126,13 @@ import Testing
         #expect(apply.status == 0, "\(apply.errors)")
         let topics = ["_all/config", "_group/laundry/config", "door/config/desired"]
         var seeds: Set<String> = []
+        try await observer.catchUp()
         for topic in topics {
             for message in observer.all where message.topic == "jostle/\(topic)" {
                 let document = try LayerDocument(reading: message.payload, layer: "all")
                 if let candidate = document.candidate { seeds.insert(candidate.seed) }
             }
-            #expect(try commands.document(observer, topic)["candidate"] == nil)
+            #expect(try await commands.document(observer, topic)["candidate"] == nil)
         }
         #expect(seeds.count == 1)
         let again = try await run(broker.port, ["apply", path, "--canary", "5%"])
@@ -152,8 +154,8 @@ import Testing
                 || set.errors.contains("devices with the change failed"), "\(set.errors)")
         #expect(set.errors.contains("all 2 rolled_back: no samples"), "\(set.errors)")
         #expect(set.output.contains("10 of 10 devices are back on what they had"), "\(set.output)")
-        #expect(try sensitivity(observer) == 4)
-        #expect(try commands.document(observer, "_all/config")["candidate"] == nil)
+        #expect(try await sensitivity(observer) == 4)
+        #expect(try await commands.document(observer, "_all/config")["candidate"] == nil)
         #expect(boards.boards.allSatisfy { $0.layers["all"]?.contains("applied") == true })
     }
 
@@ -167,11 +169,11 @@ import Testing
         #expect(set.status == 65)
         #expect(set.errors.contains("quiet: it does not report all"), "\(set.errors)")
         #expect(set.output.contains(#""event": "withdrawn""#), "\(set.output)")
-        #expect(try sensitivity(observer) == nil)
+        #expect(try await sensitivity(observer) == nil)
         let tolerant = try await run(broker.port, words + ["--abort-above", "10%"])
         #expect(tolerant.status == 0, "\(tolerant.errors)")
         #expect(tolerant.output.contains(#""failed": [{"id": "quiet""#), "\(tolerant.output)")
-        #expect(try sensitivity(observer) == 9)
+        #expect(try await sensitivity(observer) == 9)
         #expect(boards.boards.count == 10)
     }
 
@@ -183,6 +185,7 @@ import Testing
         let set = try await run(broker.port, Self.change + ["--canary", "5%"])
         #expect(set.status == 75)
         #expect(set.errors.contains("no device that reads this is online"), "\(set.errors)")
+        try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config"))
         #expect(boards.boards.count == 1)
     }
@@ -216,7 +219,7 @@ import Testing
         )
         #expect(second.status == 0, "\(second.errors)\(second.output)")
         #expect(try shares(observer) == [40, 70, 100, 100])
-        #expect(try sensitivity(observer) == 9)
+        #expect(try await sensitivity(observer) == 9)
         let none = try await run(broker.port, ["rollout", "resume"])
         #expect(none.status == 69 && none.errors.contains("no rollout is under way"))
         #expect(boards.boards.count == 10)
@@ -239,7 +242,7 @@ import Testing
         #expect(same.output.contains("rollout s of all to 10 devices, which has reached 30 %"), "\(same.output)")
         let back = try await run(broker.port, ["rollout", "withdraw"])
         #expect(back.status == 0, "\(back.errors)")
-        let document = try commands.document(observer, "_all/config")
+        let document = try await commands.document(observer, "_all/config")
         #expect(document["candidate"] == nil && document["revision"] as? Int == 5)
         #expect(document["config"] as? NSDictionary == ["sensor": ["rate": "50 Hz"]])
     }
@@ -268,7 +271,7 @@ import Testing
         #expect(resume.status == 65, "\(resume.errors)\(resume.output)")
         #expect(resume.errors.contains("it is offline"), "\(resume.errors)")
         #expect(try shares(observer) == [80, 100])
-        #expect(try sensitivity(observer) == nil)
+        #expect(try await sensitivity(observer) == nil)
         // Without such a report, nobody knows: nothing goes on.
         boards.publish(
             "jostle/_all/config",
@@ -297,7 +300,7 @@ import Testing
         let back = try start(broker.port, ["rollout", "withdraw"], state: "bob")
         defer { back.kill() }
         #expect(await eventually { back.output.contains("withdrawn: published all 3") }, "\(back.errors)")
-        let document = try commands.document(observer, "_all/config")
+        let document = try await commands.document(observer, "_all/config")
         #expect(document["config"] as? NSDictionary == ["gestures": ["tap": ["enabled": false]]])
         #expect(document["candidate"] == nil && boards.boards.count == 10)
     }
@@ -353,7 +356,7 @@ import Testing
         boards.publish("jostle/_all/config", "")
         #expect(await eventually { rollout.output.contains("published all 2") }, "\(rollout.output)\(rollout.errors)")
         #expect(await rollout.exitStatus() == 0, "\(rollout.errors)")
-        #expect(try sensitivity(observer) == 9)
+        #expect(try await sensitivity(observer) == 9)
     }
 
     @Test func waitsForTheMaintenanceWindow() async throws {
@@ -368,6 +371,7 @@ import Testing
         defer { rollout.kill() }
         #expect(await eventually { rollout.output.contains("step 1") }, "\(rollout.errors)")
         try await Task.sleep(for: .seconds(2))
+        try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config"))
         rollout.signal(SIGINT)
         #expect(await rollout.exitStatus() == 75)
@@ -411,6 +415,7 @@ import Testing
             set.errors.firstMatch(of: /all (\d+) rolled_back: the sensor delivers no samples/), "\(set.errors)")
         let withdrawn = try #require(Int(failure.1)) + 1
         #expect(set.output.contains("20 of 20 devices are back on what they had"), "\(set.output)")
+        try await rig.observer.catchUp()
         for id in SwarmRig.ids(20) {
             let report = try #require(try rig.observer.objects("config/reported", of: id).last)
             let layer = try #require((report["layers"] as? [String: [String: Any]])?["all"])

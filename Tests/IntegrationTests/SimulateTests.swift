@@ -27,6 +27,7 @@ import Testing
         }
 
         // The program ends with the movement, so no more events follow.
+        try await observer.catchUp()
         let events = try observer.objects("event/shake")
         #expect(events.compactMap { $0["phase"] as? String } == ["began", "ended"], "\(events)")
         #expect(events.allSatisfy { $0["simulated"] as? Bool == true }, "\(events)")

@@ -10,7 +10,8 @@ import Testing
         ("icm42688p", "icm42688"),
         ("BMI160", "bmi160"), ("virtaul", "virtual"),
         ("LSM6DSO-32", "lsm6dso32"), ("ADXL-375", "adxl375"),
-        ("Sense HAT", "lsm9ds1"), ("LIS3DHTR", "lis3dh"),
+        ("Sense HAT", "lsm9ds1"), ("LIS3DHTR", "lis3dh"), ("LSM303-AGR", "lsm303agr"), ("LIS2DE12", "lis2de12"),
+        ("ASM330LHH", "lsm6ds"),
     ])
     func suggestsDriver(word: String, driver: String) throws {
         let problems = try build("sensor: { driver: \(word) }").problems

@@ -17,6 +17,9 @@ import Testing
         private var late: [(due: Int, reading: MagneticSample)] = []
         var hasMagnetometer = true
         var hardIron = Vector3.zero
+        var bias = Vector3.zero
+        /// The largest error since it was set to zero, degrees.
+        var worst = 0.0
 
         init(
             _ settings: MotionSettings = MotionSettings(), magnetometer: MagneticCalibration = MagneticCalibration()
@@ -24,14 +27,14 @@ import Testing
             pipeline = MotionPipeline(settings: settings, magnetometer: magnetometer)
         }
 
-        mutating func run(_ seconds: Double, moving: Bool = true) {
+        mutating func run(_ seconds: Double, moving: Bool = true, pace: Double = 1) {
             for _ in 0..<Int(seconds * 200) {
                 step += 1
                 time += 0.005
                 let phase = Double(step) * 0.005
                 let swing = Quaternion(angle: phase, axis: Vector3(0, 0, 1)).rotate(Vector3(1, 0, 0))
                 let slow = Quaternion(angle: 0.61 * phase, axis: Vector3(0, 0, 1)).rotate(Vector3(1, 0, 0))
-                let rate = moving ? Vector3(0.9 * swing.x, 0.7 * slow.y, 1.1 * swing.y) : .zero
+                let rate = moving ? pace * Vector3(0.9 * swing.x, 0.7 * slow.y, 1.1 * swing.y) : .zero
                 attitude = (attitude * Quaternion(rotationVector: 0.005 * rate)).normalized
                 let now = Timestamp(seconds: time)
                 if step % 10 == 0, hasMagnetometer {
@@ -45,13 +48,26 @@ import Testing
                 pipeline.process(
                     MotionSample(
                         timestamp: now, acceleration: attitude.unrotate(Vector3(0, 0, standardGravity)),
-                        rotationRate: rate)
+                        rotationRate: rate + bias)
                 ) { _ in }
+                worst = max(worst, error)
             }
         }
 
         /// The attitude's error against north, degrees.
         var error: Double { pipeline.state.attitude.angle(to: attitude) * degreesPerRadian }
+    }
+
+    /// At rest, the six-axis filter finds the bias about the vertical, and turns its heading back by what it has turned.
+    @Test(arguments: [0.1, -0.2, 0.4]) func biasThatIsFoundLateDoesNotTurnTheHeading(degreesPerSecond: Double) {
+        var feed = Feed()
+        feed.bias = degreesPerSecond * radiansPerDegree * Vector3(0, 0, 1)
+        feed.run(20)
+        feed.run(60, pace: 0.1)
+        let before = feed.error
+        feed.worst = 0
+        feed.run(20, moving: false)
+        #expect(before < 3 && feed.worst < before + 0.5, "\(before), \(feed.worst)")
     }
 
     @Test func attitudePointsToNorth() {

@@ -188,7 +188,19 @@ import Testing
         "Says which parts a chip could be, and how that was decided",
         arguments: [
             (0x69, nil, "could be LSM6DS3, LSM6DS3H or LSM6DS33: they have the same identity and are driven alike"),
-            (0x6B, nil, "could be ISM330DHCX, LSM6DSR or LSM6DSRX: they have the same identity and are driven alike"),
+            (
+                0x33, nil,
+                "could be LIS3DH, LIS2DH12, LSM303AGR or LIS2DE12: no register tells them apart, and LIS3DH is assumed; "
+                    + "for LSM303AGR, set sensor.driver: lsm303agr; for LIS2DE12, set sensor.driver: lis2de12"
+            ),
+            (
+                0x33, .lis2de12,
+                "is driven as the LIS2DE12 that was named; LIS3DH, LIS2DH12 or LSM303AGR would answer alike"
+            ),
+            (
+                0x6B, nil,
+                "could be ISM330DHCX, LSM6DSR, LSM6DSRX or ASM330LHH: they have the same identity and are driven alike"
+            ),
             (
                 0x6C, nil,
                 "could be LSM6DSO, LSM6DSOX or LSM6DSO32: no register tells them apart, and LSM6DSO is assumed; "
@@ -198,7 +210,7 @@ import Testing
         ] as [(UInt8, IMUFamily?, String)])
     func sharedIdentity(byte: UInt8, family: IMUFamily?, note: String) throws {
         var bus = Registers(content: [0x0F: byte])
-        let candidates = ChipRegistry.candidates(at: 0x6A, named: family, of: ChipRegistry.all)
+        let candidates = ChipRegistry.candidates(at: byte == 0x33 ? 0x19 : 0x6A, named: family, of: ChipRegistry.all)
         let identity = try #require(try ChipRegistry.identify(&bus, among: candidates))
         #expect(identity.sharedNote(in: .agent) == note)
         let name = try #require(identity.name).description
@@ -265,7 +277,8 @@ import Testing
             (0x6A, 0x0F, 0x6C, .lsm6ds, "LSM6DSO"),
             // The identity of an MPU-6050 in another register, at an address that no MPU-6050 has.
             (0x6A, 0x0F, 0x68, nil, "LSM9DS1"), (0x6B, 0x0F, 0x68, .lsm9ds1, "LSM9DS1"),
-            (0x18, 0x0F, 0x33, nil, "LIS3DH"), (0x68, 0x75, 0x68, nil, "MPU-6050"),
+            (0x18, 0x0F, 0x33, nil, "LIS3DH"), (0x19, 0x0F, 0x33, .lsm303agr, "LSM303AGR"),
+            (0x19, 0x0F, 0x33, .lis2de12, "LIS2DE12"), (0x68, 0x75, 0x68, nil, "MPU-6050"),
         ] as [(UInt8, UInt8, UInt8, IMUFamily?, String)])
     func sameIdentity(address: UInt8, register: UInt8, byte: UInt8, family: IMUFamily?, name: String) throws {
         var bus = Registers(content: [register: byte])

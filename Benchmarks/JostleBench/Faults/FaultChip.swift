@@ -16,10 +16,13 @@ typealias FaultChip = VirtualPart
 
 extension VirtualPart {
     /// All but those that differ from another one in the accelerometer's scale, or in the identity, only.
-    static var faultChips: [VirtualPart] { allCases.filter { ![.lsm6dso32, .adxl375, .mpu9250].contains($0) } }
+    static var faultChips: [VirtualPart] {
+        allCases.filter { ![.lsm6dso32, .adxl375, .mpu9250, .lsm303agr].contains($0) }
+    }
 
-    /// Whether the driver can notice a fault: with less noise than a count, a LIS3DH at rest repeats frames as a frozen one does.
-    func shows(_ fault: Fault) -> Bool { self != .lis3dh || fault != .frozen }
+    /// Whether the driver can notice a fault: with less noise than a count, a LIS3DH or a relative at rest repeats frames as a
+    /// frozen one does.
+    func shows(_ fault: Fault) -> Bool { ![.lis3dh, .lsm303agr, .lis2de12].contains(self) || fault != .frozen }
 
     /// Runs a plan on this chip.
     func outcome(of plan: FaultPlan) -> FaultOutcome {
@@ -34,6 +37,8 @@ extension VirtualPart {
         case .icm20948: FaultRun<ICM20948Family>.outcome(self, plan)
         case .lsm9ds1: FaultRun<LSM9DS1Family>.outcome(self, plan)
         case .lis3dh: FaultRun<LIS3DHFamily>.outcome(self, plan)
+        case .lsm303agr: FaultRun<LSM303AGRFamily>.outcome(self, plan)
+        case .lis2de12: FaultRun<LIS2DE12Family>.outcome(self, plan)
         }
     }
 
@@ -48,7 +53,7 @@ extension VirtualPart {
         case .adxl345, .adxl375: 0x32
         case .icm20948: 0x72
         case .lsm9ds1: 0x18
-        case .lis3dh: 0xA8
+        case .lis3dh, .lsm303agr, .lis2de12: 0xA8
         }
     }
 
@@ -62,7 +67,7 @@ extension VirtualPart {
         case .adxl345, .adxl375: (0, 0x31, 0x08)
         case .icm20948: (0x20, 0x14, 0x02)
         case .lsm9ds1: (0, 0x20, 0x10)
-        case .lis3dh: (0, 0x23, 0x10)
+        case .lis3dh, .lsm303agr, .lis2de12: (0, 0x23, 0x10)
         }
     }
 

@@ -1,8 +1,16 @@
 internal import MotionCore
 
-/// The ADXL345's register values for the settings.
+/// The register values of an ADXL345 or ADXL375 for the settings.
 ///
 /// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
+///
+/// The datasheet of the ADXL345 has its figures at 2.5 V, 256 counts per g (table 1). A Raspberry Pi supplies 3.3 V: then
+/// x and y typically have 265 counts per g and read 25 mg more, and z reads 20 mg less ("Operation at voltages other than
+/// 2.5 V", p. 34). The driver removes these differences. A chip is within about 1 % and 40 mg of that.
+///
+/// The ADXL375 has the same registers, and one range of ±200 g with 49 mg per count, 44 to 54 mg, at 2.5 V (its
+/// datasheet, Rev. B, table 1, as public drivers quote it; Linux adxl345.h; Adafruit_CircuitPython_ADXL37x). Unsourced:
+/// its figures at 3.3 V.
 struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     /// BW_RATE.
     let rateCode: RegisterValue
@@ -17,7 +25,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     /// INT_ENABLE.
     let interrupts: RegisterValue
 
-    init(_ settings: IMUSettings, member: ADXL345Member) {
+    init(_ settings: IMUSettings, isADXL375: Bool) {
         interrupts = settings.signalsDataReady ? ADXL345Value.dataReady : .none
         // Settings converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
@@ -39,8 +47,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
             range *= 2
             bits += 1
         }
-        switch member {
-        case .adxl345:
+        guard isADXL375 else {
             self.range = range
             rangeBits = RegisterValue(bits)
             figures = ChipFigures(
@@ -48,28 +55,15 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
                 accelerometerScale: standardGravity / 256,
                 accelerometerScales: standardGravity * Vector3(1 / 265, 1 / 265, 1 / 256),
                 accelerometerOffset: standardGravity * Vector3(0.025, 0.025, -0.020))
-        case .adxl375:
-            // Both range bits and FULL_RES must be set (Rev. B, DATA_FORMAT), and it has one range.
-            self.range = 200
-            rangeBits = RegisterValue(3)
-            figures = ChipFigures(
-                rate: rate, bandwidth: 0.5 * rate, accelerometerRange: 200 * standardGravity, gyroscopeRange: 0,
-                accelerometerScale: 0.049 * standardGravity)
+            return
         }
+        // Both range bits and FULL_RES must be set (Rev. B, DATA_FORMAT), and it has one range.
+        self.range = 200
+        rangeBits = RegisterValue(3)
+        figures = ChipFigures(
+            rate: rate, bandwidth: 0.5 * rate, accelerometerRange: 200 * standardGravity, gyroscopeRange: 0,
+            accelerometerScale: 0.049 * standardGravity)
     }
-}
-
-/// The chips of Analog Devices that answer with 0xE5.
-///
-/// The datasheet of the ADXL345 has its figures at 2.5 V, 256 counts per g (table 1). A Raspberry Pi supplies 3.3 V: then
-/// x and y typically have 265 counts per g and read 25 mg more, and z reads 20 mg less ("Operation at voltages other than
-/// 2.5 V", p. 34). The driver removes these differences. A chip is within about 1 % and 40 mg of that.
-///
-/// The ADXL375 has the same registers, and one range of ±200 g with 49 mg per count, 44 to 54 mg, at 2.5 V (its
-/// datasheet, Rev. B, table 1, as public drivers quote it; Linux adxl345.h; Adafruit_CircuitPython_ADXL37x). Unsourced:
-/// its figures at 3.3 V.
-package enum ADXL345Member: Sendable, BitwiseCopyable {
-    case adxl345, adxl375
 }
 
 /// The registers that the driver uses. Page and table numbers refer to the ADXL345 datasheet, Rev. G.

@@ -1,16 +1,10 @@
 package import MotionCore
 
-/// Says which of the chips with one identity a driver is for: they cannot be told apart by reading, so the user does.
-package protocol ADXL345Kind: Sendable {
-    static var family: IMUFamily { get }
-    static var member: ADXL345Member { get }
-}
-
 /// Analog Devices' ADXL345 and ADXL375, accelerometers without a gyroscope, as registers and scripts.
 ///
 /// They have neither a reset nor a thermometer. Reading the output registers removes one entry from the FIFO, so every
 /// sample needs a separate transaction. Everything is from the ADXL345's datasheet, Rev. G, unless noted.
-package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
+package struct ADXL345Part<Kind: ChipKind>: ChipPart {
     let configuration: ADXL345Configuration
 
     package init?(identity: UInt8, settings: IMUSettings) {
@@ -19,10 +13,11 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
     }
 
     package init(settings: IMUSettings) {
-        configuration = ADXL345Configuration(settings, member: Kind.member)
+        configuration = ADXL345Configuration(settings, isADXL375: Self.isADXL375)
     }
 
     package static var family: IMUFamily { Kind.family }
+    private static var isADXL375: Bool { family == .adxl375 }
     /// ALT ADDRESS low and high.
     package static var addresses: [UInt8] { [0x53, 0x1D] }
     package static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
@@ -36,9 +31,9 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
         ]
     }
     package static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
-    package var name: StaticString { Kind.member == .adxl345 ? "ADXL345" : "ADXL375" }
+    package var name: StaticString { Self.isADXL375 ? "ADXL375" : "ADXL345" }
     package var unsourced: StaticString? {
-        Kind.member == .adxl345 ? "delay of the low-pass" : "delay of the low-pass, scale and offset at 3.3 V"
+        Self.isADXL375 ? "delay of the low-pass, scale and offset at 3.3 V" : "delay of the low-pass"
     }
     package var figures: ChipFigures { configuration.figures }
     /// DATA_READY and the pin stay set while the FIFO has an entry; the pin cannot be made to pulse (p. 20).
@@ -131,15 +126,13 @@ package struct ADXL345Part<Kind: ADXL345Kind>: ChipPart {
 }
 
 /// The ADXL345, which is what a chip with this identity is taken for.
-package enum ADXL345Usual: ADXL345Kind {
+package enum ADXL345Usual: ChipKind {
     package static var family: IMUFamily { .adxl345 }
-    package static var member: ADXL345Member { .adxl345 }
 }
 
 /// The ADXL375, which the user names.
-package enum ADXL375Named: ADXL345Kind {
+package enum ADXL375Named: ChipKind {
     package static var family: IMUFamily { .adxl375 }
-    package static var member: ADXL345Member { .adxl375 }
 }
 
 package typealias ADXL345Family = ADXL345Part<ADXL345Usual>

@@ -5,12 +5,15 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
     case lsm6ds
     case bmi160
     case adxl345
-    /// An LSM6DSO32 has the identity of an LSM6DSO, and an ADXL375 that of an ADXL345. Only a user can tell them apart.
+    /// An LSM6DSO32 has the identity of an LSM6DSO, an ADXL375 that of an ADXL345, an LSM303AGR and a LIS2DE12 that of a LIS3DH.
+    /// Only a user can tell them apart.
     case lsm6dso32
     case adxl375
     case icm20948
     case lsm9ds1
     case lis3dh
+    case lsm303agr
+    case lis2de12
 
     /// Its name in a configuration.
     public var word: StaticString {
@@ -25,6 +28,8 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
         case .icm20948: "icm20948"
         case .lsm9ds1: "lsm9ds1"
         case .lis3dh: "lis3dh"
+        case .lsm303agr: "lsm303agr"
+        case .lis2de12: "lis2de12"
         }
     }
 }
@@ -33,6 +38,14 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
     extension IMUFamily {
         /// Its name in a configuration.
         public var name: String { "\(word)" }
+
+        /// Whether its parts have a gyroscope.
+        package var hasGyroscope: Bool {
+            switch self {
+            case .adxl345, .adxl375, .lis3dh, .lsm303agr, .lis2de12: false
+            case .mpu6050, .icm42688, .lsm6ds, .lsm6dso32, .bmi160, .icm20948, .lsm9ds1: true
+            }
+        }
 
         /// The family with this name; `nil` if there is none.
         public init?(name: String) {

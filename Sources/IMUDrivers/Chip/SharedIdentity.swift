@@ -4,29 +4,27 @@
         /// The parts as their manufacturers write them. The first one is assumed.
         package let parts: [String]
 
-        /// The part among them that differs from the others, which the user must name, and its family.
-        package let special: String?
-        package let family: IMUFamily?
+        /// The families of those that differ from the others, which the user must name. Each has the name of its part.
+        package let named: [IMUFamily]
 
-        private init(_ parts: [String], special: String? = nil, family: IMUFamily? = nil) {
-            self.parts = parts
-            self.special = special
-            self.family = family
+        private init(_ parts: [String], named: [IMUFamily] = []) {
+            self.parts = parts + named.map { $0.name.uppercased() }
+            self.named = named
         }
 
         /// The parts that answer with `identity` in `register`; `nil` if there is only one, or if all contain the same chip, as
         /// MPU-6000 and MPU-9150 contain that of the MPU-6050.
         ///
-        /// Sources: Linux st_lsm6dsx_core.c (`wai`); Pololu's LSM6.cpp (LSM6DS33); the datasheet of the LSM6DSO32; Linux adxl345
-        /// (ADXL375) and Adafruit_ADXL343.
+        /// Sources: Linux st_lsm6dsx_core.c and st_accel_core.c (`wai`); Pololu's LSM6.cpp (LSM6DS33); the datasheet of the
+        /// LSM6DSO32; Linux adxl345 (ADXL375) and Adafruit_ADXL343; ST lis2de12_reg.h.
         package init?(of identity: UInt8, in register: UInt8) {
             switch (register, identity) {
             case (0x0F, 0x69): self.init(["LSM6DS3", "LSM6DS3H", "LSM6DS33"])
             case (0x0F, 0x6A): self.init(["LSM6DS3TR-C", "LSM6DSL", "LSM6DSM", "ISM330DLC"])
-            case (0x0F, 0x6B): self.init(["ISM330DHCX", "LSM6DSR", "LSM6DSRX"])
-            case (0x0F, 0x6C):
-                self.init(["LSM6DSO", "LSM6DSOX", "LSM6DSO32"], special: "LSM6DSO32", family: .lsm6dso32)
-            case (0x00, 0xE5): self.init(["ADXL345", "ADXL343", "ADXL375"], special: "ADXL375", family: .adxl375)
+            case (0x0F, 0x6B): self.init(["ISM330DHCX", "LSM6DSR", "LSM6DSRX", "ASM330LHH"])
+            case (0x0F, 0x6C): self.init(["LSM6DSO", "LSM6DSOX"], named: [.lsm6dso32])
+            case (0x0F, 0x33): self.init(["LIS3DH", "LIS2DH12"], named: [.lsm303agr, .lis2de12])
+            case (0x00, 0xE5): self.init(["ADXL345", "ADXL343"], named: [.adxl375])
             default: return nil
             }
         }

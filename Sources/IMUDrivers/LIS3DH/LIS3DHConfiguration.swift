@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// The LIS3DH's register values for the settings, in high-resolution mode. Tables are those of its datasheet, DocID17530
+/// The register values of a LIS3DH or a relative for the settings. Tables are those of the LIS3DH's datasheet, DocID17530
 /// Rev 2.
 ///
 /// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
@@ -12,15 +12,25 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// The effective figures.
     let figures: ChipFigures
 
-    /// The size of one count of twelve bits, mg.
+    /// The size of one count, mg, and how many of the sixteen bits that are read are below it.
     let countSize: Double
+    let unusedBits: Int16
 
-    init(_ settings: IMUSettings) {
+    /// How many samples are not yet right after power-down (table 11).
+    let settlingSamples: Double
+
+    init(_ settings: IMUSettings, family: IMUFamily) {
+        // A LIS2DE12 has eight bits and only the low-power mode, which LPen selects (lis2de12_reg.c,
+        // lis2de12_data_rate_set). The others have twelve in high-resolution mode.
+        let hasEightBits = family == .lis2de12
+        let fastest: UInt8 = hasEightBits ? 8 : 9
         // Settings converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
-        // Code 1, 1 Hz, is less than the lowest rate of the settings, and code 8 needs low-power mode.
+        // Code 1, 1 Hz, is less than the lowest rate of the settings.
         var code: UInt8 = 2
-        while code < 9 && Self.rate(code: code) < settings.rate * rounding { code = code == 7 ? 9 : code + 1 }
+        while code < fastest && Self.rate(code: code) < settings.rate * rounding {
+            code = code == 7 ? fastest : code + 1
+        }
         let wanted = settings.accelerometerRange / standardGravity * rounding
         var bits: UInt8 = 0
         var end = 2.0
@@ -28,19 +38,22 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
             end *= 2
             bits += 1
         }
-        // 12 mg, not 8, at ±16 g (table 4, p. 10; lis3dh_reg.c, lis3dh_from_fs16_hr_to_mg).
-        countSize = bits == 3 ? 12 : Double(1 << Int(bits))
-        rate = RegisterValue(code << 4) | LIS3DHValue.allAxes
-        format = LIS3DHValue.blockDataUpdate | LIS3DHValue.highResolution | RegisterValue(bits << 4)
-        // A ninth of the rate in this mode (table 10, "Operating mode selection", p. 16). Unsourced: the delay, assumed
-        // to be that of a second-order Butterworth low-pass.
+        countSize = Self.countSize(family: family, rangeBits: bits)
+        unusedBits = hasEightBits ? 8 : 4
+        settlingSamples = hasEightBits ? 1 : 7
+        rate = RegisterValue(code << 4) | LIS3DHValue.allAxes | (hasEightBits ? LIS3DHValue.lowPower : .none)
+        format =
+            LIS3DHValue.blockDataUpdate | (hasEightBits ? .none : LIS3DHValue.highResolution)
+            | RegisterValue(bits << 4)
+        // A ninth of the rate in high-resolution mode, half of it in low-power mode (table 10, "Operating mode selection", p.
+        // 16). Unsourced: the delay, assumed to be that of a second-order Butterworth low-pass.
         let hertz = Self.rate(code: code)
         figures = ChipFigures(
-            rate: hertz, bandwidth: hertz / 9, accelerometerRange: end * standardGravity, gyroscopeRange: 0,
-            accelerometerScale: countSize * 1e-3 * standardGravity)
+            rate: hertz, bandwidth: hertz / (hasEightBits ? 2 : 9), accelerometerRange: end * standardGravity,
+            gyroscopeRange: 0, accelerometerScale: countSize * 1e-3 * standardGravity)
     }
 
-    /// ODR (lis3dh_reg.h, `lis3dh_odr_t`).
+    /// ODR (lis3dh_reg.h, `lis3dh_odr_t`). Code 8 needs low-power mode, and code 9 is another rate in it.
     private static func rate(code: UInt8) -> Double {
         switch code {
         case 2: 10
@@ -49,7 +62,30 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
         case 5: 100
         case 6: 200
         case 7: 400
+        case 8: 1620
         default: 1344
+        }
+    }
+
+    /// The size of a count, mg, at ±2, 4, 8 and 16 g.
+    ///
+    /// At ±16 g a LIS3DH has 12 mg, not 8 (table 4, p. 10; lis3dh_reg.c, `lis3dh_from_fs16_hr_to_mg`). LSM303AGR:
+    /// lsm303agr_reg.c, `lsm303agr_from_fs_2g_hr_to_mg` to `16g`. LIS2DE12: the LIS2DE's datasheet, as a distributor quotes it;
+    /// the first lis2de12_reg.c had 16, 32, 64 and 192 mg.
+    private static func countSize(family: IMUFamily, rangeBits: UInt8) -> Double {
+        switch (family, rangeBits) {
+        case (.lsm303agr, 0): 0.98
+        case (.lsm303agr, 1): 1.95
+        case (.lsm303agr, 2): 3.9
+        case (.lsm303agr, _): 11.72
+        case (.lis2de12, 0): 15.6
+        case (.lis2de12, 1): 31.2
+        case (.lis2de12, 2): 62.5
+        case (.lis2de12, _): 187.5
+        case (_, 0): 1
+        case (_, 1): 2
+        case (_, 2): 4
+        default: 12
         }
     }
 
@@ -91,6 +127,7 @@ enum LIS3DHValue {
     static var burst: UInt8 { 0x80 }
     static var allAxes: RegisterValue { RegisterValue(0x07) }
     static var blockDataUpdate: RegisterValue { RegisterValue(0x80) }
+    static var lowPower: RegisterValue { RegisterValue(0x08) }
     static var highResolution: RegisterValue { RegisterValue(0x08) }
     static var fifoEnabled: RegisterValue { RegisterValue(0x40) }
     /// FIFO_CTRL_REG: off and empty; the newest entries replace the oldest (`lis3dh_fm_t`).

@@ -1,13 +1,13 @@
 package import MotionCore
 
-/// ST's LIS3DH, an accelerometer without a gyroscope, as registers and scripts. A LIS2DH12 has the same identity and the
-/// same registers (Linux st_accel_core.c). Unsourced: whether its bandwidth and turn-on time are the same, which is
-/// assumed.
+/// ST's LIS3DH, LSM303AGR and LIS2DE12, accelerometers without a gyroscope, as registers and scripts. They and the LIS2DH12
+/// have the same identity and the same registers (Linux st_accel_core.c). Unsourced: whether the bandwidths, turn-on times
+/// and noise of the others are those of the LIS3DH, which is assumed.
 ///
 /// It has no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. Its thermometer
 /// measures changes only (table 5), and is not used. Its datasheet describes no data-ready
 /// pulse, so a line is not used.
-package struct LIS3DHFamily: ChipPart {
+package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     let configuration: LIS3DHConfiguration
 
     package init?(identity: UInt8, settings: IMUSettings) {
@@ -16,25 +16,36 @@ package struct LIS3DHFamily: ChipPart {
     }
 
     package init(settings: IMUSettings) {
-        configuration = LIS3DHConfiguration(settings)
+        configuration = LIS3DHConfiguration(settings, family: Kind.family)
     }
 
-    package static var family: IMUFamily { .lis3dh }
-    /// SA0 low and high (reg.h).
-    package static var addresses: [UInt8] { [0x18, 0x19] }
+    package static var family: IMUFamily { Kind.family }
+    /// SA0 low and high (reg.h). An LSM303AGR has one address (lsm303agr_reg.h, `LSM303AGR_I2C_ADD_XL`).
+    package static var addresses: [UInt8] { family == .lsm303agr ? [0x19] : [0x18, 0x19] }
     package static var identityRegister: RegisterAddress { LIS3DHRegister.whoAmI }
     package static var burstBit: UInt8 { LIS3DHValue.burst }
     package static var largestFIFO: Int { LIS3DHValue.entries * LIS3DHValue.entryLength }
-    package var name: StaticString { "LIS3DH" }
+    package var name: StaticString {
+        switch Kind.family {
+        case .lsm303agr: "LSM303AGR"
+        case .lis2de12: "LIS2DE12"
+        default: "LIS3DH"
+        }
+    }
     package var unsourced: StaticString? {
-        "delay of the low-pass, noise below 1344 Hz and above ±2 g; bandwidth and start-up time of a LIS2DH12"
+        switch Kind.family {
+        case .lsm303agr, .lis2de12: "bandwidth and delay of the low-pass, noise, start-up time"
+        default: "delay of the low-pass, noise below 1344 Hz and above ±2 g; bandwidth and start-up time of a LIS2DH12"
+        }
     }
     package var figures: ChipFigures { configuration.figures }
     package var dataReadyPulse: DataReadyPulse { .never }
 
-    /// Two counts below the full scale: 2000 counts, or 1333 at ±16 g.
+    /// Two counts below the full scale, which a LIS3DH has at 2000 counts, or 1333 at ±16 g, and others at up to 2051 of the
+    /// 2047 that there are.
     package var accelerometerLimit: Int16 {
-        Int16((figures.accelerometerRange / figures.accelerometerScale).rounded()) - 2
+        let end = figures.accelerometerRange / figures.accelerometerScale
+        return min(Int16(end.rounded()), .max &>> configuration.unusedBits) - 2
     }
 
     package var fifo: ChipFIFO {
@@ -57,7 +68,7 @@ package struct LIS3DHFamily: ChipPart {
     package func celsius(_ raw: Int16) -> Double { .nan }
 
     /// With less noise than a count, a board at rest repeats a frame for seconds, the more so as the low-pass makes successive
-    /// samples alike: that is the case at ±8 g, except at 1344 Hz.
+    /// samples alike: a LIS3DH's at ±8 g, except at 1344 Hz, and always with eight bits.
     package var longestRepetition: Int { configuration.noise < 0.8 ? .max : 32 }
 
     /// Zeros on every axis mean free fall, or output registers after a power failure.
@@ -85,9 +96,9 @@ package struct LIS3DHFamily: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // Turn-on time of the twelve-bit mode: seven samples (datasheet, DocID17530 Rev 2, tables 10 and 11). With one more,
-        // because samples come at unknown phases, and for a chip that runs 10 % slow.
-        script.add(.settle(0.001 + 1.1 * 8 / rate))
+        // Turn-on time (datasheet, DocID17530 Rev 2, tables 10 and 11). With one sample more, because they come at unknown
+        // phases, and for a chip that runs 10 % slow.
+        script.add(.settle(0.001 + 1.1 * (configuration.settlingSamples + 1) / rate))
     }
 
     /// Bypass empties the FIFO (datasheet, 5.1.1).
@@ -102,14 +113,32 @@ package struct LIS3DHFamily: ChipPart {
 
     // MARK: Frames
 
-    /// Three values of twelve bits, low byte first, in the upper bits of sixteen.
+    /// Three values, low byte first, in the upper bits of sixteen.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
-            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self)) >> 4
+            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
+                &>> configuration.unusedBits
         }
         return ChipFrame(ax: value(0), ay: value(1), az: value(2))
     }
 }
+
+/// The LIS3DH, which is what a chip with this identity is taken for.
+package enum LIS3DHUsual: ChipKind {
+    package static var family: IMUFamily { .lis3dh }
+}
+
+/// The LSM303AGR and the LIS2DE12, which the user names.
+package enum LSM303AGRNamed: ChipKind {
+    package static var family: IMUFamily { .lsm303agr }
+}
+package enum LIS2DE12Named: ChipKind {
+    package static var family: IMUFamily { .lis2de12 }
+}
+
+package typealias LIS3DHFamily = LIS3DHPart<LIS3DHUsual>
+package typealias LSM303AGRFamily = LIS3DHPart<LSM303AGRNamed>
+package typealias LIS2DE12Family = LIS3DHPart<LIS2DE12Named>
 
 /// A driver for a LIS3DH.
 package typealias LIS3DH<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =

@@ -1,33 +1,27 @@
 package import MotionCore
 
-/// Says which of the chips with one identity a driver is for: they cannot be told apart by reading, so the user does.
-package protocol LSM6DSKind: Sendable {
-    static var family: IMUFamily { get }
-    /// Whether the chip with the LSM6DSO's identity is an LSM6DSO32.
-    static var isLSM6DSO32: Bool { get }
-}
-
 /// ST's LSM6DS3, LSM6DS3TR-C, LSM6DSO and their relatives, read through the FIFO: registers, scripts and frames.
 ///
 /// The temperature is not put into the FIFO: one kind of FIFO has no room for it, the other batches it at a separate
 /// rate, and frames must have a fixed layout. `LSM6DSVariant` holds the differences between the parts.
-package struct LSM6DSPart<Kind: LSM6DSKind>: ChipPart {
+package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     let variant: LSM6DSVariant
     let configuration: LSM6DSConfiguration
 
     package init?(identity: UInt8, settings: IMUSettings) {
         guard let usual = LSM6DSVariant(identity: identity) else { return nil }
-        if Kind.isLSM6DSO32, usual != .lsm6dso { return nil }
-        variant = Kind.isLSM6DSO32 ? .lsm6dso32 : usual
+        if Self.isLSM6DSO32, usual != .lsm6dso { return nil }
+        variant = Self.isLSM6DSO32 ? .lsm6dso32 : usual
         configuration = LSM6DSConfiguration(settings, variant: variant)
     }
 
     package init(settings: IMUSettings) {
-        variant = Kind.isLSM6DSO32 ? .lsm6dso32 : .lsm6ds3trc
+        variant = Self.isLSM6DSO32 ? .lsm6dso32 : .lsm6ds3trc
         configuration = LSM6DSConfiguration(settings, variant: variant)
     }
 
     package static var family: IMUFamily { Kind.family }
+    private static var isLSM6DSO32: Bool { family == .lsm6dso32 }
     /// SDO/SA0 low and high (datasheets, "I²C operation").
     package static var addresses: [UInt8] { [0x6A, 0x6B] }
     package static var identityRegister: RegisterAddress { LSM6DSRegister.whoAmI }
@@ -208,15 +202,13 @@ package struct LSM6DSPart<Kind: LSM6DSKind>: ChipPart {
 }
 
 /// The chips that the identities usually belong to.
-package enum LSM6DSUsual: LSM6DSKind {
+package enum LSM6DSUsual: ChipKind {
     package static var family: IMUFamily { .lsm6ds }
-    package static var isLSM6DSO32: Bool { false }
 }
 
 /// The LSM6DSO32, which the user names.
-package enum LSM6DSO32Named: LSM6DSKind {
+package enum LSM6DSO32Named: ChipKind {
     package static var family: IMUFamily { .lsm6dso32 }
-    package static var isLSM6DSO32: Bool { true }
 }
 
 package typealias LSM6DSFamily = LSM6DSPart<LSM6DSUsual>

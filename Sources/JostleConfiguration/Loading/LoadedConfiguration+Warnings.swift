@@ -24,9 +24,8 @@ extension LoadedConfiguration {
             return problem(
                 at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
         }
-        for (family, part) in [(.adxl345, "ADXL345"), (.adxl375, "ADXL375"), (.lis3dh, "LIS3DH")]
-            as [(IMUFamily, String)]
-        where action.gesture == .turn && settings.sensor.driver == .family(family) {
+        if action.gesture == .turn, case .family(let family) = settings.sensor.driver, !family.hasGyroscope {
+            let part = family.name.uppercased()
             return problem(at: "\(path).on", "never acts: the \(part) has no gyroscope", found: name)
         }
         if let counts = action.filter.counts, action.gesture == .tap, !counts.contains(where: isTapCount) {

@@ -17,7 +17,7 @@ package enum PartNames {
             [
                 "lsm6ds", "lsm6ds3", "lsm6ds3h", "lsm6ds33", "lsm6ds3tr", "lsm6ds3trc", "lsm6dsl", "lsm6dsm",
                 "ism330dlc",
-                "lsm6dso", "lsm6dsox", "ism330dhcx", "lsm6dsr", "lsm6dsrx",
+                "lsm6dso", "lsm6dsox", "ism330dhcx", "lsm6dsr", "lsm6dsrx", "asm330lhh",
             ]
         ),
         (.bmi160, ["bmi160"]),
@@ -27,6 +27,8 @@ package enum PartNames {
         (.icm20948, ["icm20948"]),
         (.lsm9ds1, ["lsm9ds1", "sensehat"]),
         (.lis3dh, ["lis3dh", "lis3dhtr", "lis2dh12"]),
+        (.lsm303agr, ["lsm303agr"]),
+        (.lis2de12, ["lis2de12", "lis2de", "lis3de"]),
     ]
 
     /// The family of the chip with this name, however it is written: `MPU-9250`; `nil` if none is known.

@@ -58,6 +58,9 @@ package struct AttitudeFilter: ~Copyable {
     var verticalBiasPrior = 0.0
     var verticalAtStart = Vector3.zero
 
+    /// What corrections have done to the heading since the start.
+    package internal(set) var headingCorrections = HeadingCorrections()
+
     /// Used without a gyroscope only.
     private var inclination = VectorLowPass(cutoff: 1)
 

@@ -43,6 +43,9 @@ package struct HeadingFilter: ~Copyable {
     var block = HeadingBlock()
     /// What the drift may be at least, rad/s.
     var leastDrift = 0.0
+    /// The corrections of the six-axis filter so far, and those turns of them that the field had shown before, rad.
+    private var corrections = HeadingCorrections()
+    private var knownTurn = 0.0
     /// Seconds of drift since the last block.
     private var sinceBlock = 0.0
 
@@ -86,7 +89,7 @@ package struct HeadingFilter: ~Copyable {
     /// The angle about the vertical that turns the six-axis frame into one whose x axis points to magnetic north, rad; 0
     /// before the first reading.
     package var offset: Double {
-        errors[HeadingError.offset] + errors[HeadingError.drift] * driftSeconds(sinceBlock) + remainingTurn
+        errors[HeadingError.offset] + errors[HeadingError.drift] * driftSeconds(sinceBlock) + remainingTurn - knownTurn
     }
 
     /// How well the heading is known; `nil` before the first reading.
@@ -125,6 +128,19 @@ package struct HeadingFilter: ~Copyable {
         2 * parameters.drift * parameters.drift * parameters.driftTime * (seconds - driftSeconds(seconds))
     }
 
+    /// Accounts for what the six-axis filter has corrected.
+    ///
+    /// When it finds a bias or a scale, it also turns its heading back by what they have turned it so far. The usual field has
+    /// shown that before, so it is not turned twice. The drift that the field has shown ends as far as the bias explains it.
+    package mutating func follow(_ found: HeadingCorrections) {
+        if field == .usual { knownTurn += found.turn - corrections.turn }
+        let (known, explained) = (errors[HeadingError.drift], corrections.bias - found.bias)
+        let drift = known < 0 ? min(0, max(explained, known)) : max(0, min(explained, known))
+        errors[HeadingError.drift] -= drift
+        history.note(drift: -drift)
+        corrections = found
+    }
+
     /// Accounts for a sample of the gyroscope.
     ///
     /// - Parameters:
@@ -155,6 +171,7 @@ package struct HeadingFilter: ~Copyable {
     ) {
         guard field.isFinite else { return }
         leastDrift = drift
+        let attitude = Quaternion(angle: -knownTurn, axis: Vector3(0, 0, 1)) * attitude
         block.add(field, attitude: attitude, rate: rate, interval: interval)
         guard block.duration >= parameters.blockDuration - 0.5 * interval || self.field == .none || mustAlign else {
             return
@@ -162,6 +179,19 @@ package struct HeadingFilter: ~Copyable {
         close(block)
         block = HeadingBlock()
         sinceBlock = 0
+    }
+}
+
+/// The sums of what the corrections of the six-axis filter have done to its heading.
+package struct HeadingCorrections: Sendable, BitwiseCopyable {
+    /// Turns about the vertical, rad.
+    package var turn = 0.0
+    /// Changes of the bias about the vertical, rad/s.
+    package var bias = 0.0
+
+    package init(turn: Double = 0, bias: Double = 0) {
+        self.turn = turn
+        self.bias = bias
     }
 }
 

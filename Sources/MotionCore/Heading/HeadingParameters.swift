@@ -11,13 +11,13 @@ package struct HeadingParameters: Sendable, BitwiseCopyable {
     package var fieldNoise = 0.7
     /// What the field differs from its estimate by at one place and attitude, as a ratio of its strength: iron nearby, and
     /// what calibration has left. It changes within `fieldErrorTime` seconds as the board moves.
-    package var fieldError = 0.02
+    package var fieldError = 0.015
     package var fieldErrorTime = 3.0
     /// By how much the time of a reading varies against that of the attitude, s, and the constant part before it is known.
     package var timeJitter = 0.005
     package var initialDelay = 0.015
     /// The hard iron that calibration has left, µT, and its changes, µT/√s.
-    package var initialHardIron = 1.0
+    package var initialHardIron = 0.5
     package var hardIronWalk = 0.005
     /// Changes of the field, µT/√s.
     package var fieldWalk = 0.02

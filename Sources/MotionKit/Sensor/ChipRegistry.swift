@@ -15,6 +15,8 @@ enum ChipRegistry {
         RegisteredChip(ADXL375Family.self),
         RegisteredChip(LSM9DS1Family.self),
         RegisteredChip(LIS3DHFamily.self),
+        RegisteredChip(LSM303AGRFamily.self),
+        RegisteredChip(LIS2DE12Family.self),
     ]
 }
 

@@ -7,15 +7,15 @@ extension IMUIdentity {
     package func sharedNote(in vocabulary: SensorVocabulary) -> String? {
         guard let family, let shared = SharedIdentity(of: identity, in: register) else { return nil }
         let parts = Self.alternatives(shared.parts)
-        guard let special = shared.special, let other = shared.family else {
-            return "could be \(parts): they have the same identity and are driven alike"
-        }
-        guard family == other else {
+        if shared.named.isEmpty { return "could be \(parts): they have the same identity and are driven alike" }
+        guard shared.named.contains(family) else {
+            let settings = shared.named.map { "for \($0.name.uppercased()), set \(vocabulary.driver($0.name))" }
             return "could be \(parts): no register tells them apart, and \(shared.parts[0]) is assumed; "
-                + "for \(special), set \(vocabulary.driver(other.name))"
+                + settings.joined(separator: "; ")
         }
-        let others = Self.alternatives(shared.parts.filter { $0 != special })
-        return "is driven as the \(special) that was named; \(others) would answer alike"
+        let part = family.name.uppercased()
+        let others = Self.alternatives(shared.parts.filter { $0 != part })
+        return "is driven as the \(part) that was named; \(others) would answer alike"
     }
 
     /// Which constants of a supported chip no source confirms, as a list; `nil` if there are none, or if no driver supports it.

@@ -11,7 +11,7 @@ package enum VirtualPart: String, CaseIterable, Sendable {
     case adxl375
     case icm20948
     case lsm9ds1
-    case lis3dh
+    case lis3dh, lsm303agr, lis2de12
 
     /// The driver family of the chip.
     package var family: IMUFamily {
@@ -26,6 +26,8 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         case .icm20948: .icm20948
         case .lsm9ds1: .lsm9ds1
         case .lis3dh: .lis3dh
+        case .lsm303agr: .lsm303agr
+        case .lis2de12: .lis2de12
         }
     }
 
@@ -52,7 +54,9 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         case .adxl375: VirtualCore(VirtualADXL345Registers(isHighG: true), engine)
         case .icm20948: VirtualCore(VirtualICM20948Registers(), engine)
         case .lsm9ds1: VirtualCore(VirtualLSM9DS1Registers(), engine)
-        case .lis3dh: VirtualCore(VirtualLIS3DHRegisters(), engine)
+        case .lis3dh: VirtualCore(VirtualLIS3DHRegisters(.lis3dh), engine)
+        case .lsm303agr: VirtualCore(VirtualLIS3DHRegisters(.lsm303agr), engine)
+        case .lis2de12: VirtualCore(VirtualLIS3DHRegisters(.lis2de12), engine)
         }
     }
 }

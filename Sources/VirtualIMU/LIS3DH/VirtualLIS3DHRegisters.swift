@@ -1,15 +1,21 @@
 internal import MotionCore
 
-/// A LIS3DH's registers and its FIFO of 32 entries (datasheet, DocID17530 Rev 2, and ST's lis3dh_reg.h).
+/// A LIS3DH's registers and its FIFO of 32 entries (datasheet, DocID17530 Rev 2, and ST's lis3dh_reg.h), or an LSM303AGR's or
+/// LIS2DE12's (lsm303agr_reg.c, lis2de12_reg.c).
 ///
 /// Not modelled: the interrupt pins, the high-pass, self-test, the auxiliary converter, big-endian values, and the modes of the
 /// FIFO that a pin triggers.
 struct VirtualLIS3DHRegisters: VirtualRegisters {
+    enum Model { case lis3dh, lsm303agr, lis2de12 }
+
+    private let model: Model
     private var registers = RegisterFile(count: 64, defaults: [0x0F: 0x33, 0x1E: 0x10, 0x20: 0x07])
     private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
     private var lastEntry = [UInt8](repeating: 0, count: 6)
     /// The next sample when measuring started.
     private var firstIndex: UInt64 = 0
+
+    init(_ model: Model) { self.model = model }
 
     var identityRegister: UInt8 { 0x0F }
     var readMask: UInt8 { 0xFF }
@@ -66,7 +72,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         let code = Int(registers[0x20] >> 4)
         let isLow = bits == 8
         let rates: [Double] = [0, 1, 10, 25, 50, 100, 200, 400, isLow ? 1620 : 0, isLow ? 5376 : 1344]
-        guard code < rates.count, rates[code] > 0 else { return engine.run(nil) }
+        // A LIS2DE12 has no other mode than low power. Unsourced: that it does not measure if another one is selected.
+        guard code < rates.count, rates[code] > 0, isLow || model != .lis2de12 else { return engine.run(nil) }
         // A ninth of the rate with high resolution, otherwise half (table 10). Unsourced: the delay, here that of a
         // second-order low-pass.
         let bandwidth = rates[code] / (bits == 12 ? 9 : 2)
@@ -85,11 +92,19 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         fifo.append(lastEntry)
     }
 
-    /// Converts a reading to left-justified values: 1, 2, 4 and 12 mg per count of twelve bits (table 4). Twelve-bit values
-    /// settle after seven samples (table 11).
+    /// Sizes of a count of twelve bits at the four ranges, mg (table 4). A LIS2DE12 has the upper eight of them.
+    private var countSizes: [Double] {
+        switch model {
+        case .lis3dh: [1, 2, 4, 12]
+        case .lsm303agr: [0.98, 1.95, 3.9, 11.72]
+        case .lis2de12: [15.6, 31.2, 62.5, 187.5].map { $0 / 16 }
+        }
+    }
+
+    /// Converts a reading to left-justified values. Twelve-bit values settle after seven samples (table 11).
     private mutating func convert(_ reading: SensorEngine.Reading, _ index: UInt64) {
         let range = Int(registers[0x23] >> 4 & 0x03)
-        let unit = [1.0, 2, 4, 12][range] * 1e-3 * Double(1 << (12 - bits)) * standardGravity
+        let unit = countSizes[range] * 1e-3 * Double(1 << (12 - bits)) * standardGravity
         // Also at ±16 g, where that is ±24 g.
         let end = Double(1 << (bits - 1)) - 1
         let isSettled = index >= firstIndex + (bits == 12 ? 7 : 1)

@@ -152,6 +152,7 @@ import Testing
         let shakes = "jostle_board_events_total{gesture=\"shake\",phase=\"began\",simulated=\"true\"}"
         #expect(await prometheus.answers(shakes) { $0[0].value >= 2 })
         let counted = try prometheus.query(shakes).first?.value ?? 0
+        try await rig.observer.catchUp()
         let published = try rig.observer.shakes().filter { $0.phase == "began" }.count
         #expect(counted <= Double(published))
 
