@@ -16,7 +16,7 @@ extension MotionPipeline {
             return attitude
         }
         let rate = filter.rotationRate
-        heading.follow(filter.headingCorrections)
+        heading.follow(correction: filter.headingCorrection)
         heading.turn(rate: rate.length, interval: interval, lostAngle: lostAngle(sample, rate, interval))
         while let reading = magneticReadings.first, reading.timestamp <= sample.timestamp {
             magneticReadings.removeFirst()

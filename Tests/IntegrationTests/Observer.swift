@@ -12,7 +12,9 @@ final class Observer: Sendable {
     private final class Log: Sendable {
         let messages = Mutex<[MQTTMessage]>([])
         let subscriptions = Atomic<Int>(0)
+        /// The number of the last message to itself that was sent, and that came back.
         let marks = Atomic<Int>(0)
+        let mark = Atomic<Int>(0)
     }
 
     /// The topic of the messages to itself.
@@ -32,7 +34,8 @@ final class Observer: Sendable {
         self.mark = mark
         client = try MQTTClient<Never>(options: options) { event in
             switch event {
-            case .message(let message) where message.topic == mark: log.marks.add(1, ordering: .relaxed)
+            case .message(let message) where message.topic == mark:
+                log.mark.store(Int(String(decoding: message.payload, as: UTF8.self)) ?? 0, ordering: .relaxed)
             case .message(let message): log.messages.withLock { $0.append(message) }
             case .subscribed: log.subscriptions.add(1, ordering: .relaxed)
             default: break
@@ -59,9 +62,10 @@ final class Observer: Sendable {
 
     /// Waits for what the broker has forwarded to others so far: it forwards in order.
     func catchUp() async throws {
-        let before = log.marks.load(ordering: .relaxed)
-        try publish(MQTTMessage(topic: mark, text: ""))
-        try #require(await eventually(within: .seconds(30)) { log.marks.load(ordering: .relaxed) > before })
+        let number = log.marks.add(1, ordering: .relaxed).newValue
+        // With the quality of service of the others: the order is kept within one.
+        try publish(MQTTMessage(topic: mark, text: "\(number)", qos: .atLeastOnce))
+        try #require(await eventually(within: .seconds(30)) { log.mark.load(ordering: .relaxed) == number })
     }
 
     /// All messages, in order.

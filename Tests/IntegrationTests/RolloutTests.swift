@@ -35,8 +35,9 @@ import Testing
     }
 
     /// The shares of the published candidates, 100 for a document without one.
-    private func shares(_ observer: Observer) throws -> [Double] {
-        try observer.all.filter { $0.topic == "jostle/_all/config" }.map { message in
+    private func shares(_ observer: Observer) async throws -> [Double] {
+        try await observer.catchUp()
+        return try observer.all.filter { $0.topic == "jostle/_all/config" }.map { message in
             try LayerDocument(reading: message.payload, layer: "all").candidate?.percent ?? 100
         }
     }
@@ -62,7 +63,7 @@ import Testing
         #expect(set.output.contains("rollout 20"), "\(set.output)")
         #expect(set.output.contains("offline, not counted, will follow: away"), "\(set.output)")
         #expect(set.output.contains("complete: published all 5\n  20 of 20 devices have it"), "\(set.output)")
-        let shares = try shares(observer)
+        let shares = try await shares(observer)
         #expect(shares.count == 5 && shares.first == 100 && shares.suffix(3) == [50, 100, 100], "\(shares)")
         #expect(try await sensitivity(observer) == 9)
         let last = try await commands.document(observer, "_all/config")
@@ -96,7 +97,7 @@ import Testing
         let set = try await run(broker.port, words)
         #expect(set.status == 0, "\(set.errors)")
         let percents = steps.steps.map(\.percent)
-        #expect(try shares(observer).dropLast() == percents[...])
+        #expect(try await shares(observer).dropLast() == percents[...])
         #expect(boards.boards.count == 10)
     }
 
@@ -121,6 +122,7 @@ import Testing
         #expect(refused.errors.contains("registry:door: groups cannot be changed step by step"), "\(refused.errors)")
         let groups = try await run(broker.port, ["apply", path, "--document", "registry"])
         #expect(groups.status == 0, "\(groups.errors)")
+        try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config") && boards.boards[2].groups == ["front"])
         let apply = try await run(broker.port, ["apply", path, "--canary", "5%"])
         #expect(apply.status == 0, "\(apply.errors)")
@@ -218,7 +220,7 @@ import Testing
             broker.port, ["rollout", "resume", "--steps", "70%", "--abort-above", "50%", "--wait", "2s"], state: "other"
         )
         #expect(second.status == 0, "\(second.errors)\(second.output)")
-        #expect(try shares(observer) == [40, 70, 100, 100])
+        #expect(try await shares(observer) == [40, 70, 100, 100])
         #expect(try await sensitivity(observer) == 9)
         let none = try await run(broker.port, ["rollout", "resume"])
         #expect(none.status == 69 && none.errors.contains("no rollout is under way"))
@@ -270,7 +272,7 @@ import Testing
         let resume = try await run(broker.port, ["rollout", "resume", "--wait", "2s"])
         #expect(resume.status == 65, "\(resume.errors)\(resume.output)")
         #expect(resume.errors.contains("it is offline"), "\(resume.errors)")
-        #expect(try shares(observer) == [80, 100])
+        #expect(try await shares(observer) == [80, 100])
         #expect(try await sensitivity(observer) == nil)
         // Without such a report, nobody knows: nothing goes on.
         boards.publish(

@@ -91,14 +91,14 @@ private struct HeadingRig: ~Copyable {
 @Suite struct HeadingFilterTests {
     private let degree = radiansPerDegree
 
-    @Test("A bias that the six-axis filter finds, and the turn by which it corrects its heading, change nothing")
+    @Test("The turn by which the six-axis filter corrects its heading changes nothing that the field has shown")
     func corrections() {
         var rig = HeadingRig()
         rig.drift = 0.1 * degree
         rig.run(60)
         let before = rig.worstError(in: 10)
         rig.trueOffset -= 70 * rig.drift
-        rig.filter.follow(HeadingCorrections(turn: -70 * rig.drift, bias: rig.drift))
+        rig.filter.follow(correction: -70 * rig.drift)
         rig.drift = 0
         let after = rig.worstError(in: 60)
         #expect(before < 4 * degree && after < before + 0.5 * degree, "\(before / degree)°, \(after / degree)°")

@@ -190,12 +190,12 @@ import Testing
             (0x69, nil, "could be LSM6DS3, LSM6DS3H or LSM6DS33: they have the same identity and are driven alike"),
             (
                 0x33, nil,
-                "could be LIS3DH, LIS2DH12, LSM303AGR or LIS2DE12: no register tells them apart, and LIS3DH is assumed; "
+                "could be LIS3DH, LIS2DH12, LSM303DLHC, LSM303AGR or LIS2DE12: no register tells them apart, and LIS3DH is assumed; "
                     + "for LSM303AGR, set sensor.driver: lsm303agr; for LIS2DE12, set sensor.driver: lis2de12"
             ),
             (
                 0x33, .lis2de12,
-                "is driven as the LIS2DE12 that was named; LIS3DH, LIS2DH12 or LSM303AGR would answer alike"
+                "is driven as the LIS2DE12 that was named; LIS3DH, LIS2DH12, LSM303DLHC or LSM303AGR would answer alike"
             ),
             (
                 0x6B, nil,
@@ -215,6 +215,16 @@ import Testing
         #expect(identity.sharedNote(in: .agent) == note)
         let name = try #require(identity.name).description
         #expect(SharedIdentity(of: byte, in: 0x0F)?.parts.contains(name) == true)
+    }
+
+    @Test("Families that the user must name have the name of their part")
+    func families() throws {
+        for identity in [(0x0F, 0x6C), (0x00, 0xE5), (0x0F, 0x33)] as [(UInt8, UInt8)] {
+            for family in try #require(SharedIdentity(of: identity.1, in: identity.0)).named {
+                let chip = try #require(ChipRegistry.all.first { $0.family == family })
+                #expect(chip.name(identity.1).map { "\($0)" } == family.partName)
+            }
+        }
     }
 
     @Test("Chips that answer for themselves have no note")

@@ -227,6 +227,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         let attenuation = 1 - 1 / (1 + ratio * ratio).squareRoot()
         let force =
             max(0.1, 1.2 * FaultPlan.shakeAmplitude * attenuation) + noise * FaultRun.accelerometerNoise
+            + 0.5 * Part(settings: IMUSettings()).accelerometerScale
         let rate = 0.02 + noise * FaultRun.gyroscopeNoise
         guard sample.flags.contains(.rotationRate) == hasRate else { return false }
         for axis in 0..<3 {

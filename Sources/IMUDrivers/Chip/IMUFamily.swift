@@ -39,6 +39,9 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
         /// Its name in a configuration.
         public var name: String { "\(word)" }
 
+        /// The name of the part, of a family that has one.
+        package var partName: String { name.uppercased() }
+
         /// Whether its parts have a gyroscope.
         package var hasGyroscope: Bool {
             switch self {

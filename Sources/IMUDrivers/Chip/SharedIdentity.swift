@@ -8,7 +8,7 @@
         package let named: [IMUFamily]
 
         private init(_ parts: [String], named: [IMUFamily] = []) {
-            self.parts = parts + named.map { $0.name.uppercased() }
+            self.parts = parts + named.map(\.partName)
             self.named = named
         }
 
@@ -23,7 +23,7 @@
             case (0x0F, 0x6A): self.init(["LSM6DS3TR-C", "LSM6DSL", "LSM6DSM", "ISM330DLC"])
             case (0x0F, 0x6B): self.init(["ISM330DHCX", "LSM6DSR", "LSM6DSRX", "ASM330LHH"])
             case (0x0F, 0x6C): self.init(["LSM6DSO", "LSM6DSOX"], named: [.lsm6dso32])
-            case (0x0F, 0x33): self.init(["LIS3DH", "LIS2DH12"], named: [.lsm303agr, .lis2de12])
+            case (0x0F, 0x33): self.init(["LIS3DH", "LIS2DH12", "LSM303DLHC"], named: [.lsm303agr, .lis2de12])
             case (0x00, 0xE5): self.init(["ADXL345", "ADXL343"], named: [.adxl375])
             default: return nil
             }

@@ -70,8 +70,8 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// The size of a count, mg, at ±2, 4, 8 and 16 g.
     ///
     /// At ±16 g a LIS3DH has 12 mg, not 8 (table 4, p. 10; lis3dh_reg.c, `lis3dh_from_fs16_hr_to_mg`). LSM303AGR:
-    /// lsm303agr_reg.c, `lsm303agr_from_fs_2g_hr_to_mg` to `16g`. LIS2DE12: the LIS2DE's datasheet, as a distributor quotes it;
-    /// the first lis2de12_reg.c had 16, 32, 64 and 192 mg.
+    /// lsm303agr_reg.c, `lsm303agr_from_fs_2g_hr_to_mg` to `16g`. LIS2DE12: Linux
+    /// st_accel_core.c.
     private static func countSize(family: IMUFamily, rangeBits: UInt8) -> Double {
         switch (family, rangeBits) {
         case (.lsm303agr, 0): 0.98

@@ -4,9 +4,9 @@ package import MotionCore
 /// have the same identity and the same registers (Linux st_accel_core.c). Unsourced: whether the bandwidths, turn-on times
 /// and noise of the others are those of the LIS3DH, which is assumed.
 ///
-/// It has no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. Its thermometer
-/// measures changes only (table 5), and is not used. Its datasheet describes no data-ready
-/// pulse, so a line is not used.
+/// They have no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. The thermometer
+/// measures changes only (table 5), and is not used. The LIS3DH's datasheet describes no data-ready pulse, so a line is not
+/// used.
 package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     let configuration: LIS3DHConfiguration
 
@@ -20,8 +20,8 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     }
 
     package static var family: IMUFamily { Kind.family }
-    /// SA0 low and high (reg.h). An LSM303AGR has one address (lsm303agr_reg.h, `LSM303AGR_I2C_ADD_XL`).
-    package static var addresses: [UInt8] { family == .lsm303agr ? [0x19] : [0x18, 0x19] }
+    /// SA0 low and high (reg.h). An LSM303AGR has the second one only (lsm303agr_reg.h, `LSM303AGR_I2C_ADD_XL`).
+    package static var addresses: [UInt8] { [0x18, 0x19] }
     package static var identityRegister: RegisterAddress { LIS3DHRegister.whoAmI }
     package static var burstBit: UInt8 { LIS3DHValue.burst }
     package static var largestFIFO: Int { LIS3DHValue.entries * LIS3DHValue.entryLength }
@@ -41,8 +41,8 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     package var figures: ChipFigures { configuration.figures }
     package var dataReadyPulse: DataReadyPulse { .never }
 
-    /// Two counts below the full scale, which a LIS3DH has at 2000 counts, or 1333 at ±16 g, and others at up to 2051 of the
-    /// 2047 that there are.
+    /// Two counts below the full scale, which a LIS3DH has at 2000 counts, or 1333 at ±16 g. The others may have it beyond the
+    /// last count.
     package var accelerometerLimit: Int16 {
         let end = figures.accelerometerRange / figures.accelerometerScale
         return min(Int16(end.rounded()), .max &>> configuration.unusedBits) - 2

@@ -25,8 +25,7 @@ extension LoadedConfiguration {
                 at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
         }
         if action.gesture == .turn, case .family(let family) = settings.sensor.driver, !family.hasGyroscope {
-            let part = family.name.uppercased()
-            return problem(at: "\(path).on", "never acts: the \(part) has no gyroscope", found: name)
+            return problem(at: "\(path).on", "never acts: the \(family.partName) has no gyroscope", found: name)
         }
         if let counts = action.filter.counts, action.gesture == .tap, !counts.contains(where: isTapCount) {
             let wanted = counts.map(String.init).joined(separator: ", ")

@@ -26,9 +26,9 @@ package enum PartNames {
         (.adxl375, ["adxl375"]),
         (.icm20948, ["icm20948"]),
         (.lsm9ds1, ["lsm9ds1", "sensehat"]),
-        (.lis3dh, ["lis3dh", "lis3dhtr", "lis2dh12"]),
+        (.lis3dh, ["lis3dh", "lis3dhtr", "lis2dh12", "lsm303dlhc"]),
         (.lsm303agr, ["lsm303agr"]),
-        (.lis2de12, ["lis2de12", "lis2de", "lis3de"]),
+        (.lis2de12, ["lis2de12"]),
     ]
 
     /// The family of the chip with this name, however it is written: `MPU-9250`; `nil` if none is known.

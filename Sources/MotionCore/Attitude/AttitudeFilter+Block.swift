@@ -140,12 +140,10 @@ extension AttitudeFilter {
         strapdown.scale.row2 = scale(strapdown.scale.row2, correction.calibration2)
         let bias = Vector3(
             Double(correction.calibration0.w), Double(correction.calibration1.w), Double(correction.calibration2.w))
-        let before = strapdown.bias
         for axis in 0..<3 {
-            strapdown.bias[axis] = clamp(before[axis] + bias[axis], parameters.largestBias)
+            strapdown.bias[axis] = clamp(strapdown.bias[axis] + bias[axis], parameters.largestBias)
         }
-        headingCorrections.turn += turn.z
-        headingCorrections.bias += strapdown.attitude.rotate(strapdown.bias - before).z
+        headingCorrection += turn.z
         strapdown.velocity.x += Double(correction.motion.x)
         strapdown.velocity.y += Double(correction.motion.y)
         strapdown.position.x += Double(correction.motion.z)

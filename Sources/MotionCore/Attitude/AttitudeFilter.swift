@@ -58,8 +58,8 @@ package struct AttitudeFilter: ~Copyable {
     var verticalBiasPrior = 0.0
     var verticalAtStart = Vector3.zero
 
-    /// What corrections have done to the heading since the start.
-    package internal(set) var headingCorrections = HeadingCorrections()
+    /// The sum of the turns about the vertical by which corrections have changed the heading, rad.
+    package internal(set) var headingCorrection = 0.0
 
     /// Used without a gyroscope only.
     private var inclination = VectorLowPass(cutoff: 1)

@@ -305,12 +305,6 @@ struct HeadingHistory: BitwiseCopyable {
         older = errors
     }
 
-    /// Records a change of the six-axis filter's bias.
-    mutating func note(drift: Double) {
-        newer[HeadingError.drift] += drift
-        older[HeadingError.drift] += drift
-    }
-
     /// Records a correction of the heading.
     mutating func note(_ correction: Double) { newerCorrection += correction }
 

@@ -43,9 +43,10 @@ package struct HeadingFilter: ~Copyable {
     var block = HeadingBlock()
     /// What the drift may be at least, rad/s.
     var leastDrift = 0.0
-    /// The corrections of the six-axis filter so far, and those turns of them that the field had shown before, rad.
-    private var corrections = HeadingCorrections()
-    private var knownTurn = 0.0
+    /// The sum of the turns by which the six-axis filter has corrected its heading, and the part of it that the field had shown
+    /// before, rad.
+    private var correction = 0.0
+    private var knownCorrection = 0.0
     /// Seconds of drift since the last block.
     private var sinceBlock = 0.0
 
@@ -89,7 +90,8 @@ package struct HeadingFilter: ~Copyable {
     /// The angle about the vertical that turns the six-axis frame into one whose x axis points to magnetic north, rad; 0
     /// before the first reading.
     package var offset: Double {
-        errors[HeadingError.offset] + errors[HeadingError.drift] * driftSeconds(sinceBlock) + remainingTurn - knownTurn
+        errors[HeadingError.offset] + errors[HeadingError.drift] * driftSeconds(sinceBlock) + remainingTurn
+            - knownCorrection
     }
 
     /// How well the heading is known; `nil` before the first reading.
@@ -128,17 +130,16 @@ package struct HeadingFilter: ~Copyable {
         2 * parameters.drift * parameters.drift * parameters.driftTime * (seconds - driftSeconds(seconds))
     }
 
-    /// Accounts for what the six-axis filter has corrected.
+    /// Accounts for the corrections of the six-axis heading.
     ///
-    /// When it finds a bias or a scale, it also turns its heading back by what they have turned it so far. The usual field has
-    /// shown that before, so it is not turned twice. The drift that the field has shown ends as far as the bias explains it.
-    package mutating func follow(_ found: HeadingCorrections) {
-        if field == .usual { knownTurn += found.turn - corrections.turn }
-        let (known, explained) = (errors[HeadingError.drift], corrections.bias - found.bias)
-        let drift = known < 0 ? min(0, max(explained, known)) : max(0, min(explained, known))
-        errors[HeadingError.drift] -= drift
-        history.note(drift: -drift)
-        corrections = found
+    /// When that filter finds a bias or a scale, it also turns its heading back by what they have turned it so far. A field that
+    /// is followed has shown that turn before, so the heading must not turn again.
+    ///
+    /// - Parameter total: the sum of the corrections, rad.
+    package mutating func follow(correction total: Double) {
+        let isFollowed = (field == .usual || field == .other) && disturbedTime == 0
+        if isFollowed, sinceBlock <= parameters.longestPause { knownCorrection += total - correction }
+        correction = total
     }
 
     /// Accounts for a sample of the gyroscope.
@@ -171,7 +172,7 @@ package struct HeadingFilter: ~Copyable {
     ) {
         guard field.isFinite else { return }
         leastDrift = drift
-        let attitude = Quaternion(angle: -knownTurn, axis: Vector3(0, 0, 1)) * attitude
+        let attitude = Quaternion(angle: -knownCorrection, axis: Vector3(0, 0, 1)) * attitude
         block.add(field, attitude: attitude, rate: rate, interval: interval)
         guard block.duration >= parameters.blockDuration - 0.5 * interval || self.field == .none || mustAlign else {
             return
@@ -179,19 +180,6 @@ package struct HeadingFilter: ~Copyable {
         close(block)
         block = HeadingBlock()
         sinceBlock = 0
-    }
-}
-
-/// The sums of what the corrections of the six-axis filter have done to its heading.
-package struct HeadingCorrections: Sendable, BitwiseCopyable {
-    /// Turns about the vertical, rad.
-    package var turn = 0.0
-    /// Changes of the bias about the vertical, rad/s.
-    package var bias = 0.0
-
-    package init(turn: Double = 0, bias: Double = 0) {
-        self.turn = turn
-        self.bias = bias
     }
 }
 

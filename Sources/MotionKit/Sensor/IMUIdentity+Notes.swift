@@ -9,11 +9,11 @@ extension IMUIdentity {
         let parts = Self.alternatives(shared.parts)
         if shared.named.isEmpty { return "could be \(parts): they have the same identity and are driven alike" }
         guard shared.named.contains(family) else {
-            let settings = shared.named.map { "for \($0.name.uppercased()), set \(vocabulary.driver($0.name))" }
+            let settings = shared.named.map { "for \($0.partName), set \(vocabulary.driver($0.name))" }
             return "could be \(parts): no register tells them apart, and \(shared.parts[0]) is assumed; "
                 + settings.joined(separator: "; ")
         }
-        let part = family.name.uppercased()
+        let part = family.partName
         let others = Self.alternatives(shared.parts.filter { $0 != part })
         return "is driven as the \(part) that was named; \(others) would answer alike"
     }

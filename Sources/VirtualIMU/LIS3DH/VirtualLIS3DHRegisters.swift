@@ -92,7 +92,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         fifo.append(lastEntry)
     }
 
-    /// Sizes of a count of twelve bits at the four ranges, mg (table 4). A LIS2DE12 has the upper eight of them.
+    /// Sizes of a count of twelve bits at the four ranges, mg: table 4, lsm303agr_reg.c, Linux st_accel_core.c. A
+    /// LIS2DE12 has the upper eight of them.
     private var countSizes: [Double] {
         switch model {
         case .lis3dh: [1, 2, 4, 12]
