@@ -54,6 +54,8 @@ struct KernelWork: StageWork, ~Copyable {
             feed()
             _ = device.poll(into: &batch)
             idle = batch.isEmpty ? idle + 1 : 0
+            // After a pause of this process, the driver starts the devices again, which takes a moment.
+            if idle > 100 { usleep(10_000) }
             done += batch.count
             batch.removeAll()
         }
