@@ -93,6 +93,7 @@ import Testing
         // mosquitto disconnects it at once, without its will, and does not admit it again.
         #expect(await eventually { agents[0].errors.contains("Not authorized") }, "\(agents[0].errors)")
         #expect(!agents[1].errors.contains("Not authorized"))
+        try await observer.catchUp()
         #expect(observer.texts("availability", of: "washer-2").last == "online")
         let gone = try await fleet("revoke", "washer-1", "--to", enrolment)
         #expect(gone.status == 69)

@@ -94,6 +94,7 @@ import Testing
         defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
         #expect(await eventually { Self.loggedCount(by: agent) == retained.count }, "\(agent.errors)")
+        try await observer.catchUp()
         let before = try #require(try observer.objects("config/reported").last)
 
         // Lets buffers and caches reach their size.

@@ -51,6 +51,7 @@ import Testing
         let program = try watch(rig.broker.port, "--device", "dut")
         defer { program.kill() }
         #expect(await writes(program) { $0.contains("dut  attitude  roll ") }, "\(program.output)")
+        try await rig.observer.catchUp()
         #expect(rig.observer.messages("command/get-state").count == 1)
         #expect(await program.terminate() == 0)
     }

@@ -119,6 +119,7 @@ extension BrowserTests {
             #expect(isTurned, "the trajectory turns by 90° about z")
             try rig.browser.clickButton("Tare")
             #expect(await rig.browser.shows("document.body.innerText.includes('This attitude is zero now.')"))
+            try await rig.observer.catchUp()
             #expect(try rig.observer.objects("command/tare/result").last?["ok"] as? Bool == true)
             var drawn = try drawn(rig.browser, milliseconds: 5000)
             var (count, span) = try compare(drawn, rig.observer)

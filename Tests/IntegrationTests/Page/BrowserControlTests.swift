@@ -31,6 +31,7 @@ extension BrowserTests {
 
             agent.signal(SIGCONT)
             #expect(await browser.shows("\(inForce) === '7'"))
+            try await rig.observer.catchUp()
             let reported = try rig.observer.objects("config/reported").last
             let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
             #expect((gestures?["shake"] as? [String: Any])?["sensitivity"] as? Int == 7)
@@ -128,6 +129,7 @@ extension BrowserTests {
             #expect(await browser.shows("document.querySelector('.calibration svg')?.getClientRects().length > 0"))
             let title = "document.querySelector('.calibration-title').textContent"
             #expect(await browser.shows("\(title).includes(' of ')"))
+            try await rig.observer.catchUp()
             let answer = try #require(try rig.observer.objects("command/calibrate/result").last { $0["pose"] is Int })
             let advice = try #require(answer["advice"] as? String)
             // Such as "with +x-z up".

@@ -31,6 +31,7 @@ extension BrowserTests {
             try rig.browser.clickButton("Simulate")
             #expect(await rig.browser.shows("logged.some((one) => one.title === 'shake' && one.phase === 'ended')"))
 
+            try await rig.observer.catchUp()
             let events = try rig.observer.objects("event/shake")
             let rows = try rows(rig.browser).filter { $0["title"] as? String == "shake" }
             for phase in ["began", "ended"] {
@@ -63,6 +64,7 @@ extension BrowserTests {
             // A strong shake is almost a tap and a flick too.
             #expect(await rig.browser.shows("logged.some((one) => one.kind === 'missed')"))
             let miss = try #require(try rows(rig.browser).last { $0["kind"] as? String == "missed" })
+            try await rig.observer.catchUp()
             let texts = try rig.observer.objects("near-miss").compactMap { $0["text"] as? String }
             let title = try #require(miss["title"] as? String)
             #expect(texts.contains(title), "\(title), \(texts)")
