@@ -187,8 +187,7 @@ private func makeRig(
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput, .stalled, .onesRead]
             as [FaultCondition])
     func conditions(kind: VirtualPart, condition: FaultCondition) {
-        // With less noise than a count, a LIS3DH or a relative at rest repeats frames as a frozen one does.
-        guard ![.lis3dh, .lsm303agr, .lis2de12].contains(kind) || condition != .frozenOutput else { return }
+        guard !kind.repeatsFrames || condition != .frozenOutput else { return }
         let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(condition, lasting: .seconds(3))

@@ -77,6 +77,7 @@ import Testing
         #expect(
             await eventually { agent.errors.components(separatedBy: "the sensor is measuring again").count == 3 },
             "\(agent.errors)")
+        #expect(agent.errors.contains("the sensor is lost: the chip does not answer"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
 

@@ -12,13 +12,13 @@ final class Observer: Sendable {
     private final class Log: Sendable {
         let messages = Mutex<[MQTTMessage]>([])
         let subscriptions = Atomic<Int>(0)
-        /// The number of the last message to itself that was sent, and that came back.
-        let marks = Atomic<Int>(0)
-        let mark = Atomic<Int>(0)
+        /// The numbers of the last mark that was sent, and of the last one that came back.
+        let sentMark = Atomic<Int>(0)
+        let receivedMark = Atomic<Int>(0)
     }
 
-    /// The topic of the messages to itself.
-    private let mark: String
+    /// The topic of its messages to itself.
+    private let markTopic: String
 
     /// Connects and waits for the subscription. With a session, the broker keeps the messages that the observer misses.
     init(_ port: UInt16, credentials: MQTTCredentials? = nil, hasSession: Bool = false) async throws {
@@ -30,12 +30,12 @@ final class Observer: Sendable {
         options.backoff.cap = .milliseconds(200)
         let log = Log()
         self.log = log
-        let mark = "observer/\(UUID().uuidString)"
-        self.mark = mark
+        let markTopic = "observer/\(UUID().uuidString)"
+        self.markTopic = markTopic
         client = try MQTTClient<Never>(options: options) { event in
             switch event {
-            case .message(let message) where message.topic == mark:
-                log.mark.store(Int(String(decoding: message.payload, as: UTF8.self)) ?? 0, ordering: .relaxed)
+            case .message(let message) where message.topic == markTopic:
+                log.receivedMark.store(Int(String(decoding: message.payload, as: UTF8.self)) ?? 0, ordering: .relaxed)
             case .message(let message): log.messages.withLock { $0.append(message) }
             case .subscribed: log.subscriptions.add(1, ordering: .relaxed)
             default: break
@@ -62,10 +62,10 @@ final class Observer: Sendable {
 
     /// Waits for what the broker has forwarded to others so far: it forwards in order.
     func catchUp() async throws {
-        let number = log.marks.add(1, ordering: .relaxed).newValue
+        let number = log.sentMark.add(1, ordering: .relaxed).newValue
         // With the quality of service of the others: the order is kept within one.
-        try publish(MQTTMessage(topic: mark, text: "\(number)", qos: .atLeastOnce))
-        try #require(await eventually(within: .seconds(30)) { log.mark.load(ordering: .relaxed) == number })
+        try publish(MQTTMessage(topic: markTopic, text: "\(number)", qos: .atLeastOnce))
+        try #require(await eventually(within: .seconds(30)) { log.receivedMark.load(ordering: .relaxed) == number })
     }
 
     /// All messages, in order.

@@ -20,9 +20,8 @@ extension VirtualPart {
         allCases.filter { ![.lsm6dso32, .adxl375, .mpu9250, .lsm303agr].contains($0) }
     }
 
-    /// Whether the driver can notice a fault: with less noise than a count, a LIS3DH or a relative at rest repeats frames as a
-    /// frozen one does.
-    func shows(_ fault: Fault) -> Bool { ![.lis3dh, .lsm303agr, .lis2de12].contains(self) || fault != .frozen }
+    /// Whether the driver can notice a fault.
+    func shows(_ fault: Fault) -> Bool { !repeatsFrames || fault != .frozen }
 
     /// Runs a plan on this chip.
     func outcome(of plan: FaultPlan) -> FaultOutcome {

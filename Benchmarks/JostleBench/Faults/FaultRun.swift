@@ -74,6 +74,8 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     private var pipeline = MotionPipeline()
     private var batch = SampleBatch(capacity: 128)
     private let plan: FaultPlan
+    /// Half of an accelerometer's count, m/s².
+    private let halfCount = 0.5 * Part(settings: IMUSettings()).accelerometerScale
     private let origin: Timestamp
     private var start: Timestamp
     private var end: Timestamp
@@ -227,7 +229,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         let attenuation = 1 - 1 / (1 + ratio * ratio).squareRoot()
         let force =
             max(0.1, 1.2 * FaultPlan.shakeAmplitude * attenuation) + noise * FaultRun.accelerometerNoise
-            + 0.5 * Part(settings: IMUSettings()).accelerometerScale
+            + halfCount
         let rate = 0.02 + noise * FaultRun.gyroscopeNoise
         guard sample.flags.contains(.rotationRate) == hasRate else { return false }
         for axis in 0..<3 {

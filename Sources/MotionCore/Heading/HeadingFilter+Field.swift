@@ -146,8 +146,7 @@ extension HeadingFilter {
         let measured = seen.field - seen.rate.cross(usual) * kept.errors[HeadingError.delay] - hardIron
         kept.take(measured, share: 1 - exp(-block.duration / p.residualTime))
         let shown = kept.field
-        let horizontal = Vector3(shown.x, shown.y, 0).length - usual.x
-        let isLike = Vector3(horizontal, 0, shown.z - usual.z).length < 0.6 * p.disturbedField * usual.length
+        let isLike = shown.differenceInStrengthAndDip(from: usual) < 0.6 * p.disturbedField * usual.length
         let angle = atan2(-shown.y, shown.x)
         let (offset, drift) = (HeadingError.offset, HeadingError.drift)
         let isNear = abs(angle) < max(15 * radiansPerDegree, 3 * covariance[offset, offset].squareRoot())

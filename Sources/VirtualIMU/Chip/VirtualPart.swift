@@ -31,6 +31,14 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it has less noise than a count, as far as its figures are known: at rest it repeats frames as a frozen chip does.
+    package var repeatsFrames: Bool {
+        switch self {
+        case .lis3dh, .lsm303agr, .lis2de12: true
+        default: false
+        }
+    }
+
     /// The chips of one family.
     package static func parts(of family: IMUFamily) -> [VirtualPart] { allCases.filter { $0.family == family } }
 
