@@ -21,12 +21,23 @@ final class RecordedClient: Sendable {
         for filter in filters { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()
         // Several times, if a busy machine let the first attempt time out.
-        try #require(await eventually { !client.connections.isEmpty && client.subscribed.count >= filters.count })
+        try #require(await eventually { !client.connections.isEmpty && client.granted.isSuperset(of: filters) })
         return client
     }
 
     var connections: [MQTTConnection] { log.all { if case .connected(let it) = $0 { it } else { nil } } }
     var subscribed: [String] { log.all { if case .subscribed(let it, _) = $0 { it } else { nil } } }
+    /// The filters that the broker has granted on the last connection.
+    var granted: Set<String> {
+        let changes: [String?] = log.all {
+            switch $0 {
+            case .connected: .some(nil)
+            case .subscribed(let filter, _): filter
+            default: nil
+            }
+        }
+        return Set(changes.reversed().prefix { $0 != nil }.compactMap { $0 })
+    }
     var messages: [MQTTMessage] { log.all { if case .message(let it) = $0 { it } else { nil } } }
     var acknowledged: [Int] { log.all { if case .acknowledged(let it) = $0 { it } else { nil } } }
     var refusals: [MQTTDisconnection<Int>] { log.all { if case .refused(let it) = $0 { it } else { nil } } }

@@ -127,6 +127,7 @@ import Testing
         try client.client.start()
         // Requested again when the connection was stable, and then later.
         #expect(await eventually { client.leftOut == ["do/it", "do/it"] && client.connections.count == 3 })
+        #expect(await eventually { client.granted == ["do/+/now", "else"] })
         #expect(client.omissions.allSatisfy { $0 == .messageTooLarge(topic: "do/it") })
         // Where localhost is an IPv6 address first, that refuses.
         #expect(
