@@ -3,11 +3,37 @@ import Synchronization
 
 /// TCP on 127.0.0.1 for tests.
 package enum Loopback {
-    /// A port that no process listens on now.
+    /// A port that no process listens on now, and that no other test is given: tests in other processes look for ports
+    /// at the same time. It is none that the system gives to connections.
     package static func freePort() throws -> UInt16 {
-        let (descriptor, port) = try bound()
+        for _ in 0..<1000 {
+            let port = UInt16.random(in: 10_240..<32_768)
+            guard let lease = lease(of: port) else { continue }
+            if let descriptor = try? bound(to: port).descriptor {
+                close(descriptor)
+                return port
+            }
+            close(lease)
+        }
+        throw TestBrokerError.noPort
+    }
+
+    /// Takes a port for this process until its end: a Unix socket with the name of the port, which only one can have.
+    private static func lease(of port: UInt16) -> Int32? {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // In the abstract namespace, whose names begin with a zero: unix(7).
+        let name = [0] + Array("jostle-test-port-\(port)".utf8)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        let size = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        if code == 0 { return descriptor }
         close(descriptor)
-        return port
+        return nil
     }
 
     /// Whether a process accepts connections on a port.
@@ -48,10 +74,14 @@ package enum Loopback {
         return (descriptor, port)
     }
 
-    /// A socket that is bound to a free port.
-    static func bound() throws -> (descriptor: Int32, port: UInt16) {
+    /// A socket that is bound to a port, by default a free one.
+    static func bound(to wanted: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0, withAddress(0, { bind(descriptor, $0, $1) }) == 0 else { throw TestBrokerError.noPort }
+        guard descriptor >= 0 else { throw TestBrokerError.noPort }
+        guard withAddress(wanted, { bind(descriptor, $0, $1) }) == 0 else {
+            close(descriptor)
+            throw TestBrokerError.noPort
+        }
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
