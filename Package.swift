@@ -62,28 +62,32 @@ let package = Package(
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),
         .target(name: "Gzip", dependencies: ["CZlib"]),
-        .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
+        .target(name: "Documents", dependencies: ["CYAML", "LinuxSystem"]),
+        .target(
+            name: "JostleConfiguration", dependencies: ["Documents", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleMessages",
             dependencies: [
-                "CLinuxSystem", "CSystemd", "Cryptography", "JostleConfiguration", "LinuxSystem", "MosquittoClient",
+                "CLinuxSystem", "CSystemd", "Cryptography", "Documents", "JostleConfiguration", "LinuxSystem",
+                "MosquittoClient",
                 "MotionCore",
             ]),
         .target(
             name: "JostleAgent",
             dependencies: [
-                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "JostleMessages", "LinuxSensors",
+                "CLinuxSystem", "CSystemd", "Documents", "IMUDrivers", "JostleConfiguration", "JostleMessages",
+                "LinuxSensors",
                 "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
             ]),
         .target(
             name: "JostleOperator",
             dependencies: [
-                "CLinuxSystem", "Cryptography", "JostleConfiguration", "JostleMessages", "LinuxSystem",
+                "CLinuxSystem", "Cryptography", "Documents", "JostleConfiguration", "JostleMessages", "LinuxSystem",
                 "MosquittoClient", "MotionCore",
             ]),
         .target(
             name: "JostleCommandLine",
-            dependencies: ["JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem"]),
+            dependencies: ["Documents", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem"]),
         // The web page: a program of its own, so that neither an HTTP server nor its TLS is in the one that reads the sensor.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "LinuxSystem"]),
         .target(name: "CPageAssets", exclude: ["Assets"], cSettings: [.headerSearchPath("Assets")]),
@@ -91,7 +95,8 @@ let package = Package(
         .target(
             name: "JostlePage",
             dependencies: [
-                "CLinuxSystem", "Cryptography", "Gzip", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
+                "CLinuxSystem", "Cryptography", "Documents", "Gzip", "HTTPServer", "JostleCommandLine",
+                "JostleConfiguration",
                 "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets",
                 "StateStorage",
             ]),
@@ -103,7 +108,7 @@ let package = Package(
         .executableTarget(
             name: "jostle",
             dependencies: [
-                "CBuildInformation", "Cryptography", "IMUDrivers", "JostleAgent", "JostleCommandLine",
+                "CBuildInformation", "Cryptography", "Documents", "IMUDrivers", "JostleAgent", "JostleCommandLine",
                 "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem",
                 "MosquittoClient", "MotionCore",
                 "MotionKit", "SQLiteDatabase", "StateStorage", "VirtualIMU",
@@ -158,35 +163,38 @@ let package = Package(
             ]),
         .testTarget(
             name: "JostleConfigurationTests",
-            dependencies: ["IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore"]),
+            dependencies: ["Documents", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore"]),
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
-                "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages",
+                "Documents", "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages",
                 "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
             ]),
         .testTarget(
             name: "JostleMessagesTests",
             dependencies: [
-                "BrokerTestSupport", "Cryptography", "JostleConfiguration", "JostleMessages", "LinuxSystem",
+                "Documents", "BrokerTestSupport", "Cryptography", "JostleConfiguration", "JostleMessages",
+                "LinuxSystem",
                 "MosquittoClient", "MotionCore",
             ]),
         .testTarget(
             name: "JostleOperatorTests",
             dependencies: [
-                "Cryptography", "JostleConfiguration", "JostleMessages", "JostleOperator", "MosquittoClient",
+                "Documents", "Cryptography", "JostleConfiguration", "JostleMessages", "JostleOperator",
+                "MosquittoClient",
                 "MotionCore",
             ]),
         .testTarget(
             name: "JostleTests",
             dependencies: [
-                "BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "JostleMessages", "JostleOperator",
+                "Documents", "BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "JostleMessages",
+                "JostleOperator",
                 "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
             ]),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle", "jostle-page",
+                "Documents", "BrokerTestSupport", "JostleCommandLine", "JostleConfiguration", "jostle", "jostle-page",
             ]),
         .testTarget(
             name: "HTTPServerTests",
@@ -194,7 +202,8 @@ let package = Package(
         .testTarget(
             name: "JostlePageTests",
             dependencies: [
-                "BrokerTestSupport", "HTTPServer", "JostleConfiguration", "JostleMessages", "JostleOperator",
+                "Documents", "BrokerTestSupport", "HTTPServer", "JostleConfiguration", "JostleMessages",
+                "JostleOperator",
                 "JostlePage", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets", "SystemTestSupport",
             ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
@@ -203,7 +212,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleCommandLine", "JostleMessages",
+                "Documents", "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleCommandLine",
+                "JostleMessages",
                 "LinuxSystem", "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page",
             ]),
     ],

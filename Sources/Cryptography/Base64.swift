@@ -21,3 +21,21 @@ package enum Base64 {
         return encode(bytes) == text ? bytes : nil
     }
 }
+
+extension Sequence where Element == UInt8 {
+    /// The bytes in hexadecimal digits, two for each.
+    package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}
+
+/// Random bytes for keys, tokens and salts: the system's generator, getrandom(2).
+package enum RandomBytes {
+    package static func make(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in generator.next() }
+    }
+}
+
+/// The version of OpenSSL that is loaded, such as 3.5.4 (`OpenSSL_version`).
+package var openSSLVersion: String {
+    String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
+}

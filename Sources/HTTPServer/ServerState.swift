@@ -186,3 +186,129 @@ final class ServerState {
             }, context, { context in context.map { Unmanaged<StreamContext>.fromOpaque($0).release() } })
     }
 }
+
+/// Which connections must end: those that do not complete a request in time, and the oldest of them if there are many.
+///
+/// libmicrohttpd ends connections on which nothing moves. It has no limit for one that sends or reads a byte now and then.
+struct ConnectionDeadlines {
+    /// What a connection does.
+    enum Activity: Equatable {
+        /// It has not completed a request since then.
+        case requesting
+        /// It gets an answer.
+        case answering
+        /// It gets a stream, which has no end. Whether that moves is libmicrohttpd's concern.
+        case streaming
+    }
+
+    private struct Entry {
+        var descriptor: Int32
+        var activity: Activity
+        var since: Double
+    }
+
+    private let limits: HTTPLimits
+    private var entries: [Int: Entry] = [:]
+    private var nextNumber = 1
+
+    init(_ limits: HTTPLimits) {
+        self.limits = limits
+    }
+
+    /// Adds a connection. Returns its number, and the connection to end because there are too many.
+    mutating func begin(_ descriptor: Int32, at now: Double) -> (number: Int, surplus: Int32?) {
+        let waiting = entries.filter { $0.value.activity == .requesting }
+        var surplus: Int32?
+        if waiting.count >= limits.requesting, let oldest = waiting.min(by: { $0.value.since < $1.value.since }) {
+            surplus = oldest.value.descriptor
+            // Counted no more, so that the next connection ends another one.
+            entries[oldest.key] = nil
+        }
+        let number = nextNumber
+        nextNumber += 1
+        entries[number] = Entry(descriptor: descriptor, activity: .requesting, since: now)
+        return (number, surplus)
+    }
+
+    /// A connection goes on to something else.
+    mutating func change(_ number: Int, to activity: Activity, at now: Double) {
+        entries[number]?.activity = activity
+        entries[number]?.since = now
+    }
+
+    mutating func end(_ number: Int) { entries[number] = nil }
+
+    /// The connections that must end now, each once.
+    mutating func due(at now: Double) -> [Int32] {
+        let late = entries.filter { entry in deadline(entry.value).map { $0 <= now } ?? false }
+        for number in late.keys { entries[number] = nil }
+        return late.values.map(\.descriptor)
+    }
+
+    /// Whether a connection gets an answer that is no stream.
+    var isAnswering: Bool { entries.values.contains { $0.activity == .answering } }
+
+    /// When the next connection must end.
+    var nextDeadline: Double? { entries.values.compactMap(deadline).min() }
+
+    private func deadline(_ entry: Entry) -> Double? {
+        switch entry.activity {
+        case .requesting: entry.since + limits.request
+        case .answering: entry.since + limits.answer
+        case .streaming: nil
+        }
+    }
+}
+
+/// The addresses of the loopback device: 127.0.0.0/8, ::1, and the former written as IPv6 (RFC 4291, section 2.5.5.2),
+/// which a socket for both families reports.
+enum LoopbackAddress {
+    /// Whether an address is one of them.
+    static func matches(_ address: UnsafePointer<sockaddr>) -> Bool {
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            let number = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_addr.s_addr }
+            return UInt32(bigEndian: number) >> 24 == 127
+        case AF_INET6:
+            let number = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee.sin6_addr }
+            return matches(withUnsafeBytes(of: number) { Array($0) })
+        default: return false
+        }
+    }
+
+    /// Whether the 16 bytes of an IPv6 address are one.
+    private static func matches(_ bytes: [UInt8]) -> Bool {
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        if bytes.starts(with: mapped) { return bytes[12] == 127 }
+        return bytes == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    }
+}
+
+/// An item of a header that is a list, with its parameters: `gzip;q=0.8` (RFC 9110, section 12.4).
+package struct HeaderItem: Equatable, Sendable {
+    /// In lower case.
+    package var value: String
+    /// In lower case, without the quotes around a value: `version=1.0.0`.
+    private var parameters: [String]
+
+    /// The items of a header; none if it is absent.
+    package static func list(_ header: String?) -> [HeaderItem] {
+        header?.split(separator: ",").map(HeaderItem.init) ?? []
+    }
+
+    private init(_ text: Substring) {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false).map { part in
+            part.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
+        }
+        value = parts[0]
+        parameters = Array(parts.dropFirst())
+    }
+
+    /// The value of a parameter.
+    package func parameter(_ name: String) -> String? {
+        parameters.first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+    }
+
+    /// How much the client wants it: 1 unless it says something else, 0 for not at all, and for what is no number.
+    package var weight: Double { parameter("q").map { Double($0) ?? 0 } ?? 1 }
+}

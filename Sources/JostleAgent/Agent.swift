@@ -1,11 +1,13 @@
+internal import Documents
 internal import Glibc
 package import IMUDrivers
 package import JostleConfiguration
 package import JostleMessages
+internal import LinuxSensors
 internal import LinuxSystem
 package import MosquittoClient
 package import MotionCore
-internal import MotionKit
+package import MotionKit
 internal import StateStorage
 
 /// The agent: a motion manager, an MQTT client and the loop that connects them. It runs until a signal ends it.
@@ -51,18 +53,18 @@ package final class Agent {
     /// Held until the agent is deallocated; `nil` if the disk does not permit it.
     private let stateLock: StateDirectoryLock?
     /// Values of the configuration that have no effect.
-    private let deadValues: [ConfigurationProblem]
+    private let deadValues: [DocumentProblem]
 
     /// Opens the sensor and creates all parts. Nothing runs yet.
     ///
     /// Call it on the main thread, the thread that later calls `run`. `version` is the program's version, for the
     /// health report. `stateDirectory` holds everything that survives a restart, such as the values set over MQTT.
     /// `readAgain` is called on another thread when a signal asks to reload the configuration.
-    /// - Throws: `AgentError`, whose description says what to do about it.
+    /// - Throws: why it cannot start, and what to do about it.
     package init(
         configuration: LoadedConfiguration, version: String, stateDirectory: String, log: Log,
         observer: Observer = Observer(), readAgain: ConfigurationReading? = nil
-    ) throws(AgentError) {
+    ) throws {
         let stateLock = try StateDirectoryLock.acquire(stateDirectory) { log.warning($0) }
         let directory = StateDirectory(path: stateDirectory)
         let id = configuration.settings.device.id ?? DeviceName.ofThisMachine()
@@ -70,12 +72,12 @@ package final class Agent {
         let stored = StoredConfiguration.open(configuration, id: id, boot: WallClock.boot, in: directory, log: log)
         let settings = stored.stack.resolution.settings
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
-        guard let wake = WakeSignal() else { throw AgentError.sensor(.resources) }
-        let device = settings.sensor.isEnabled ? try Agent.open(settings) : nil
+        guard let wake = WakeSignal() else { throw SensorError.resources }
+        let device = settings.sensor.isEnabled ? try settings.sensorSelection.open(settings.imu) : nil
         let facts = AgentFacts(
             id: id, version: version, topics: topics,
             isSimulated: device?.isSimulated ?? (settings.sensor.driver == .virtual), device: device)
-        let embedded = settings.mqtt.broker == .embedded ? try Agent.startBroker() : nil
+        let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil
         let brokers = settings.brokers(embeddedPort: embedded?.port)
         let mailbox = Mailbox<AgentEvent>(wake: wake)
         let client = try Agent.client(settings, id: id, topics: topics, brokers: brokers, mailbox)
@@ -124,9 +126,9 @@ package final class Agent {
 
     /// Runs until a signal ends it, or until `seconds` have elapsed.
     ///
-    /// - Throws: `AgentError` if it cannot start.
+    /// - Throws: if it cannot start.
     @discardableResult
-    package func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
+    package func run(for seconds: Double? = nil, signals: SignalWaiter) throws -> End {
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         addHandlers()
         for broker in settings.unencryptedBrokers(among: brokers) {
@@ -136,13 +138,13 @@ package final class Agent {
         for value in deadValues { log.warning("\(value)") }
         if let warning = settings.sizeWarning() { log.warning(warning) }
         loop.start()
-        do throws(MQTTError) { try parts.client.start() } catch { throw AgentError.mqtt(error) }
+        try parts.client.start()
         if settings.sensor.isEnabled {
-            do throws(SensorError) {
+            do {
                 _ = try parts.sensor.start()
             } catch {
                 _ = parts.client.stop()
-                throw AgentError.sensor(error)
+                throw error
             }
         }
         logStart()
@@ -204,44 +206,19 @@ package final class Agent {
 
     // MARK: Wiring
 
-    private static func open(_ settings: JostleSettings) throws(AgentError) -> any SensorDevice {
-        do throws(SensorError) {
-            return try settings.sensorSelection.open(settings.imu)
-        } catch {
-            throw AgentError.sensor(error)
-        }
-    }
-
-    private static func startBroker() throws(AgentError) -> EmbeddedBroker {
-        do throws(EmbeddedBrokerError) {
-            return try EmbeddedBroker()
-        } catch {
-            throw AgentError.embeddedBroker(error)
-        }
-    }
-
     private static func client(
         _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
         _ mailbox: Mailbox<AgentEvent>
-    ) throws(AgentError) -> MQTTClient<DeliveryToken> {
-        var options: MQTTOptions
-        do throws(SecretFileError) {
-            options = try settings.mqttOptions(clientID: id, brokers: brokers)
-        } catch {
-            throw AgentError.secretFile(error)
-        }
+    ) throws -> MQTTClient<DeliveryToken> {
+        var options = try settings.mqttOptions(clientID: id, brokers: brokers)
         options.will = TelemetryPublisher.availability("offline", topics)
-        do throws(MQTTError) {
-            return try MQTTClient(options: options) { mailbox.post(AgentEvent($0)) }
-        } catch {
-            throw AgentError.mqtt(error)
-        }
+        return try MQTTClient(options: options) { mailbox.post(AgentEvent($0)) }
     }
 
     /// Publishes what is of use only now: samples and near misses.
     private static func streamOutput(_ topic: String, _ client: MQTTClient<DeliveryToken>) -> StreamOutput {
         StreamOutput(topic: topic) { message in
-            do throws(MQTTError) {
+            do {
                 try client.publish(message)
                 return true
             } catch {
@@ -277,5 +254,114 @@ package final class Agent {
         }
         manager.addReferenceHandler { change in log.report(change) }
         parts.writer.setObserver { mailbox.post(.storageChanged) }
+    }
+}
+
+// Maps user settings to the parameters of the agent's parts.
+extension JostleSettings {
+    /// The sensor to open.
+    package var sensorSelection: SensorSelection {
+        var selection: SensorSelection =
+            switch sensor.driver {
+            case .automatic where sensor.device != nil: .kernel(device: sensor.device)
+            case .automatic: .any(bus: sensor.bus, address: sensor.address)
+            case .family(let family): .chip(family: family, bus: sensor.bus, address: sensor.address)
+            case .kernel: .kernel(device: sensor.device, bus: sensor.bus, address: sensor.address)
+            case .virtual: .virtual(sensor.trajectory)
+            }
+        selection.dataReadyLine = dataReadyLine
+        selection.vocabulary = .agent
+        return selection
+    }
+
+    /// The GPIO line wired to the chip's data-ready pin.
+    private var dataReadyLine: GPIOPlace? {
+        guard let line = sensor.interrupt.line else { return nil }
+        return GPIOPlace(chip: sensor.interrupt.chip, line: UInt32(line).map { .number($0) } ?? .name(line))
+    }
+
+    /// Seconds between motion states: the period of the fastest enabled topic, and at most 0.1 s because the device
+    /// state is evaluated ten times a second.
+    var updateInterval: Double {
+        1 / max(10, publish.attitude.rate, publish.motion.rate)
+    }
+
+    /// The limits of the outbox.
+    var outboxLimits: OutboxLimits {
+        var limits = OutboxLimits()
+        limits.count = mqtt.outbox.maximumCount
+        limits.bytes = mqtt.outbox.maximumBytes
+        limits.age = mqtt.outbox.maximumAge
+        return limits
+    }
+}
+
+/// The objects with which the loop carries out effects: threads, files and the sensor.
+struct AgentParts {
+    let client: MQTTClient<DeliveryToken>
+    let mailbox: Mailbox<AgentEvent>
+    let writer: StateWriter
+    let stateDirectory: StateDirectory
+    let outboxFile: OutboxFile
+    let manager: MotionManager
+    let sensor: SensorSwitch
+    let host: CommandHost
+    let services: ServiceManager
+    let embeddedBroker: EmbeddedBroker?
+    let actions: ActionResponders
+    /// Reads the configuration files again; `nil` if the agent was not started from files.
+    let readConfiguration: ConfigurationReading?
+    let observer: Agent.Observer
+    /// Where the upgrade service reports.
+    let upgradeStatusPath = UpgradeStatus.path
+}
+
+/// What the participants need to know about the agent.
+struct AgentFacts {
+    var id: String
+    var version: String
+    var topics: Topics
+    var isSimulated: Bool
+    /// The sensor, if it has been opened.
+    var device: (any SensorDevice)?
+}
+
+extension DiscoveryFacts {
+    /// The facts about this agent that its discovery messages contain.
+    init(_ facts: AgentFacts, _ settings: JostleSettings) {
+        self.init(
+            id: facts.id, topics: facts.topics, version: facts.version, sensor: facts.device?.title,
+            hasGyroscope: facts.device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
+            commands: settings.commands.allow.map(\.rawValue))
+    }
+}
+
+extension SensorError: FailureConvertible {
+    package var failure: Failure {
+        let status: ExitStatus =
+            switch self {
+            case .unknownTrajectory, .rate, .noStateDirectory: .configuration
+            case .dataReadyLine(let cause) where cause.isConfiguration: .configuration
+            case .recording(let error): error.failure.status
+            case .resources: .system
+            case .dataReadyLine, .notFound, .unavailable, .kernelDevice: isPermission ? .permission : .unavailable
+            case .stillStopping: .unavailable
+            }
+        return Failure(status, withSuggestion)
+    }
+}
+
+extension RecordingError: FailureConvertible {
+    /// A recording cannot be read.
+    package var failure: Failure {
+        if case .system = self { Failure(.noInput, description) } else { Failure(.badData, description) }
+    }
+}
+
+extension SensorError {
+    /// The description in the words of the agent, with the trajectory that was probably meant.
+    package var withSuggestion: String {
+        guard case .unknownTrajectory(let name, let known) = self else { return description(in: .agent) }
+        return description(in: .agent) + EditDistance.suggestion(for: name, among: known)
     }
 }

@@ -152,7 +152,7 @@ extension AgentLoop {
     /// Restarts the embedded broker if it has ended. Called when a connection to it was lost or could not be made.
     func restartEmbeddedBroker() {
         guard let broker = parts.embeddedBroker else { return }
-        do throws(EmbeddedBrokerError) {
+        do {
             if try broker.restartIfEnded() { log.warning("the embedded broker had ended and was restarted") }
         } catch {
             log.error("\(error)")

@@ -1,5 +1,5 @@
 internal import IMUDrivers
-internal import JostleConfiguration
+package import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSystem
 internal import MosquittoClient
@@ -232,12 +232,12 @@ final class AgentLoop {
     }
 
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {
-        do throws(ActionRefusal) {
+        do {
             guard let message = try events.message(for: action, on: event, at: now) else { return }
             perform(outbox.apply([.add(message)], at: now))
             log.debug("action on \(event.gesture.word) \(event.phase.word): \(message.topic)")
         } catch {
-            log.warning("action on \(event.gesture.word) not carried out: \(error.reason)")
+            log.warning("action on \(event.gesture.word) not carried out: \(error)")
         }
     }
 
@@ -316,7 +316,7 @@ final class AgentLoop {
     private func configureSensor(_ settings: JostleSettings, at now: ClockReading) {
         let isMountedAnew = settings.motion.mount != mount
         mount = settings.motion.mount
-        do throws(SensorError) {
+        do {
             try parts.sensor.configure(settings.imu, restarts: isMountedAnew)
         } catch {
             perform(self.settings.applicationFailed(error.description(in: .agent), at: now))
@@ -353,5 +353,159 @@ final class AgentLoop {
         if !isSensorStopped { supervision.sensingStarted() }
         perform(telemetry.setStopped(isSensorStopped, at: now))
         health.makeDue(at: now.monotonic)
+    }
+}
+
+// Carries out the participants' effects in order. For each participant these methods define the owner of its tokens,
+// the meaning of its requests, and how it learns that the client had no room for a message.
+extension AgentLoop: EffectHost {
+    func perform(_ effects: SettingsStore.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
+            switch request {
+            case .apply(let settings): apply(settings)
+            case .restart: restartForConfiguration()
+            case .reportDuplicate(let isFound): setDuplicate(isFound)
+            }
+        }
+        for event in feedback { perform(settings.handle(event, at: clocks.read())) }
+    }
+
+    func perform(_ effects: FormerNameCleaner.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.formerNames) { _ in }
+        for event in feedback { perform(formerNames?.handle(event, at: clocks.read()) ?? []) }
+    }
+
+    func perform(_ effects: DiscoveryPublisher.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.discovery) { request in
+            switch request {
+            case .repeatTelemetry: telemetry.makeTelemetryDue()
+            }
+        }
+        for event in feedback { perform(discovery?.handle(event, at: clocks.read()) ?? []) }
+    }
+
+    func perform(_ effects: CommandHandler.Effects) {
+        _ = carryOut(effects, owner: { $0 }) { request in
+            switch request {
+            case .carryOut(let command): carryOut(command)
+            }
+        }
+    }
+
+    func perform(_ effects: TelemetryPublisher.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.telemetry) { _ in }
+        for event in feedback { perform(telemetry.handle(event, at: clocks.read())) }
+    }
+
+    func perform(_ effects: Outbox.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.outbox) { request in
+            let file = parts.outboxFile
+            let mailbox = parts.mailbox
+            switch request {
+            case .write(let batch): parts.writer.perform { mailbox.post(.outbox(file.write(batch))) }
+            case .checkpoint: parts.writer.perform { file.checkpoint() }
+            case .endInterrupted(let gestures):
+                for open in gestures { endInterrupted(open, at: clocks.read()) }
+            case .reportHealth: health.makeDue(at: WallClock.monotonic)
+            }
+        }
+        for event in feedback { perform(outbox.handle(event, at: clocks.read())) }
+    }
+
+    func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {
+        do {
+            try parts.client.publish(message, token: token)
+            return .taken
+        } catch {
+            return Acceptance(error)
+        }
+    }
+
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws {
+        try parts.client.subscribe(
+            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+    }
+
+    func unsubscribe(_ filter: String) {
+        parts.client.unsubscribe(from: filter)
+        // Filters that every connection subscribes for a while only are left out of the next one too.
+        if filter != discovery?.readingFilter, filter != settings.topics.reported { connectionFaults.remove(filter) }
+    }
+
+    func write(_ content: [UInt8], to file: StateFile) {
+        let mailbox = parts.mailbox
+        parts.writer.write(content, to: parts.stateDirectory.path(of: file.rawValue)) { result in
+            switch result {
+            case .success: mailbox.post(.file(file, failure: nil))
+            case .failure(let failure): mailbox.post(.file(file, failure: "\(failure)"))
+            }
+        }
+    }
+
+    func write(_ level: Log.Level, _ line: String) { log.write(level, line) }
+}
+
+/// Reads the configuration files again, with the arguments of the command line above them.
+package typealias ConfigurationReading = @Sendable () -> Result<LoadedConfiguration, ConfigurationErrors>
+
+/// Whether the files are being read.
+enum ReloadState {
+    case idle
+    /// A thread reads them. If the files may have changed since it began, they are read once more.
+    case reading(isOutdated: Bool)
+}
+
+extension AgentLoop {
+    /// Reads the configuration files on a thread of its own, because the disk may stall.
+    func beginReload() {
+        guard let read = parts.readConfiguration, !isStopping else { return }
+        parts.services.reloading()
+        switch reloadState {
+        case .reading: reloadState = .reading(isOutdated: true)
+        case .idle:
+            let mailbox = parts.mailbox
+            guard let thread = WorkerThread(name: "configuration", { mailbox.post(.configuration(read())) }) else {
+                log.error("cannot read the configuration again: \(SystemFailure.noResources)")
+                parts.services.ready()
+                return
+            }
+            // Nobody waits for it, not even at the end of the program.
+            thread.join(within: 0)
+            reloadState = .reading(isOutdated: false)
+        }
+    }
+
+    /// Applies what was read. A configuration with a mistake, or one that the sensor refuses, changes nothing.
+    func endReload(_ result: Result<LoadedConfiguration, ConfigurationErrors>, at now: ClockReading) {
+        let state = reloadState
+        reloadState = .idle
+        guard !isStopping else { return }
+        if case .reading(isOutdated: true) = state { return beginReload() }
+        switch result {
+        case .success(let loaded): takeOver(loaded, at: now)
+        case .failure(.unreadable(let path, let failure)):
+            log.error("the configuration stays as it is: \(path): \(failure)")
+        case .failure(.invalid(let problems)):
+            log.error("the configuration stays as it is, because the files have mistakes:")
+            for problem in problems { log.error("\(problem)") }
+        }
+        parts.services.ready()
+    }
+
+    /// Takes over what was read, unless the sensor cannot be read with it. Only the open sensor shows what its chip and
+    /// bus permit.
+    private func takeOver(_ loaded: LoadedConfiguration, at now: ClockReading) {
+        let (stack, pending) = settings.stack.reloading(loaded)
+        let imu = stack.resolution.settings.imu
+        if imu != parts.sensor.imu {
+            defer { supervision.sensingStarted() }
+            do {
+                try parts.sensor.configure(imu)
+            } catch {
+                log.error("the configuration stays as it is: \(error.description(in: .agent))")
+                return
+            }
+        }
+        perform(settings.takeOver(stack, pending: pending, at: now))
     }
 }

@@ -9,7 +9,7 @@ protocol EffectHost {
     func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance
 
     /// Subscribes to a filter, now and on every later connection.
-    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError)
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws
 
     /// Ends a subscription.
     func unsubscribe(_ filter: String)
@@ -76,7 +76,7 @@ extension EffectHost {
     /// Subscribes to a filter. Filters are built from validated settings, so a refusal is unexpected: it is logged and
     /// ignored.
     private func carryOutSubscription(_ filter: String, _ keepsRetainFlag: Bool, _ isOptional: Bool) {
-        do throws(MQTTError) {
+        do {
             try subscribe(filter, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
         } catch {
             write(.warning, "cannot subscribe to \(filter): \(error)")

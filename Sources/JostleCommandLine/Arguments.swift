@@ -1,4 +1,6 @@
+internal import Documents
 internal import JostleConfiguration
+internal import LinuxSystem
 
 /// The parsed command line after the subcommand.
 package struct Arguments {
@@ -12,7 +14,7 @@ package struct Arguments {
     /// Parses words into operands and options: `--name VALUE`, `--name=VALUE`, `--switch`; after `--` all are operands.
     ///
     /// - Throws: status 64 if the words do not match the usage.
-    package init(parsing words: [String], for usage: CommandUsage) throws(CommandFailure) {
+    package init(parsing words: [String], for usage: CommandUsage) throws {
         var rest = words[...]
         var optionsEnded = false
         while let word = rest.popFirst() {
@@ -31,7 +33,7 @@ package struct Arguments {
 
     private mutating func parseOption(
         _ word: String, _ rest: inout ArraySlice<String>, _ usage: CommandUsage
-    ) throws(CommandFailure) {
+    ) throws {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let option = usage.options.first(where: { "--\($0.name)" == parts[0] }) else {
             let names = (usage.options.map(\.name) + ["help"]).map { "--\($0)" }
@@ -52,7 +54,7 @@ package struct Arguments {
         values[option.name, default: []].append(value)
     }
 
-    private func check(_ usage: CommandUsage) throws(CommandFailure) {
+    private func check(_ usage: CommandUsage) throws {
         let required = usage.operands.filter(\.isRequired)
         if operands.count < required.count {
             throw Arguments.failure("\(required[operands.count].name) is missing", usage)
@@ -62,8 +64,8 @@ package struct Arguments {
         }
     }
 
-    private static func failure(_ text: String, _ usage: CommandUsage) -> CommandFailure {
-        CommandFailure(.usage, lines: [text, usage.synopsis, "More: jostle \(usage.name) --help"])
+    private static func failure(_ text: String, _ usage: CommandUsage) -> Failure {
+        Failure(.usage, lines: [text, usage.synopsis, "More: jostle \(usage.name) --help"])
     }
 
     // MARK: Access
@@ -84,24 +86,24 @@ package struct Arguments {
     package func has(_ name: String) -> Bool { switches.contains(name) }
 
     /// The value of an option as a positive time in seconds: `30`, `30s`, `30 s`, `10m` or `2h`; at most three years.
-    package func seconds(_ name: String, atMost maximum: Double = 1e8) throws(CommandFailure) -> Double? {
+    package func seconds(_ name: String, atMost maximum: Double = 1e8) throws -> Double? {
         guard let text = value(name) else { return nil }
         let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
         let unit = text.last.flatMap { units[$0] }
         let number = unit == nil ? text : String(text.dropLast())
         guard let count = Double(number.filter { $0 != " " }), count > 0, count * (unit ?? 1) <= maximum else {
             let limit = maximum < 1e8 ? ", at most \(formatted(maximum, "%.15g"))" : ""
-            throw CommandFailure(
+            throw Failure(
                 .usage, "--\(name) is \"\(text)\", not a number of seconds such as 30, 2.5s, 10m or 2h\(limit)")
         }
         return count * (unit ?? 1)
     }
 
     /// The value of an option as an integer within bounds.
-    package func count(_ name: String, within bounds: ClosedRange<Int>) throws(CommandFailure) -> Int? {
+    package func count(_ name: String, within bounds: ClosedRange<Int>) throws -> Int? {
         guard let text = value(name) else { return nil }
         guard let count = Int(text), bounds.contains(count) else {
-            throw CommandFailure(
+            throw Failure(
                 .usage,
                 "--\(name) is \"\(text)\", not an integer from \(bounds.lowerBound) to \(bounds.upperBound)")
         }
@@ -109,14 +111,32 @@ package struct Arguments {
     }
 
     /// The value of an option as a number within bounds.
-    package func number(_ name: String, within bounds: ClosedRange<Double>) throws(CommandFailure) -> Double? {
+    package func number(_ name: String, within bounds: ClosedRange<Double>) throws -> Double? {
         guard let text = value(name) else { return nil }
         guard let number = Double(text), bounds.contains(number) else {
-            throw CommandFailure(
+            throw Failure(
                 .usage,
                 "--\(name) is \"\(text)\", not a number from \(formatted(bounds.lowerBound, "%.15g")) to "
                     + formatted(bounds.upperBound, "%.15g"))
         }
         return number
+    }
+}
+
+/// The option `--broker` of commands that can use another broker than the configured one.
+package enum BrokerArgument {
+    package static let option = CommandUsage.Option(
+        name: "broker", value: "URLS",
+        help: "use this broker, mqtt://HOST:PORT, instead of the configured one; several are tried in turn: URL,URL",
+        isRepeatable: true)
+
+    /// The settings that the option overrides; none without it.
+    package static func overrides(_ arguments: Arguments, replacesCommandBroker: Bool = true) -> [String] {
+        let urls = arguments.values("broker").flatMap {
+            $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        guard !urls.isEmpty else { return [] }
+        let value = urls.count == 1 ? urls[0] : JSONValue.array(urls.map { .string($0) }).compactText
+        return ["mqtt.broker=\(value)"] + (replacesCommandBroker ? ["mqtt.command_broker="] : [])
     }
 }

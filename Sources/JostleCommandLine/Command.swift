@@ -2,13 +2,13 @@
 package struct Command {
     package let usage: CommandUsage
 
-    /// Runs it; a `CommandFailure` has the exit status and the lines for standard error. A group never runs.
-    package let run: (Arguments) throws(CommandFailure) -> Void
+    /// Runs it; a `Failure` has the exit status and the lines for standard error. A group never runs.
+    package let run: (Arguments) throws -> Void
 
     /// The commands of a group, of which the next word selects one; empty for a command of its own.
     package let commands: [Command]
 
-    package init(usage: CommandUsage, run: @escaping (Arguments) throws(CommandFailure) -> Void) {
+    package init(usage: CommandUsage, run: @escaping (Arguments) throws -> Void) {
         self.usage = usage
         self.run = run
         commands = []
@@ -18,7 +18,7 @@ package struct Command {
     package init(usage: CommandUsage, commands: [Command]) {
         self.usage = usage
         self.commands = commands
-        run = { _ throws(CommandFailure) in }
+        run = { _ throws in }
     }
 
     /// The last word of its name.
@@ -140,4 +140,71 @@ package struct CommandUsage {
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { "  " + $0 + String(repeating: " ", count: width - $0.count + 2) + $1 + "\n" }.joined()
     }
+}
+
+/// What a shell may suggest for an operand or for the value of an option.
+package enum Suggestions: Sendable {
+    case none
+    /// These words.
+    case words([String])
+    /// These words, or the path of a file.
+    case wordsOrFiles([String])
+    case files
+    case directories
+    /// The ids of the devices that the last fleet command saw.
+    case ids
+    /// Their groups.
+    case groups
+    /// The names of the fleet's documents.
+    case documents
+    /// The keys of the configuration.
+    case keys
+    /// `KEY=VALUE`, with the values of a key that allows only some words.
+    case assignments
+
+    /// What a placeholder of the help stands for: `FILE`, `KEY=VALUE`.
+    package init(placeholder: String) {
+        switch placeholder {
+        case "FILE", "PATH": self = .files
+        case "DIR", "DIRECTORY": self = .directories
+        case "ID", "OLD": self = .ids
+        case "GROUP": self = .groups
+        case "DOCUMENT": self = .documents
+        case "KEY": self = .keys
+        case "KEY=VALUE", "DIRECTORY|KEY=VALUE": self = .assignments
+        default: self = .none
+        }
+    }
+}
+
+/// What `jostle page` and the program `jostle-page` accept.
+package enum PageUsage {
+    /// The word that makes a link instead of starting a server.
+    package static let link = "link"
+
+    package static let usage = CommandUsage(
+        name: "page",
+        summary: "serve a web page with the live attitude, plots and gestures of all boards at a broker",
+        details: """
+            Subscribes at mqtt.broker, serves the page at page.listen and prints its address. The first address signs one
+            browser in. The operand link makes further links, and with page.password_file a browser can also sign in with
+            that password. Ctrl-C stops it.
+
+            Beyond this machine it is served only with a password and a certificate. With page.control: true, visitors may
+            change settings and send commands. Prometheus reads /metrics: from this machine, or with the token in
+            page.metrics_token_file. See docs/page.md.
+            """,
+        operands: [
+            CommandUsage.Operand(
+                name: "link", help: "print a link for one browser to the server that runs already", isRequired: false,
+                suggestions: .words([link]))
+        ],
+        options: [
+            BrokerArgument.option,
+            CommandUsage.Option(
+                name: "listen", value: "HOST:PORT", help: "serve the page there instead of at page.listen"),
+            CommandUsage.Option(
+                name: "insecure-http",
+                help: "serve the page beyond this machine without encryption, to look at and not to control"),
+        ] + CommandUsage.configurationOptions)
 }

@@ -1,6 +1,7 @@
 internal import Glibc
 package import JostleConfiguration
 package import JostleMessages
+internal import LinuxSystem
 
 /// Loads the configuration for a command line: defaults, file, `--set`.
 package enum Configuration {
@@ -9,13 +10,9 @@ package enum Configuration {
     /// - Throws: status 78 with one line per problem, or 66 if the file cannot be read.
     package static func load(
         _ arguments: Arguments, file: String? = nil, overrides: [String] = []
-    ) throws(CommandFailure) -> LoadedConfiguration {
-        let file = file ?? Configuration.file(arguments)
-        do throws(ConfigurationErrors) {
-            return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
-        } catch {
-            throw CommandFailure(error)
-        }
+    ) throws -> LoadedConfiguration {
+        try JostleSettings.load(
+            file: file ?? Configuration.file(arguments), overrides: arguments.values("set") + overrides)
     }
 
     /// The main file of a command line; `nil` if there is none, so that the built-in defaults are in force.
@@ -26,12 +23,8 @@ package enum Configuration {
     /// Loads one file of a drop-in directory without the others.
     package static func load(
         _ arguments: Arguments, alone file: String, of directory: DropInDirectory
-    ) throws(CommandFailure) -> LoadedConfiguration {
-        do throws(ConfigurationErrors) {
-            return try JostleSettings.load(alone: file, of: directory, overrides: arguments.values("set"))
-        } catch {
-            throw CommandFailure(error)
-        }
+    ) throws -> LoadedConfiguration {
+        try JostleSettings.load(alone: file, of: directory, overrides: arguments.values("set"))
     }
 
     /// The directory for persistent data: see "State directory" in docs/configuration.md.
@@ -47,22 +40,6 @@ package enum Configuration {
     /// An environment variable; `nil` if it is unset or empty.
     package static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-    }
-}
-
-extension CommandFailure {
-    /// Status 78 with one line per problem, or 66 if a file cannot be read.
-    fileprivate init(_ errors: ConfigurationErrors) {
-        switch errors {
-        case .unreadable(_, let failure) where failure.code == EACCES:
-            self.init(
-                .noInput,
-                """
-                \(errors); use sudo, or, for the files in /etc/jostle, sudo usermod -aG jostle $USER, then log in again
-                """)
-        case .unreadable: self.init(.noInput, "\(errors)")
-        case .invalid(let problems): self.init(.configuration, lines: problems.map(\.description))
-        }
     }
 }
 

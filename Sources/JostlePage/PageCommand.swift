@@ -4,20 +4,20 @@ package import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
-internal import LinuxSystem
+package import LinuxSystem
 
 /// The program `jostle-page`: serves the page until a signal ends it.
 package enum PageCommand {
-    package static func run(_ arguments: Arguments) throws(CommandFailure) {
+    package static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter()
         if let word = arguments.operand(0), word != PageUsage.link {
-            throw CommandFailure(.usage, "unknown operand \"\(word)\"; the only one is \(PageUsage.link)")
+            throw Failure(.usage, "unknown operand \"\(word)\"; the only one is \(PageUsage.link)")
         }
         let overrides =
             BrokerArgument.overrides(arguments) + (arguments.value("listen").map { ["page.listen=\($0)"] } ?? [])
         let settings = try Configuration.load(arguments, overrides: overrides).settings
         if arguments.operand(0) == PageUsage.link { return try printLink() }
-        let secrets = try secrets(settings)
+        let secrets = try settings.pageSecrets()
         let socket = try listen(settings.page.listen)
         let certificate = try certificate(secrets, socket, arguments, settings)
         let isInsecure = !socket.isLoopback && certificate == nil
@@ -31,37 +31,28 @@ package enum PageCommand {
         let token = links.makeInitial()
         let access = PageAccess(
             rules, sessions: Sessions(file: PageFiles.key, password: secrets.password), links: links)
-        let listener: WatchListener
-        do throws(RemoteDeviceError) {
-            listener = try WatchListener(
-                name: "page", filters: PageServer.filters(prefix: settings.mqtt.prefix), settings: settings)
-        } catch {
-            throw CommandFailure(error)
-        }
+        let listener = try WatchListener(
+            name: "page", filters: PageServer.filters(prefix: settings.mqtt.prefix), settings: settings)
         let running = RunningHoursStore(
             directory: PageFiles.state, log: log, at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
         let fleet = FleetDocuments(prefix: settings.mqtt.prefix, trustedKeys: settings.fleet.trustedKeys)
         // Without them, the page shows what boards report of the layers, so that it does not matter if the broker refuses.
-        do throws(RemoteDeviceError) {
-            try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) })
-        } catch {
-            throw CommandFailure(error)
-        }
+        try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) })
         let server = PageServer(
             prefix: settings.mqtt.prefix, access, listener: listener, fleet: fleet, running: running, log: log)
         let routes = PageRoutes(server: server)
         let http: HTTPServer
-        do throws(HTTPServer.Failure) {
+        do {
             http = try HTTPServer(socket, certificate: certificate) { routes.reply(to: $0) }
         } catch {
             switch error {
             case .certificate:
-                throw CommandFailure(
+                throw Failure(
                     .configuration, "page.certificate_file and page.key_file: not a PEM certificate and its PEM key")
-            case .start(let failure): throw CommandFailure(.system, "the HTTP server cannot start: \(failure)")
+            case .start(let failure): throw Failure(.system, "the HTTP server cannot start: \(failure)")
             }
         }
-        do throws(RemoteDeviceError) { try listener.start() } catch { throw CommandFailure(error) }
+        try listener.start()
         defer {
             http.stop()
             listener.stop()
@@ -89,37 +80,29 @@ package enum PageCommand {
 
     /// Leaves the address for `jostle page link`.
     private static func note(_ base: String, _ log: Log) {
-        do throws(SystemFailure) {
+        do {
             try FileContents.replace(PageFiles.address, with: Array(base.utf8))
         } catch {
             log.warning("\(PageFiles.address): \(error); jostle page link cannot print the address")
         }
     }
 
-    private static func secrets(_ settings: JostleSettings) throws(CommandFailure) -> JostleSettings.PageSecrets {
-        do throws(SecretFileError) {
-            return try settings.pageSecrets()
-        } catch {
-            throw CommandFailure(.configuration, "\(error)")
-        }
-    }
-
-    private static func listen(_ address: ListeningAddress) throws(CommandFailure) -> ListeningSocket {
-        do throws(ListeningSocket.Failure) {
+    private static func listen(_ address: ListeningAddress) throws -> ListeningSocket {
+        do {
             return try ListeningSocket(address)
         } catch {
             switch error {
             case .resolution(let reason):
-                throw CommandFailure(.unavailable, "page.listen: \(address.host): \(reason)")
+                throw Failure(.unavailable, "page.listen: \(address.host): \(reason)")
             case .system(let failure) where failure.code == EADDRINUSE:
-                throw CommandFailure(
+                throw Failure(
                     .unavailable,
                     "page.listen: another program uses \(address.text); choose another port, or stop it")
             case .system(let failure) where failure.code == EACCES:
-                throw CommandFailure(
+                throw Failure(
                     .permission, "page.listen: \(address.text): \(failure); ports below 1024 are root's")
             case .system(let failure):
-                throw CommandFailure(.unavailable, "page.listen: \(address.text): \(failure)")
+                throw Failure(.unavailable, "page.listen: \(address.text): \(failure)")
             }
         }
     }
@@ -128,7 +111,7 @@ package enum PageCommand {
     private static func certificate(
         _ secrets: JostleSettings.PageSecrets, _ socket: ListeningSocket, _ arguments: Arguments,
         _ settings: JostleSettings
-    ) throws(CommandFailure) -> HTTPServer.Certificate? {
+    ) throws -> HTTPServer.Certificate? {
         var certificate: HTTPServer.Certificate?
         if let text = secrets.certificate, let key = secrets.key {
             certificate = HTTPServer.Certificate(certificate: text, key: key)
@@ -140,7 +123,7 @@ package enum PageCommand {
             missing.append("page.certificate_file and page.key_file")
         }
         guard missing.isEmpty else {
-            throw CommandFailure(
+            throw Failure(
                 .configuration,
                 lines: [
                     "\(settings.page.listen.text) can be reached from other machines, which needs "
@@ -155,14 +138,14 @@ package enum PageCommand {
     // MARK: Links
 
     /// Prints a link to the server that runs already, or ran last.
-    private static func printLink() throws(CommandFailure) {
+    private static func printLink() throws {
         let token: String
         let base: String
-        do throws(SystemFailure) {
+        do {
             base = try FileContents.text(of: PageFiles.address, limit: 512)
             token = try LinkTokens.make(in: PageFiles.links)
         } catch {
-            throw CommandFailure(
+            throw Failure(
                 error.code == EACCES || error.code == EPERM ? .permission : .unavailable,
                 "\(PageFiles.links): \(error); the page must run already, and this command needs its user or root")
         }
@@ -173,7 +156,7 @@ package enum PageCommand {
 extension PageCommand {
     /// The whole program, with the words of its command line.
     package static func main(_ words: [String]) -> ExitStatus {
-        ExitStatus.ofProgram("jostle-page") { () throws(CommandFailure) in
+        ExitStatus.ofProgram("jostle-page") { () throws in
             if ["--version", "-V"].contains(words.first) {
                 Output.line("jostle-page \(version)")
                 return
@@ -181,5 +164,28 @@ extension PageCommand {
             let arguments = try Arguments(parsing: words, for: PageUsage.usage)
             if arguments.wantsHelp { Output.text(PageUsage.usage.help) } else { try run(arguments) }
         }
+    }
+}
+
+/// The files of the program.
+enum PageFiles {
+    /// The key that signs cookies: in the state directory.
+    static var key: String { "\(state)/page-key" }
+
+    /// The directory of links that wait for their browser. It is made with the key.
+    static var links: String { "\(state)/page-links" }
+
+    /// The address of the page while it is served, for `jostle page link`.
+    static var address: String { "\(state)/page-address" }
+
+    /// The state directory of the service, which root uses for it.
+    private static let installed = "/var/lib/jostle-page"
+
+    /// The state directory.
+    static var state: String {
+        if Configuration.variable("STATE_DIRECTORY") == nil, Configuration.isRoot, access(installed, F_OK) == 0 {
+            return installed
+        }
+        return Configuration.stateDirectory
     }
 }

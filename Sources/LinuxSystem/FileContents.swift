@@ -1,3 +1,4 @@
+internal import CLinuxSystem
 internal import Glibc
 
 /// Reads whole files: open(2), read(2), close(2).
@@ -88,5 +89,36 @@ private struct OpenFile: ~Copyable {
         }
         guard code == 0 else { throw SystemFailure(code: code) }
         return bytes
+    }
+}
+
+extension FileContents {
+    /// Deletes a directory with everything in it, as far as that is possible: opendir(3), unlink(2), rmdir(2). A
+    /// symbolic link is deleted and not followed.
+    package static func removeDirectory(_ path: String) {
+        guard let directory = opendir(path) else { return }
+        var names: [(name: String, isDirectory: Bool)] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name != ".", name != ".." else { continue }
+            var status = stat()
+            guard lstat("\(path)/\(name)", &status) == 0 else { continue }
+            names.append((name, status.st_mode & S_IFMT == S_IFDIR))
+        }
+        closedir(directory)
+        for (name, isDirectory) in names {
+            if isDirectory { removeDirectory("\(path)/\(name)") } else { unlink("\(path)/\(name)") }
+        }
+        rmdir(path)
+    }
+}
+
+/// Access control lists of files: acl(5).
+package enum AccessList {
+    /// Whether a file or directory has a list, which may permit more than its owner, group and mode: getxattr(2).
+    package static func exists(at path: String) -> Bool {
+        getxattr(path, "system.posix_acl_access", nil, 0) > 0
     }
 }

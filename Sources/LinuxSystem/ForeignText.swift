@@ -1,3 +1,5 @@
+internal import CLinuxSystem
+
 /// Makes text from the network or from files safe for terminals and logs, so that it can neither control the terminal
 /// nor imitate our own lines.
 package enum ForeignText {
@@ -46,4 +48,10 @@ package enum ForeignText {
         }
         return clean
     }
+}
+
+/// The standard output of the C library, to which `print` writes.
+package enum StandardOutput {
+    /// Flushes it, and returns whether everything since the start was written: fflush(3), ferror(3).
+    package static func isWritten() -> Bool { jostle_standard_output_is_written() != 0 }
 }

@@ -48,3 +48,9 @@ package enum KernelClock: Sendable {
     private static var closeTogether: Int64 { 20_000 }
     private static var mostAttempts: Int { 20 }
 }
+
+/// Time for deadlines: clock_gettime(2).
+package enum MonotonicTime {
+    /// Seconds of CLOCK_MONOTONIC.
+    package static var seconds: Double { Double(KernelClock.monotonic.nanoseconds) / 1e9 }
+}

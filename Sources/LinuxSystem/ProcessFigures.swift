@@ -47,3 +47,41 @@ package struct ProcessFigures: Equatable, Sendable {
         }
     }
 }
+
+/// The memory of this machine: /proc/meminfo, proc_meminfo(5).
+package enum MemoryInfo {
+    /// The file's text; empty if it cannot be read.
+    package static var text: String { FileContents.text(ofOptional: "/proc/meminfo", limit: 1 << 14) ?? "" }
+
+    /// A value as it is written there, with its unit: `24684096 kB`; `nil` if there is none of this name.
+    package static func value(of name: String, in text: String) -> String? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+        return line.map { String($0.dropFirst(name.count + 1).drop { $0 == " " }) }
+    }
+}
+
+/// The number of file descriptors that this process may have open: getrlimit(2).
+package enum DescriptorLimit {
+    /// The limit; `nil` if there is none (`RLIM_INFINITY`, which does not import).
+    package static var current: Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max
+        else { return nil }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Raises the limit as far as the process may: setrlimit(2).
+    ///
+    /// - Returns: the limit.
+    package static func raise() -> Int {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return Int(sysconf(Int32(_SC_OPEN_MAX))) }
+        if limit.rlim_cur < limit.rlim_max {
+            var raised = limit
+            raised.rlim_cur = limit.rlim_max
+            if setrlimit(resource, &raised) == 0 { limit = raised }
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}

@@ -1,4 +1,4 @@
-internal import LinuxSystem
+package import LinuxSystem
 
 /// Why a call on a client failed. These errors are immediate and do not depend on the network.
 package enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -30,4 +30,9 @@ package enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
         case .system(let call, let code): "\(call) failed: \(systemMessage(code))"
         }
     }
+}
+
+extension MQTTError: FailureConvertible {
+    /// The configuration leads to options that cannot be used.
+    package var failure: Failure { Failure(.configuration, description) }
 }

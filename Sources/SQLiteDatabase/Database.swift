@@ -68,3 +68,8 @@ package struct Database: ~Copyable {
         sqlite3_busy_timeout(connection, Int32(seconds * 1000))
     }
 }
+
+/// The version of SQLite that is loaded, such as 3.46.1 (`sqlite3_libversion`).
+package var sqliteVersion: String {
+    String(cString: sqlite3_libversion())
+}

@@ -1,4 +1,6 @@
+internal import Glibc
 package import LinuxSystem
+internal import Synchronization
 
 /// Writes persistent state on a separate thread, so that callers never wait for the disk.
 ///
@@ -72,4 +74,174 @@ package final class StateWriter: Sendable {
 package enum PendingFile: Equatable, Sendable {
     case contents([UInt8])
     case removed
+}
+
+/// The state shared by a writer and its thread. The thread does not retain the writer, so deallocating the writer ends
+/// the thread.
+final class WriterCore: Sendable {
+    private struct Observer {
+        var call: @Sendable () -> Void
+    }
+
+    private struct State {
+        var queue = WriteQueue()
+        var observer: Observer?
+        var running: Running?
+        /// Whether new requests are refused.
+        var hasEnded = false
+        /// Whether a caller waits, or has waited, for the thread to end.
+        var isJoined = false
+
+        /// The thread's next step.
+        mutating func next(_ idle: WakeSignal) -> WriteQueue.Step {
+            let step = queue.next(at: .now)
+            if queue.isIdle { idle.signal() }
+            if case .end = step { hasEnded = true }
+            return step
+        }
+    }
+
+    /// The thread and what wakes it.
+    private struct Running {
+        let thread: WorkerThread
+        let wake: WakeSignal
+        /// Set while no work is left.
+        let idle: WakeSignal
+    }
+
+    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
+    private final class Shared: @unchecked Sendable {
+        var value = State()
+    }
+
+    private let state = Mutex(Shared())
+    private let onWrite: (@Sendable (Duration) -> Void)?
+
+    init(onWrite: (@Sendable (Duration) -> Void)? = nil) {
+        self.onWrite = onWrite
+    }
+
+    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { body(&$0.value) }
+    }
+
+    // MARK: Called on any thread
+
+    func add(_ file: WriteQueue.File) {
+        let isTaken = withState { state in
+            guard !state.hasEnded else { return false }
+            state.queue.add(file, at: .now)
+            wake(&state)
+            return true
+        }
+        if !isTaken { file.completion?(.failure(SystemFailure(code: ECANCELED))) }
+    }
+
+    func add(_ job: WriteQueue.Job) {
+        withState { state in
+            guard !state.hasEnded else { return }
+            state.queue.add(job)
+            wake(&state)
+        }
+    }
+
+    func pending(_ path: String) -> WriteQueue.File? { withState { $0.queue.pending(path) } }
+
+    var faults: [StateFault] {
+        let faults = withState { state in
+            if state.running == nil, state.queue.hasWork { wake(&state) }
+            return state.queue.faults(at: .now)
+        }
+        guard faults.contains(where: { $0.reason == .stuck }), isKeptFromRunning else { return faults }
+        return faults.filter { $0.reason != .stuck }
+    }
+
+    var isKeptFromRunning: Bool { withState { $0.running?.thread }?.isRunnable ?? false }
+
+    func setObserver(_ observer: (@Sendable () -> Void)?) {
+        withState { $0.observer = observer.map { Observer(call: $0) } }
+    }
+
+    func flush(within seconds: Double) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let running = withState { state -> Running? in
+                if state.queue.hasWork { wake(&state) }
+                return state.running
+            }
+            let (isIdle, hasEnded) = withState { ($0.queue.isIdle, $0.hasEnded) }
+            if isIdle || hasEnded { return isIdle }
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero, let running, !running.thread.isCurrent else { return false }
+            _ = running.idle.isSignalled(within: left / .seconds(1))
+        }
+    }
+
+    /// Ends the thread after one attempt at each remaining request, and waits for that.
+    func finish(within seconds: Double) -> Bool {
+        let thread = withState { state -> WorkerThread? in
+            state.queue.end()
+            if state.queue.hasWork || state.running != nil { wake(&state) }
+            guard let running = state.running, !state.isJoined else {
+                state.hasEnded = true
+                return nil
+            }
+            state.isJoined = true
+            return running.thread
+        }
+        let isOver = thread?.join(within: seconds) ?? true
+        return withState { isOver && $0.queue.isIdle }
+    }
+
+    /// Wakes the thread, or starts it.
+    private func wake(_ state: inout State) {
+        guard !state.hasEnded else { return }
+        if let running = state.running {
+            if state.queue.hasWork { running.idle.clear() }
+            running.wake.signal()
+            return
+        }
+        guard let wake = WakeSignal(), let idle = WakeSignal(),
+            let thread = WorkerThread(name: "jostle-writer", { self.run(wake, idle) })
+        else {
+            state.queue.cannotStart(.noResources, at: .now)
+            return
+        }
+        state.running = Running(thread: thread, wake: wake, idle: idle)
+    }
+
+    // MARK: On the writer thread
+
+    private func run(_ wake: WakeSignal, _ idle: WakeSignal) {
+        while true {
+            switch withState({ $0.next(idle) }) {
+            case .job(let job):
+                job.run()
+                if withState({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
+            case .file(let file):
+                let start = ContinuousClock.now
+                let result = WriterCore.attempt(file)
+                onWrite?(start.duration(to: .now))
+                let isChange = withState { $0.queue.attemptEnded(file, result, at: .now) }
+                file.completion?(result)
+                if isChange { callObserver() }
+            case .wait(let instant):
+                wake.wait(seconds: instant.map { ContinuousClock.now.duration(to: $0) / .seconds(1) })
+            case .end:
+                return
+            }
+        }
+    }
+
+    private static func attempt(_ file: WriteQueue.File) -> Result<Void, SystemFailure> {
+        do throws(SystemFailure) {
+            return .success(try StateFile.write(file.contents, to: file.path))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func callObserver() {
+        withState { $0.observer }?.call()
+    }
 }

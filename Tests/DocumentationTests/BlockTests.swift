@@ -1,4 +1,5 @@
 import BrokerTestSupport
+import Documents
 import Foundation
 import Testing
 
@@ -71,7 +72,7 @@ import Testing
         var count = 0
         for page in try Documentation.pages() {
             for block in page.blocks where block.language == "yaml" && block.mark == "Home Assistant" {
-                let source = ConfigurationSource.file("\(page.path):\(block.line)")
+                let source = DocumentSource.file("\(page.path):\(block.line)")
                 let automation = try YAMLReader.read(Array(block.text.utf8), source: source)
                 #expect(automation["triggers"] != nil && automation["actions"] != nil, "\(page.path):\(block.line)")
                 count += 1

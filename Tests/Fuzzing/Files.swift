@@ -33,7 +33,7 @@ private func write(_ bytes: [UInt8], to name: String) -> String {
 func decodeYAML(_ bytes: [UInt8]) {
     let lines = bytes.count { $0 == 0x0A || $0 == 0x0D } + 1
     var builder = ConfigurationBuilder()
-    do throws(ConfigurationProblem) {
+    do {
         builder.apply(try YAMLReader.read(bytes, source: .file("fuzz.yaml")), directory: "/etc/jostle/")
     } catch {
         require("\(error)".utf8.count < 2000, "a long message: \(error)")
@@ -45,10 +45,10 @@ func decodeYAML(_ bytes: [UInt8]) {
 
 /// What is read is the same after it was written and read again.
 func decodeJSON(_ bytes: [UInt8]) {
-    do throws(ConfigurationProblem) {
+    do {
         let value = try JSONValue(message: bytes, topic: "fuzz")
         let text = value.compactText
-        do throws(ConfigurationProblem) {
+        do {
             let again = try JSONValue(message: Array(text.utf8), topic: "fuzz")
             require(again == value, "read differently: \(text)")
         } catch {

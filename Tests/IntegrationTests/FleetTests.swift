@@ -73,7 +73,9 @@ import Testing
         let rig = try await AgentRig("rest")
         try #require(await rig.measures())
         try publish(rig, "jostle/_all/config", Self.layer(1, #"{"sensor":{"rate":"2000 Hz"}}"#))
-        #expect(await rig.observer.sees { try status($0, "all") == ("rolled_back", 1) })
+        #expect(
+            await rig.observer.sees { try status($0, "all") == ("rolled_back", 1) },
+            "\(rig.observer.texts("config/reported").last ?? "") \(rig.agent.errors)")
         let count = rig.observer.messages("attitude").count
         #expect(await rig.observer.sees(within: .seconds(40)) { $0.messages("attitude").count > count })
     }

@@ -34,11 +34,11 @@ import Testing
             let box = self.box
             responders = ActionResponders { action, event in
                 box.state.withLock { state in
-                    do throws(ActionRefusal) {
+                    do {
                         let message = try state.composer.message(for: action, on: event, at: .now())
                         if let message { state.updates.append(.add(message)) }
                     } catch {
-                        state.refusals.append(error.reason)
+                        state.refusals.append("\(error)")
                     }
                 }
             }

@@ -1,3 +1,4 @@
+import Documents
 import Foundation
 import JostleMessages
 import MotionCore
@@ -25,7 +26,7 @@ import Testing
     }
 
     /// A blueprint, with `input:NAME` instead of `!input NAME`, because the reader knows no tags.
-    private func read(_ name: String) throws -> ConfigurationNode {
+    private func read(_ name: String) throws -> JSONValue {
         let text = try String(contentsOf: Self.directory.appendingPathComponent(name), encoding: .utf8)
         return try YAMLReader.read(Array(text.replacing("!input ", with: "input:").utf8), source: .file(name))
     }
@@ -51,10 +52,10 @@ import Testing
     }
 
     /// Their texts `input:NAME`, wherever they are.
-    private func inputs(in node: ConfigurationNode) -> Set<String> {
-        switch node.value {
-        case .mapping(let entries): entries.reduce(into: []) { $0.formUnion(inputs(in: $1.node)) }
-        case .sequence(let nodes): nodes.reduce(into: []) { $0.formUnion(inputs(in: $1)) }
+    private func inputs(in node: JSONValue) -> Set<String> {
+        switch node.content {
+        case .object(let members): members.reduce(into: []) { $0.formUnion(inputs(in: $1.value)) }
+        case .array(let nodes): nodes.reduce(into: []) { $0.formUnion(inputs(in: $1)) }
         default: node.text.map { $0.hasPrefix("input:") ? [String($0.dropFirst(6))] : [] } ?? []
         }
     }
@@ -67,11 +68,11 @@ import Testing
     }
 
     /// The triggers on a device, also those for which an action waits.
-    private func deviceTriggers(in node: ConfigurationNode) -> [ConfigurationNode] {
-        switch node.value {
-        case .mapping(let entries):
-            (node["platform"]?.text == "device" ? [node] : []) + entries.flatMap { deviceTriggers(in: $0.node) }
-        case .sequence(let nodes): nodes.flatMap { deviceTriggers(in: $0) }
+    private func deviceTriggers(in node: JSONValue) -> [JSONValue] {
+        switch node.content {
+        case .object(let members):
+            (node["platform"]?.text == "device" ? [node] : []) + members.flatMap { deviceTriggers(in: $0.value) }
+        case .array(let nodes): nodes.flatMap { deviceTriggers(in: $0) }
         default: []
         }
     }
@@ -80,7 +81,7 @@ import Testing
         let (announced, manufacturers) = try announced()
         for name in Self.names {
             let blueprint = try read(name)
-            guard case .sequence(let starting) = blueprint["trigger"]?.value else {
+            guard let starting = blueprint["trigger"]?.elements else {
                 Issue.record("\(name) has no list of triggers")
                 continue
             }
@@ -95,7 +96,7 @@ import Testing
                 #expect(announced.contains(words), "\(name): no device announces \(words)")
             }
             let selector = blueprint["blueprint"]?["input"]?["board"]?["selector"]?["device"]?["filter"]
-            guard case .sequence(let filters) = selector?.value else {
+            guard let filters = selector?.elements else {
                 Issue.record("\(name) offers every device")
                 continue
             }
@@ -112,15 +113,15 @@ import Testing
             let head = try #require(blueprint["blueprint"], "\(name)")
             #expect(head["domain"]?.text == "automation", "\(name)")
             #expect(head["description"] != nil && head["homeassistant"]?["min_version"] != nil, "\(name)")
-            guard case .mapping(let declared) = head["input"]?.value else {
+            guard let declared = head["input"]?.members else {
                 Issue.record("\(name) has no inputs")
                 continue
             }
             for entry in declared {
-                let isComplete = ["name", "description", "selector"].allSatisfy { entry.node[$0] != nil }
-                #expect(isComplete, "\(name): \(entry.key)")
+                let isComplete = ["name", "description", "selector"].allSatisfy { entry.value[$0] != nil }
+                #expect(isComplete, "\(name): \(entry.name)")
             }
-            #expect(Set(declared.map(\.key)) == inputs(in: blueprint), "\(name)")
+            #expect(Set(declared.map(\.name)) == inputs(in: blueprint), "\(name)")
             #expect(["single", "queued"].contains(blueprint["mode"]?.text ?? ""), "\(name)")
         }
     }

@@ -1,3 +1,4 @@
+import Documents
 import JostleConfiguration
 import JostleMessages
 import MosquittoClient

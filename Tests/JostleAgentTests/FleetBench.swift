@@ -1,4 +1,5 @@
 import BrokerTestSupport
+import Documents
 import Foundation
 import JostleConfiguration
 import JostleMessages

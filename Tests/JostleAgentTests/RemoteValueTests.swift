@@ -1,3 +1,4 @@
+import Documents
 import JostleConfiguration
 import JostleMessages
 import Testing
@@ -75,21 +76,14 @@ import Testing
         let found = try #require(board.latestReport()["layers"]?["all"])
         return (
             found["status"]?.text ?? "", found["revision"]?.text.flatMap { Int($0) } ?? 0,
-            found["errors"]?.elements.first?["path"]?.text ?? ""
+            found["errors"]?.elements?.first?["path"]?.text ?? ""
         )
-    }
-}
-
-extension ConfigurationNode {
-    fileprivate var elements: [ConfigurationNode] {
-        guard case .sequence(let elements) = value else { return [] }
-        return elements
     }
 }
 
 extension FleetBench {
     /// The last report as a tree, without waiting for one.
-    mutating func latestReport() throws -> ConfigurationNode {
+    mutating func latestReport() throws -> JSONValue {
         let reports = bench.takePublished().filter { $0.message.topic.hasSuffix("/config/reported") }
         if let payload = reports.last?.message.payload { lastReport = payload }
         return try JSONReader.read(lastReport, source: .message("reported"))
@@ -97,6 +91,6 @@ extension FleetBench {
 
     /// The keys of the refused values in the last report, the oldest first.
     mutating func refusals() throws -> [String] {
-        try latestReport()["refused"]?.elements.compactMap { $0["key"]?.text } ?? []
+        try latestReport()["refused"]?.elements?.compactMap { $0["key"]?.text } ?? []
     }
 }

@@ -12,8 +12,8 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private func refusal(of path: String) -> AgentError? {
-        do throws(AgentError) {
+    private func refusal(of path: String) -> (any Error)? {
+        do {
             _ = try StateDirectoryLock.acquire(path) { Issue.record("\($0)") }
             return nil
         } catch {

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Testing
 
 @testable import JostleAgent
@@ -70,9 +71,9 @@ import Testing
         #expect(model.stopped == 1)
         #expect(!model.isUp(2))
         for fault in [SwarmOrder.Fault.die, .stop, .loseStore] {
-            #expect(throws: SwarmOrderError.self) { try model.apply(fault, to: .board("swarm-0003")) }
+            #expect(throws: Failure.self) { try model.apply(fault, to: .board("swarm-0003")) }
         }
-        #expect(throws: SwarmOrderError.self) { try model.apply(.start, to: .board("swarm-0004")) }
+        #expect(throws: Failure.self) { try model.apply(.start, to: .board("swarm-0004")) }
         let dying = try model.apply(.die, to: .any(8)).sorted()
         #expect(dying == [0, 1, 3, 4, 5, 6, 7, 8])
         let started = try model.apply(.start, to: .any(1))
@@ -83,9 +84,9 @@ import Testing
     @Test func refusalChangesNothing() throws {
         var model = model()
         let before = model
-        #expect(throws: SwarmOrderError.self) { try model.apply(.stop, to: .any(10)) }
-        #expect(throws: SwarmOrderError.self) { try model.apply(.stop, to: .board("swarm-0010")) }
-        #expect(throws: SwarmOrderError.self) { try model.apply(.start, to: .any(1)) }
+        #expect(throws: Failure.self) { try model.apply(.stop, to: .any(10)) }
+        #expect(throws: Failure.self) { try model.apply(.stop, to: .board("swarm-0010")) }
+        #expect(throws: Failure.self) { try model.apply(.start, to: .any(1)) }
         #expect(model == before)
         #expect {
             try model.board("x")
@@ -98,7 +99,7 @@ import Testing
         var model = model(2)
         let dead = try model.apply(.killSensor, to: .any(1))
         #expect(dead.count == 1)
-        #expect(throws: SwarmOrderError.self) { try model.apply(.killSensor, to: .any(2)) }
+        #expect(throws: Failure.self) { try model.apply(.killSensor, to: .any(2)) }
     }
 
     @Test func orderForDuplicatedIdConcernsBoth() throws {
@@ -132,7 +133,7 @@ import Testing
         #expect(try SwarmNames.groups("a,b-1,C_2") == ["a", "b-1", "C_2"])
         #expect(try SwarmNames.groups("3") == ["group-1", "group-2", "group-3"])
         for text in ["", "a,,b", "a,a", "_all", "a b", "0", "-1", "10001", "a,#"] {
-            #expect(throws: SwarmNameError.self, "\(text)") { try SwarmNames.groups(text) }
+            #expect(throws: Failure.self, "\(text)") { try SwarmNames.groups(text) }
         }
     }
 
@@ -140,7 +141,7 @@ import Testing
         try SwarmNames.check(prefix: "lab", devices: 5)
         try SwarmNames.check(prefix: String(repeating: "p", count: 59), devices: 9999)
         for prefix in ["", "_x", "a/b", "ü", String(repeating: "p", count: 60)] {
-            #expect(throws: SwarmNameError.self, "\(prefix)") { try SwarmNames.check(prefix: prefix, devices: 5) }
+            #expect(throws: Failure.self, "\(prefix)") { try SwarmNames.check(prefix: prefix, devices: 5) }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Documents
 import MotionCore
 import Testing
 
@@ -245,7 +246,7 @@ import Testing
 
     @Test func jsonSchemaDescribesRules() throws {
         let schema = try JSONReader.read(Array(ConfigurationSchema.jsonSchema.utf8), source: testFile)
-        guard case .sequence(let choices) = schema["properties"]?["actions"]?["anyOf"]?.value else {
+        guard let choices = schema["properties"]?["actions"]?["anyOf"]?.elements else {
             Issue.record("no anyOf")
             return
         }

@@ -1,3 +1,4 @@
+import Documents
 import Testing
 
 @testable import JostleConfiguration
@@ -46,7 +47,7 @@ import Testing
         #expect {
             _ = try BrokerAddress(url: url)
         } throws: { error in
-            (error as? BrokerAddress.Malformed)?.reason.contains(reason) == true
+            (error as? ValueRefusal)?.reason.contains(reason) == true
         }
     }
 

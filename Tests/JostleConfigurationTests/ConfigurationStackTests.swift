@@ -1,3 +1,4 @@
+import Documents
 import MotionCore
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
     private func refusal(_ stack: ConfigurationStack, _ key: String, _ value: JSONValue?) -> String? {
         var stack = stack
         let before = stack
-        do throws(ConfigurationProblem) {
+        do {
             try stack.set(key, to: value, in: "local")
             return nil
         } catch {
@@ -97,7 +98,7 @@ import Testing
         var stack = try stack("{}", layer(#"{"publish.attitude.rate": "fast"}"#))
         try #require(stack.resolution.refused.count == 1)
         let before = stack
-        #expect(throws: ConfigurationProblem.self) { try stack.set("publish.attitude.rate", to: "fast", in: "local") }
+        #expect(throws: DocumentProblem.self) { try stack.set("publish.attitude.rate", to: "fast", in: "local") }
         #expect(stack == before)
     }
 
@@ -211,6 +212,6 @@ import Testing
         arguments: [[0xFF], [0x22, 0x61], Array("{\"a\":1,\"a\":2}".utf8), Array("[1,".utf8), [0x35, 0xC3]] as [[UInt8]]
     )
     func refusesMalformedMessage(_ bytes: [UInt8]) {
-        #expect(throws: ConfigurationProblem.self) { try JSONValue(message: bytes, topic: "t") }
+        #expect(throws: DocumentProblem.self) { try JSONValue(message: bytes, topic: "t") }
     }
 }

@@ -1,22 +1,23 @@
+import Documents
 import Foundation
 
 @testable import JostleConfiguration
 
 /// The source of the texts in these tests.
-let testFile = ConfigurationSource.file("jostle.yaml")
+let testFile = DocumentSource.file("jostle.yaml")
 
 /// The tree of a YAML text.
-func yaml(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(ConfigurationProblem) -> ConfigurationNode {
+func yaml(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(DocumentProblem) -> JSONValue {
     try YAMLReader.read(Array(text.utf8), source: testFile, limits: limits)
 }
 
 /// The tree of a JSON text.
-func json(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(ConfigurationProblem) -> ConfigurationNode {
+func json(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(DocumentProblem) -> JSONValue {
     try JSONReader.read(Array(text.utf8), source: .message("topic"), limits: limits)
 }
 
 /// The configuration from a YAML text.
-func build(_ text: String, directory: String? = nil) throws(ConfigurationProblem) -> ConfigurationBuilder {
+func build(_ text: String, directory: String? = nil) throws(DocumentProblem) -> ConfigurationBuilder {
     var builder = ConfigurationBuilder()
     builder.apply(try yaml(text), directory: directory)
     return builder
@@ -30,8 +31,8 @@ func build(overrides: [String]) -> ConfigurationBuilder {
 }
 
 /// The message for the first problem of a YAML or JSON text.
-func problem(_ read: () throws(ConfigurationProblem) -> ConfigurationNode) -> String? {
-    do throws(ConfigurationProblem) {
+func problem(_ read: () throws(DocumentProblem) -> JSONValue) -> String? {
+    do {
         _ = try read()
         return nil
     } catch {
@@ -39,14 +40,15 @@ func problem(_ read: () throws(ConfigurationProblem) -> ConfigurationNode) -> St
     }
 }
 
-/// A tree without positions, for comparisons: `{a: [1, "x", null]}`.
-func shape(_ node: ConfigurationNode) -> String {
-    switch node.value {
+/// A value without escapes, for comparisons: `{a: [1, "x", null]}`.
+func shape(_ value: JSONValue) -> String {
+    switch value.content {
     case .null: "null"
-    case .scalar(let text, .plain): text
-    case .scalar(let text, .quoted): "\"\(text)\""
-    case .sequence(let elements): "[\(elements.map(shape).joined(separator: ", "))]"
-    case .mapping(let entries): "{\(entries.map { "\($0.key): \(shape($0.node))" }.joined(separator: ", "))}"
+    case .bool(let value): "\(value)"
+    case .number(let text): text
+    case .string(let text): "\"\(text)\""
+    case .array(let elements): "[\(elements.map(shape).joined(separator: ", "))]"
+    case .object(let members): "{\(members.map { "\($0.name): \(shape($0.value))" }.joined(separator: ", "))}"
     }
 }
 

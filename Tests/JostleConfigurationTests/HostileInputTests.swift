@@ -1,3 +1,4 @@
+import Documents
 import Testing
 
 @testable import JostleConfiguration
@@ -55,15 +56,15 @@ import Testing
     }
 
     private func feed(_ bytes: [UInt8]) {
-        examine(bytes) { () throws(ConfigurationProblem) in try YAMLReader.read(bytes, source: testFile) }
-        examine(bytes) { () throws(ConfigurationProblem) in try JSONReader.read(bytes, source: testFile) }
+        examine(bytes) { () throws(DocumentProblem) in try YAMLReader.read(bytes, source: testFile) }
+        examine(bytes) { () throws(DocumentProblem) in try JSONReader.read(bytes, source: testFile) }
     }
 
     /// The schema must handle whatever a reader accepts; positions must lie inside the text, and messages must be one
     /// line.
-    private func examine(_ bytes: [UInt8], _ read: () throws(ConfigurationProblem) -> ConfigurationNode) {
+    private func examine(_ bytes: [UInt8], _ read: () throws(DocumentProblem) -> JSONValue) {
         var builder = ConfigurationBuilder()
-        do throws(ConfigurationProblem) {
+        do {
             builder.apply(try read(), directory: "/etc/jostle")
         } catch {
             builder.report(error)

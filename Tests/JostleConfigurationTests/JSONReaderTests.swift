@@ -1,3 +1,4 @@
+import Documents
 import Testing
 
 @testable import JostleConfiguration
@@ -55,18 +56,18 @@ import Testing
         ("'a'", "1:1", "where a value"),
     ])
     func refuses(_ text: String, _ position: String, _ reason: String) {
-        let problem = problem { () throws(ConfigurationProblem) in try json(text) }
+        let problem = problem { () throws(DocumentProblem) in try json(text) }
         #expect(problem?.hasPrefix("topic:\(position): ") == true, "\(problem ?? "no problem")")
         #expect(problem?.contains(reason) == true, "\(problem ?? "no problem")")
     }
 
     @Test func keysAndValuesHavePositions() throws {
         let tree = try json("{\n  \"ä\": [\"ö\", 7]\n}")
-        guard case .mapping(let entries) = tree.value, case .sequence(let elements) = entries.first?.node.value else {
+        guard let entries = tree.members, let elements = entries.first?.value.elements else {
             Issue.record("not the expected tree")
             return
         }
-        #expect(entries.map { "\($0.keyPosition)" } == ["topic:2:3"])
+        #expect(entries.map { "\($0.position)" } == ["topic:2:3"])
         #expect(elements.map { "\($0.position)" } == ["topic:2:9", "topic:2:14"])
     }
 
@@ -77,7 +78,7 @@ import Testing
         ] as [[UInt8]])
     func refusesMalformedUTF8(_ bytes: [UInt8]) {
         #expect(
-            problem { () throws(ConfigurationProblem) in try JSONReader.read(bytes, source: .message("topic")) }
+            problem { () throws(DocumentProblem) in try JSONReader.read(bytes, source: .message("topic")) }
                 == "topic:1:2: not JSON: a byte is not UTF-8")
     }
 
@@ -85,18 +86,18 @@ import Testing
         let deepest = String(repeating: "[", count: 16) + String(repeating: "]", count: 16)
         #expect(throws: Never.self) { try json(deepest) }
         #expect(
-            problem { () throws(ConfigurationProblem) in try json("[\(deepest)]") } == "topic:1:17: nested too deeply")
-        #expect(throws: ConfigurationProblem.self) { try json(String(repeating: "[{\"a\":", count: 100_000)) }
+            problem { () throws(DocumentProblem) in try json("[\(deepest)]") } == "topic:1:17: nested too deeply")
+        #expect(throws: DocumentProblem.self) { try json(String(repeating: "[{\"a\":", count: 100_000)) }
     }
 
     @Test func limitsLengthAndNodes() throws {
         var limits = ReaderLimits()
         limits.bytes = 5
         #expect(throws: Never.self) { try json("[1,2]", limits: limits) }
-        #expect(throws: ConfigurationProblem.self) { try json("[1,23]", limits: limits) }
+        #expect(throws: DocumentProblem.self) { try json("[1,23]", limits: limits) }
         limits = ReaderLimits()
         limits.nodes = 3
         #expect(throws: Never.self) { try json("[1,2]", limits: limits) }
-        #expect(throws: ConfigurationProblem.self) { try json("[1,2,3]", limits: limits) }
+        #expect(throws: DocumentProblem.self) { try json("[1,2,3]", limits: limits) }
     }
 }

@@ -1,3 +1,4 @@
+import Documents
 import Testing
 
 @testable import JostleConfiguration
@@ -21,7 +22,7 @@ import Testing
 
     private func refusal(_ stack: ConfigurationStack, _ key: String, _ value: JSONValue) -> String {
         var stack = stack
-        do throws(ConfigurationProblem) {
+        do {
             try stack.set(key, to: value, in: "local")
             return ""
         } catch {
@@ -30,7 +31,7 @@ import Testing
     }
 
     private func origins(_ stack: ConfigurationStack) -> [String: String] {
-        guard case .object(let members) = stack.origins else { return [:] }
+        guard let members = stack.origins.members else { return [:] }
         return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value.compactText) })
     }
 

@@ -1,3 +1,4 @@
+import Documents
 import IMUDrivers
 import MotionCore
 import Testing
@@ -106,7 +107,7 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
         #expect(builder.settings.imu.batchInterval == 0.05)
         #expect(builder.settings.sensor.address == 0x69)
         #expect(builder.settings.motion.gestures.shake.common.isEnabled == false)
-        #expect(builder.provenance["sensor.rate"] == ConfigurationPosition(.message("topic"), line: 1, column: 19))
+        #expect(builder.provenance["sensor.rate"] == DocumentPosition(.message("topic"), line: 1, column: 19))
     }
 
     /// `a.b` and a value as a YAML document.

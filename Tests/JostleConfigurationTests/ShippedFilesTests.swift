@@ -1,3 +1,4 @@
+import Documents
 import Foundation
 import Testing
 
@@ -95,12 +96,12 @@ import Testing
         // Foundation's parser accepts it as JSON.
         _ = try JSONSerialization.jsonObject(with: Data(bytes))
 
-        func leaves(_ node: ConfigurationNode, _ path: String) -> [String: ConfigurationNode] {
-            guard case .mapping(let properties) = node["properties"]?.value else { return [path: node] }
+        func leaves(_ node: JSONValue, _ path: String) -> [String: JSONValue] {
+            guard let properties = node["properties"]?.members else { return [path: node] }
             #expect(node["additionalProperties"]?.text == "false", "\(path)")
             return properties.reduce(into: [:]) { result, entry in
-                let inner = path.isEmpty ? entry.key : "\(path).\(entry.key)"
-                result.merge(leaves(entry.node, inner)) { first, _ in first }
+                let inner = path.isEmpty ? entry.name : "\(path).\(entry.name)"
+                result.merge(leaves(entry.value, inner)) { first, _ in first }
             }
         }
         let keys = leaves(schema, "")

@@ -29,7 +29,7 @@ import Testing
 
     /// The error for a password file; `nil` if it is accepted.
     private func refusal(of path: String, userName: String? = "me") -> String? {
-        do throws(SecretFileError) {
+        do {
             _ = try options {
                 $0.mqtt.username = userName
                 $0.mqtt.passwordFile = path

@@ -1,4 +1,5 @@
 import Cryptography
+import Documents
 import Foundation
 import JostleConfiguration
 import Testing
@@ -17,7 +18,7 @@ import Testing
     @Test func configurationIsTheTemplateWithTheBoardsOwnKeys() throws {
         let board = try board()
         try board.check()
-        let tree = JSONValue(yaml: try YAMLReader.read(Array(board.configText.utf8), source: .file("jostle.yaml")))
+        let tree = try YAMLReader.read(Array(board.configText.utf8), source: .file("jostle.yaml"))
         let expected = try value(
             """
             mqtt: { broker: "mqtts://b.example:8883", username: washer-1, password_file: /etc/jostle/password, ca_file: /etc/jostle/ca.pem }
@@ -39,18 +40,14 @@ import Testing
     @Test func userDataContainsAllFiles() throws {
         let data = try board().userData
         #expect(data.hasPrefix("#cloud-config\n"))
-        let tree = JSONValue(yaml: try YAMLReader.read(Array(data.utf8), source: .file("user-data")))
-        guard case .object(let members) = tree,
-            case .array(let files)? = members.first(where: { $0.name == "write_files" })?.value
-        else {
+        let tree = try YAMLReader.read(Array(data.utf8), source: .file("user-data"))
+        guard let files = tree["write_files"]?.elements else {
             Issue.record("\(tree)")
             return
         }
         var contents: [String: String] = [:]
-        for case .object(let file) in files {
-            func text(_ name: String) -> String {
-                if case .string(let text)? = file.first(where: { $0.name == name })?.value { text } else { "" }
-            }
+        for file in files {
+            func text(_ name: String) -> String { file[name]?.string ?? "" }
             contents[text("path")] = Base64.decode(text("content")).map { String(decoding: $0, as: UTF8.self) }
         }
         #expect(

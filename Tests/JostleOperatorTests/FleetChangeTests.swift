@@ -1,3 +1,4 @@
+import Documents
 import JostleConfiguration
 import JostleMessages
 import Testing
@@ -28,10 +29,10 @@ import Testing
     }
 
     @Test func keyBelowValueIsRefused() {
-        #expect(throws: ConfigurationProblem.self) { try edited("{a: null}", set: ["a.b=1"]) }
-        #expect(throws: ConfigurationProblem.self) { try LayerEdit.set("a") }
-        #expect(throws: ConfigurationProblem.self) { try LayerEdit.set("=1") }
-        #expect(throws: ConfigurationProblem.self) { try LayerEdit.unset("a.") }
+        #expect(throws: DocumentProblem.self) { try edited("{a: null}", set: ["a.b=1"]) }
+        #expect(throws: DocumentProblem.self) { try LayerEdit.set("a") }
+        #expect(throws: DocumentProblem.self) { try LayerEdit.set("=1") }
+        #expect(throws: DocumentProblem.self) { try LayerEdit.unset("a.") }
     }
 
     @Test func candidateAndRuleStay() throws {
@@ -44,7 +45,7 @@ import Testing
         let next = try LayerDocument(reading: published.bytes, layer: "all")
         #expect(next.revision == published.revision && next.revision.number == 5)
         #expect(next.candidate?.percent == 12.5 && next.candidate?.seed == "s" && next.ignoresUnknownKeys)
-        #expect(JSONValue(next.config).compactText == #"{"a": 1, "b": 3}"#)
+        #expect(next.config.compactText == #"{"a": 1, "b": 3}"#)
         #expect(next.envelope.by == "ada" && next.envelope.at == 5)
     }
 
@@ -65,7 +66,7 @@ import Testing
         let keys = (0..<1001).map { #"{"k\#($0)":1}"# }
         var config = JSONValue.object([])
         for key in keys.indices { config = try LayerEdit([.set(path: ["k\(key)"], 1)]).applied(to: config) }
-        #expect(throws: ConfigurationProblem.self) {
+        #expect(throws: DocumentProblem.self) {
             try FleetPublication(
                 DocumentDraft(config: config, by: nil, at: nil), of: .all, revision: 1,
                 topics: FleetTopics(prefix: "jostle"))

@@ -1,3 +1,4 @@
+import Documents
 import JostleConfiguration
 import JostleMessages
 import MosquittoClient
@@ -29,7 +30,7 @@ func report(groups: [String] = [], _ layers: String, more: String = "") -> Strin
 
 /// A value from YAML.
 func value(_ yaml: String) throws -> JSONValue {
-    JSONValue(yaml: try YAMLReader.read(Array(yaml.utf8), source: .file("test.yaml")))
+    try YAMLReader.read(Array(yaml.utf8), source: .file("test.yaml"))
 }
 
 /// The revision of a document in a model.

@@ -63,7 +63,7 @@ import Testing
         let refusal = try RemoteAnswer(Array("{\"ok\":false,\"error\":\"busy\",\"message\":\"later\"}".utf8))
         #expect(!refusal.isAccepted && refusal.error == "busy" && refusal.message == "later")
         for text in ["", "yes", "[]", "{}", "{\"ok\":1}"] {
-            #expect(throws: RemoteDeviceError.self) { try RemoteAnswer(Array(text.utf8)) }
+            #expect(throws: BrokerError.self) { try RemoteAnswer(Array(text.utf8)) }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Documents
 import JostleMessages
 import JostleOperator
 import MosquittoClient

@@ -108,7 +108,7 @@ extension I2CDevice {
 
 /// The error that `body` throws; `nil` if it does not throw.
 func thrown<Failure>(_ body: () throws(Failure) -> Void) -> Failure? {
-    do throws(Failure) {
+    do {
         try body()
         return nil
     } catch {

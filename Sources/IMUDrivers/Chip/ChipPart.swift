@@ -1,4 +1,4 @@
-internal import MotionCore
+package import MotionCore
 
 /// What the driver needs to know about a chip: its register table, its bring-up scripts, and the layout of its data.
 ///
@@ -191,4 +191,84 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
         self.ay = ay
         self.az = az
     }
+}
+
+extension ChipPart {
+    /// Converts a frame to SI units. `temperature`, °C, is used if the chip's frames do not carry one.
+    func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double = .nan) -> MotionSample {
+        let figures = figures
+        let a = figures.accelerometerScales
+        let offset = figures.accelerometerOffset
+        let g = figures.gyroscopeScale
+        let hasGyroscope = figures.gyroscopeRange > 0
+        var flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
+        let accelerometerLimit = accelerometerLimit
+        if isClipped(frame.ax, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 0)) }
+        if isClipped(frame.ay, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 1)) }
+        if isClipped(frame.az, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 2)) }
+        if hasGyroscope {
+            let gyroscopeLimit = gyroscopeLimit
+            if isClipped(frame.gx, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 0)) }
+            if isClipped(frame.gy, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 1)) }
+            if isClipped(frame.gz, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 2)) }
+        }
+        // No `map`: in an unoptimised build the method passed as a closure is allocated once per sample.
+        var celsius = temperature
+        if let raw = frame.temperature { celsius = self.celsius(raw) }
+        return MotionSample(
+            timestamp: timestamp,
+            acceleration: Vector3(
+                Double(frame.ax) * a.x - offset.x, Double(frame.ay) * a.y - offset.y, Double(frame.az) * a.z - offset.z),
+            rotationRate: Vector3(Double(frame.gx) * g, Double(frame.gy) * g, Double(frame.gz) * g),
+            temperature: celsius, flags: flags)
+    }
+
+    private func isClipped(_ value: Int16, _ limit: Int16) -> Bool { value >= limit || value <= -limit }
+}
+
+/// The effective settings of a part in SI units: the figures that every chip has.
+package struct ChipFigures: Equatable, Sendable, BitwiseCopyable {
+    /// The sample rate with a perfect oscillator, Hz.
+    package let rate: Double
+
+    /// -3 dB bandwidth of the chip's low-pass, Hz, and its delay, seconds: the gyroscope's, or the accelerometer's on a
+    /// part without a gyroscope.
+    package let bandwidth: Double
+    package let delay: Double
+
+    /// Full scales, m/s² and rad/s (the gyroscope's is zero if the part has none), and the size of one count.
+    package let accelerometerRange: Double
+    package let gyroscopeRange: Double
+    package let accelerometerScale: Double
+    package let gyroscopeScale: Double
+
+    /// The size of one count of each accelerometer axis, and what an axis reads without acceleration, m/s².
+    package let accelerometerScales: Vector3
+    package let accelerometerOffset: Vector3
+
+    /// Creates the figures.
+    ///
+    /// If `delay` is `nil`, it is computed for a second-order Butterworth low-pass of this bandwidth, √2/(2π·f). A
+    /// scale that is `nil` is the range divided by 2¹⁵. `accelerometerScales` is `nil` if the axes do not differ.
+    package init(
+        rate: Double, bandwidth: Double, delay: Double? = nil, accelerometerRange: Double, gyroscopeRange: Double,
+        accelerometerScale: Double? = nil, gyroscopeScale: Double? = nil, accelerometerScales: Vector3? = nil,
+        accelerometerOffset: Vector3 = .zero
+    ) {
+        self.rate = rate
+        self.bandwidth = bandwidth
+        self.delay = delay ?? 0.2251 / bandwidth
+        self.accelerometerRange = accelerometerRange
+        self.gyroscopeRange = gyroscopeRange
+        let scale = accelerometerScale ?? accelerometerRange / 32768
+        self.accelerometerScale = scale
+        self.accelerometerScales = accelerometerScales ?? Vector3(scale, scale, scale)
+        self.accelerometerOffset = accelerometerOffset
+        self.gyroscopeScale = gyroscopeScale ?? gyroscopeRange / 32768
+    }
+}
+
+/// Says which of the chips with one identity a driver is for: no register tells them apart, so the user does.
+package protocol ChipKind: Sendable {
+    static var family: IMUFamily { get }
 }

@@ -1,3 +1,5 @@
+internal import MotionCore
+
 /// Time limits and intervals of the driver that are the same for every chip, in seconds unless stated otherwise.
 enum DriverTiming {
     /// How long after its reset a chip may reject writes: an MPU-6050's registers take 100 ms from power-up
@@ -28,4 +30,38 @@ enum DriverTiming {
     static var plausibleTemperatures: ClosedRange<Double> { -45...90 }
     /// The largest temperature change between consecutive frames, °C. ArduPilot uses the same 800 counts.
     static var temperatureJump: Double { 800.0 / 340 }
+}
+
+/// A register, and the value that it had after the chip's reset.
+struct KeptRegister: BitwiseCopyable {
+    var register: RegisterAddress
+    var value: RegisterValue
+}
+
+/// Selects the group of registers to compare with the table next, and schedules the comparison.
+struct HealthCheck: BitwiseCopyable {
+    /// The number of the next group.
+    private(set) var group = 0
+    private var due = Timestamp(nanoseconds: 0)
+
+    /// How many groups are checked at a time, so that all have been after six times at most.
+    static func groupsAtOnce(of count: Int) -> Int { (count + 5) / 6 }
+
+    /// Starts the schedule: the first group is due one interval from now.
+    mutating func begin(at now: Timestamp) {
+        group = 0
+        due = now.advanced(bySeconds: DriverTiming.healthInterval)
+    }
+
+    /// Whether a check is due. If so, schedules the next one.
+    mutating func isDue(at now: Timestamp) -> Bool {
+        guard now >= due else { return false }
+        due = now.advanced(bySeconds: DriverTiming.healthInterval)
+        return true
+    }
+
+    /// The group was correct: moves on to the next one.
+    mutating func advance(of groupCount: Int) {
+        group = group + 1 < groupCount ? group + 1 : 0
+    }
 }

@@ -143,3 +143,185 @@ package struct ICM20948Family: ChipPart {
 /// A driver for an ICM-20948.
 package typealias ICM20948<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<ICM20948Family, Bus, Clock, NoDataReadyLine>
+
+/// The ICM-20948's register values for the settings, and the resulting figures.
+///
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
+struct ICM20948Configuration: Equatable, Sendable, BitwiseCopyable {
+    /// GYRO_SMPLRT_DIV, and the low byte of ACCEL_SMPLRT_DIV.
+    let divider: RegisterValue
+    /// GYRO_CONFIG_1 and ACCEL_CONFIG.
+    let gyroscopeBits: RegisterValue
+    let accelerometerBits: RegisterValue
+    /// Whether INT1 pulses with every sample.
+    let signalsDataReady: Bool
+    /// Whether the magnetometer is connected with the bus.
+    let connectsMagnetometer: Bool
+    /// The effective figures.
+    let figures: ChipFigures
+
+    init(_ settings: IMUSettings) {
+        let divisor = Self.divisor(for: settings.rate)
+        divider = RegisterValue(UInt8(divisor - 1))
+        let rate = Self.baseRate / Double(divisor)
+        signalsDataReady = settings.signalsDataReady
+        connectsMagnetometer = settings.connectsMagnetometer
+        // Settings converted from other units may exceed a step by a rounding error.
+        let rounding = 1 - 1e-6
+        var force: UInt8 = 0
+        var forceRange = 2.0
+        while forceRange < settings.accelerometerRange / standardGravity * rounding && force < 3 {
+            forceRange *= 2
+            force += 1
+        }
+        var turn: UInt8 = 0
+        var turnRange = 250.0
+        while turnRange < settings.gyroscopeRange * degreesPerRadian * rounding && turn < 3 {
+            turnRange *= 2
+            turn += 1
+        }
+        let filter = Self.gyroscopeLowPass(for: rate)
+        // FCHOICE in bit 0 switches the low-pass on.
+        gyroscopeBits = RegisterValue(filter.code << 3 | turn << 1 | 1)
+        accelerometerBits = RegisterValue(Self.accelerometerLowPass(for: rate) << 3 | force << 1 | 1)
+        figures = ChipFigures(
+            rate: rate, bandwidth: filter.bandwidth, delay: filter.delay,
+            accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree,
+            gyroscopeScale: turnRange / 250 / 131 * radiansPerDegree)
+    }
+
+    /// The sample rate of both sensors before division while a low-pass is on, Hz (DS-000189 p. 12).
+    static var baseRate: Double { 1125 }
+
+    /// The largest divisor that still gives `rate` Hz, at most 256. NaN counts as the lowest rate.
+    static func divisor(for rate: Double) -> Int {
+        // A rate such as 1125/7, which binary cannot represent exactly, must not fall to the next divisor.
+        let wanted = baseRate / rate * (1 + 1e-9)
+        return wanted >= 1 ? Int(min(wanted, 256)) : rate > 0 ? 1 : 256
+    }
+
+    /// The widest low-pass of the gyroscope up to 55 % of `rate`, or the narrowest: code, -3 dB bandwidth in Hz and delay in
+    /// seconds.
+    ///
+    /// Bandwidths: DS-000189 r1.3, table 16, as SparkFun's ICM_20948_ENUMERATIONS.h has it. Unsourced: the delays. They
+    /// are derived from the MPU-9250 (RM-MPU-9250A-00 r1.6, register 26), whose accelerometer's bandwidths are those of
+    /// this chip divided by 1.125, which is the ratio of the base rates:
+    /// - The bandwidths of the codes 3 to 6 are, to within 2 %, those of a first-order low-pass with weights of 1/4, 1/8, 1/16
+    ///   and 1/32 at 1125 Hz; the noise bandwidths are up to 9 % less, as behind a wider filter. The delays of the MPU-9250's
+    ///   codes 3 to 6 are those of the same low-passes, 1/weight - 1 samples, after the 2.9 samples of its code 1. So they are
+    ///   taken, in proportion to the base rates.
+    /// - Code 0 is what precedes these low-passes: 2.9 samples. The weights of the codes 1 and 2, 0.74 and 0.58, follow from
+    ///   their bandwidths.
+    /// - Code 7 lacks what narrows code 0, half a sample, as in the MPU-9250's accelerometer.
+    static func gyroscopeLowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
+        switch 0.55 * rate {
+        case 361.4...: (7, 361.4, 0.00213)
+        case 196.6...: (0, 196.6, 0.00258)
+        case 151.8...: (1, 151.8, 0.00289)
+        case 119.5...: (2, 119.5, 0.00322)
+        case 51.2...: (3, 51.2, 0.00524)
+        case 23.9...: (4, 23.9, 0.0088)
+        case 11.6...: (5, 11.6, 0.01587)
+        default: (6, 5.7, 0.02976)
+        }
+    }
+
+    /// The code of the accelerometer's low-pass chosen likewise: 473, 246, 111.4, 50.4, 23.9, 11.5 or 5.7 Hz (DS-000189 r1.3,
+    /// table 18, likewise). Its delay is 0.9 ms less than the gyroscope's if it is derived in the same way.
+    static func accelerometerLowPass(for rate: Double) -> UInt8 {
+        switch 0.55 * rate {
+        case 473...: 7
+        case 246...: 0
+        case 111.4...: 2
+        case 50.4...: 3
+        case 23.9...: 4
+        case 11.5...: 5
+        default: 6
+        }
+    }
+}
+
+/// The registers that the driver uses, of bank 0 unless noted, named as in DS-000189 r1.3 ("DS").
+///
+/// Numbers: PX4 InvenSense_ICM20948_registers.hpp and ArduPilot AP_InertialSensor_Invensensev2_registers.h; of DS, only the
+/// pages noted were at hand.
+enum ICM20948Register {
+    /// WHO_AM_I.
+    static var whoAmI: RegisterAddress { RegisterAddress(0x00) }
+    /// USER_CTRL: DMP_EN in bit 7, FIFO_EN in 6, I2C_MST_EN in 5.
+    static var userControl: RegisterAddress { RegisterAddress(0x03) }
+    /// LP_CONFIG: ACCEL_CYCLE in bit 5, GYRO_CYCLE in 4 (DS p. 37).
+    static var lowPower: RegisterAddress { RegisterAddress(0x05) }
+    /// PWR_MGMT_1: DEVICE_RESET in bit 7, SLEEP in 6, LP_EN in 5, TEMP_DIS in 3, CLKSEL in 2…0 (DS p. 37).
+    static var powerManagement1: RegisterAddress { RegisterAddress(0x06) }
+    /// PWR_MGMT_2: the accelerometer's axes off in bits 5…3, the gyroscope's in 2…0.
+    static var powerManagement2: RegisterAddress { RegisterAddress(0x07) }
+    /// INT_PIN_CFG: active low in bit 7, open drain in 6, latched in 5, BYPASS_EN in 1 (SparkFun ICM_20948_REGISTERS.h).
+    static var interruptPin: RegisterAddress { RegisterAddress(0x0F) }
+    /// INT_ENABLE_1: RAW_DATA_0_RDY_EN in bit 0.
+    static var interruptEnable1: RegisterAddress { RegisterAddress(0x11) }
+    /// TEMP_OUT_H, TEMP_OUT_L.
+    static var temperature: RegisterAddress { RegisterAddress(0x39) }
+    /// FIFO_EN_1: the auxiliary bus; FIFO_EN_2: accelerometer in bit 4, gyroscope in 3…1, temperature in 0.
+    static var fifoEnable1: RegisterAddress { RegisterAddress(0x66) }
+    static var fifoEnable2: RegisterAddress { RegisterAddress(0x67) }
+    /// FIFO_RST: bits 4…0 hold the FIFO in reset.
+    static var fifoReset: RegisterAddress { RegisterAddress(0x68) }
+    /// FIFO_MODE: bit 0 keeps the oldest data when the FIFO is full.
+    static var fifoMode: RegisterAddress { RegisterAddress(0x69) }
+    /// FIFO_COUNTH, FIFO_COUNTL.
+    static var fifoCount: RegisterAddress { RegisterAddress(0x70) }
+    /// FIFO_R_W: removes bytes from the FIFO; the address does not advance to the next register.
+    static var fifoData: RegisterAddress { RegisterAddress(0x72) }
+    /// REG_BANK_SEL: the bank in bits 5…4, present in every bank.
+    static var bank: RegisterAddress { RegisterAddress(0x7F) }
+
+    /// REG_BANK_SEL for bank 2.
+    private static var bank2: UInt8 { 0x20 }
+    /// Bank 2: GYRO_SMPLRT_DIV; GYRO_CONFIG_1 with GYRO_DLPFCFG in bits 5…3, GYRO_FS_SEL in 2…1, GYRO_FCHOICE in 0.
+    static var gyroscopeDivider: RegisterAddress { RegisterAddress(0x00, bank: bank2) }
+    static var gyroscope: RegisterAddress { RegisterAddress(0x01, bank: bank2) }
+    /// Bank 2: ODR_ALIGN_EN, which starts both sensors' samples together.
+    static var alignment: RegisterAddress { RegisterAddress(0x09, bank: bank2) }
+    /// Bank 2: ACCEL_SMPLRT_DIV_1 and _2, the high bits first; ACCEL_CONFIG, laid out like GYRO_CONFIG_1.
+    static var accelerometerDividerHigh: RegisterAddress { RegisterAddress(0x10, bank: bank2) }
+    static var accelerometerDivider: RegisterAddress { RegisterAddress(0x11, bank: bank2) }
+    static var accelerometer: RegisterAddress { RegisterAddress(0x14, bank: bank2) }
+}
+
+/// The register values that do not depend on settings.
+enum ICM20948Value {
+    static var identity: UInt8 { 0xEA }
+    static var deviceReset: RegisterValue { RegisterValue(0x80) }
+    /// PWR_MGMT_1 after a reset: SLEEP, CLKSEL 1 (DS p. 37).
+    static var afterReset: RegisterValue { RegisterValue(0x41) }
+    /// PWR_MGMT_1: awake, CLKSEL 1, which selects the gyroscope's PLL when it is ready (DS p. 25, 37).
+    static var awake: RegisterValue { RegisterValue(0x01) }
+    static var sleep: RegisterValue { RegisterValue(0x41) }
+    /// LP_CONFIG: both sensors duty-cycled, which they must not be.
+    static var dutyCycles: RegisterValue { RegisterValue(0x30) }
+    /// GYRO_CONFIG_1, ACCEL_CONFIG: FCHOICE, the low-pass is on.
+    static var lowPassOn: RegisterValue { RegisterValue(0x01) }
+    /// INT_PIN_CFG: connects the auxiliary bus with the host's (DS p. 23).
+    static var bypass: RegisterValue { RegisterValue(0x02) }
+    static var align: RegisterValue { RegisterValue(0x01) }
+    static var dataReady: RegisterValue { RegisterValue(0x01) }
+    /// FIFO_EN_2: accelerometer, gyroscope and temperature.
+    static var motionAndTemperature: RegisterValue { RegisterValue(0x1F) }
+    static var fifoOn: RegisterValue { RegisterValue(0x40) }
+    static var resetFIFO: RegisterValue { RegisterValue(0x1F) }
+}
+
+/// Timing of the chip, seconds.
+enum ICM20948Timing {
+    /// Interval between checks of a reset, and the deadline. PX4 waits 100 ms.
+    static var resetPoll: Double { 0.01 }
+    static var resetDeadline: Double { 0.15 }
+    /// The clock settles. Unsourced: as in the MPU-6500, assumed.
+    static var clockSettling: Double { 0.01 }
+    /// The gyroscope's start-up after sleep. Unsourced: assumed to be that of the MPU-9250 (PS-MPU-9250A-01 r1.0, 3.1: 35
+    /// ms, typical), with a margin. The accelerometer needs 20 ms (DS p. 12).
+    static var gyroscopeStartUp: Double { 0.06 }
+    /// Delays of the low-pass until it has settled to 1 %.
+    static var settlingDelays: Double { 5 }
+}

@@ -130,3 +130,175 @@ package struct LSM9DS1Family: ChipPart {
 /// A driver for an LSM9DS1.
 package typealias LSM9DS1<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<LSM9DS1Family, Bus, Clock, NoDataReadyLine>
+
+/// The LSM9DS1's register values for the settings.
+///
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits. The tables are those of its
+/// datasheet, DocID025715 Rev 2.
+struct LSM9DS1Configuration: Equatable, Sendable, BitwiseCopyable {
+    /// CTRL_REG1_G and CTRL_REG6_XL.
+    let gyroscope: RegisterValue
+    let accelerometer: RegisterValue
+
+    /// Samples of the gyroscope to discard after its start (table 12, only the first low-pass). The accelerometer needs
+    /// fewer (table 11).
+    let settlingSamples: Double
+
+    /// The effective figures.
+    let figures: ChipFigures
+
+    init(_ settings: IMUSettings) {
+        // Settings converted from other units may exceed a step by a rounding error.
+        let rounding = 1 - 1e-6
+        var code: UInt8 = 1
+        while code < 6 && Self.rate(code: code) < settings.rate * rounding { code += 1 }
+        let force = Self.accelerometer(for: settings.accelerometerRange / standardGravity * rounding)
+        let rotation = Self.gyroscope(for: settings.gyroscopeRange * degreesPerRadian * rounding)
+        gyroscope = RegisterValue(code << 5 | rotation.code << 3)
+        accelerometer = RegisterValue(code << 5 | force.code << 3 | 0x04 | Self.accelerometerBandwidth(code: code))
+        settlingSamples = Self.settlingSamples(code: code)
+        // Unsourced: the delays, assumed to be those of a second-order Butterworth low-pass.
+        figures = ChipFigures(
+            rate: Self.rate(code: code), bandwidth: Self.bandwidth(code: code),
+            accelerometerRange: force.end * standardGravity, gyroscopeRange: rotation.end * radiansPerDegree,
+            accelerometerScale: force.size * 1e-3 * standardGravity,
+            gyroscopeScale: rotation.size * 1e-3 * radiansPerDegree)
+    }
+
+    /// ODR_G, which is the rate of both sensors (table 46).
+    static func rate(code: UInt8) -> Double {
+        switch code {
+        case 1: 14.9
+        case 2: 59.5
+        case 3: 119
+        case 4: 238
+        case 5: 476
+        default: 952
+        }
+    }
+
+    /// The gyroscope's bandwidth after its first low-pass, Hz (table 46).
+    private static func bandwidth(code: UInt8) -> Double {
+        switch code {
+        case 1: 5
+        case 2: 19
+        case 3: 38
+        case 4: 76
+        default: 100
+        }
+    }
+
+    /// BW_XL: the widest of 408, 211, 105 and 50 Hz below half of the rate, or else the narrowest (table 67).
+    private static func accelerometerBandwidth(code: UInt8) -> UInt8 {
+        switch code {
+        case 6: 0
+        case 5: 1
+        case 4: 2
+        default: 3
+        }
+    }
+
+    private static func settlingSamples(code: UInt8) -> Double {
+        switch code {
+        case 1: 2
+        case 2, 3: 3
+        case 4: 4
+        case 5: 5
+        default: 8
+        }
+    }
+
+    /// A full scale: its code, its limit in g or °/s, and the size of one count in mg or m°/s.
+    private struct Range {
+        let code: UInt8
+        let end: Double
+        let size: Double
+    }
+
+    /// FS_XL (tables 3 and 67). At ±16 g, a count is three times that of ±8 g.
+    private static func accelerometer(for wanted: Double) -> Range {
+        if wanted <= 2 { return Range(code: 0, end: 2, size: 0.061) }
+        if wanted <= 4 { return Range(code: 2, end: 4, size: 0.122) }
+        if wanted <= 8 { return Range(code: 3, end: 8, size: 0.244) }
+        return Range(code: 1, end: 16, size: 0.732)
+    }
+
+    /// FS_G (tables 3 and 45).
+    private static func gyroscope(for wanted: Double) -> Range {
+        if wanted <= 245 { return Range(code: 0, end: 245, size: 8.75) }
+        if wanted <= 500 { return Range(code: 1, end: 500, size: 17.5) }
+        return Range(code: 3, end: 2000, size: 70)
+    }
+}
+
+/// The registers of the LSM9DS1's accelerometer and gyroscope that the driver uses, named as in its datasheet, DocID025715
+/// Rev 2, to which the numbers of sections and tables refer. The magnetometer is a device of its own at another address.
+enum LSM9DS1Register {
+    /// WHO_AM_I.
+    static var whoAmI: RegisterAddress { RegisterAddress(0x0F) }
+    /// CTRL_REG1_G: rate in bits 7…5, full scale in bits 4…3, bandwidth of the second low-pass below (7.12). Writing it
+    /// starts both sensors.
+    static var gyroscope: RegisterAddress { RegisterAddress(0x10) }
+    /// CTRL_REG2_G: OUT_SEL in bits 1…0; 00 selects the first low-pass alone (7.13, figure 28).
+    static var gyroscopeOutput: RegisterAddress { RegisterAddress(0x11) }
+    /// CTRL_REG3_G: low-power mode and high-pass (7.14).
+    static var gyroscopePower: RegisterAddress { RegisterAddress(0x12) }
+    /// ORIENT_CFG_G: signs and order of the gyroscope's axes (7.15).
+    static var gyroscopeAxes: RegisterAddress { RegisterAddress(0x13) }
+    /// OUT_TEMP_L, OUT_TEMP_H (7.17).
+    static var temperature: RegisterAddress { RegisterAddress(0x15) }
+    /// OUT_X_L_G. From here, a burst goes on from OUT_Z_H_G to OUT_X_L_XL, and from OUT_Z_H_XL back to here: it reads one
+    /// entry of the FIFO after the other (3.3).
+    static var data: RegisterAddress { RegisterAddress(0x18) }
+    /// CTRL_REG4: enables the gyroscope's axes (7.22).
+    static var control4: RegisterAddress { RegisterAddress(0x1E) }
+    /// CTRL_REG5_XL: decimation, and enables the accelerometer's axes (7.23).
+    static var control5: RegisterAddress { RegisterAddress(0x1F) }
+    /// CTRL_REG6_XL: rate in bits 7…5, full scale in bits 4…3, bandwidth in bits 2…0 (7.24).
+    static var accelerometer: RegisterAddress { RegisterAddress(0x20) }
+    /// CTRL_REG7_XL: the accelerometer's digital filter (7.25).
+    static var control7: RegisterAddress { RegisterAddress(0x21) }
+    /// CTRL_REG8: BDU, IF_ADD_INC, SW_RESET (7.26).
+    static var control8: RegisterAddress { RegisterAddress(0x22) }
+    /// CTRL_REG9: FIFO_EN (7.27).
+    static var control9: RegisterAddress { RegisterAddress(0x23) }
+    /// CTRL_REG10: self-test (7.28).
+    static var control10: RegisterAddress { RegisterAddress(0x24) }
+    /// FIFO_CTRL: the mode in bits 7…5 (7.34).
+    static var fifoControl: RegisterAddress { RegisterAddress(0x2E) }
+    /// FIFO_SRC: OVRN in bit 6, entries in bits 5…0 (7.35).
+    static var fifoSource: RegisterAddress { RegisterAddress(0x2F) }
+}
+
+/// The register values that do not depend on settings.
+enum LSM9DS1Value {
+    static var identity: UInt8 { 0x68 }
+    /// CTRL_REG4, CTRL_REG5_XL: x, y and z enabled, which is the default.
+    static var allAxes: RegisterValue { RegisterValue(0x38) }
+    /// CTRL_REG8: BDU, IF_ADD_INC (on by default), SW_RESET, which clears itself.
+    static var blockDataUpdate: RegisterValue { RegisterValue(0x40) }
+    static var addressIncrement: RegisterValue { RegisterValue(0x04) }
+    static var reset: RegisterValue { RegisterValue(0x01) }
+    /// CTRL_REG9: FIFO_EN.
+    static var fifoEnabled: RegisterValue { RegisterValue(0x02) }
+    /// FIFO_CTRL: off and empty; the newest entries replace the oldest (table 84).
+    static var bypass: RegisterValue { RegisterValue(0x00) }
+    static var continuous: RegisterValue { RegisterValue(0xC0) }
+    /// FIFO_SRC (table 86).
+    static var overrun: UInt8 { 0x40 }
+    static var entryBits: UInt8 { 0x3F }
+    /// The FIFO's entries, and the bytes per entry: gyroscope, then accelerometer.
+    static var entries: Int { 32 }
+    static var entryLength: Int { 12 }
+}
+
+/// Timing of the chip, seconds.
+enum LSM9DS1Timing {
+    /// Interval between checks of a reset, and its deadline. The datasheet gives no duration; ST's example
+    /// lsm9ds1_read_data_polling.c waits for the bit as well.
+    static var resetPoll: Double { 0.01 }
+    static var resetDeadline: Double { 0.15 }
+    /// The gyroscope's turn-on time from power-down. Unsourced: table 12 of the datasheet begins in low-power mode.
+    /// Assumed to be that of the LSM6DS3TR-C (AN5130 Rev 1, table 14).
+    static var gyroscopeTurnOn: Double { 0.07 }
+}

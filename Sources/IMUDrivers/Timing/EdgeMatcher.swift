@@ -226,3 +226,213 @@ struct EdgeMatcher: ~Copyable {
     /// Counts a sample that was timed by an edge.
     mutating func countTimedSample() { status.timedSamples += 1 }
 }
+
+/// The state of matching a data-ready line's edges to frames.
+enum EdgePhase: BitwiseCopyable {
+    /// The offset is being searched for.
+    case seeking(EdgeSearch)
+    /// The offset is known.
+    case matched(EdgeMatch)
+    /// The line is given up until `retry`, or until the FIFO is reset if that is `nil`.
+    case lost(retry: Timestamp?)
+}
+
+/// The search for the offset between edge numbers and frame numbers.
+struct EdgeSearch: BitwiseCopyable {
+    /// Edges received before the search began.
+    let edgesBefore: UInt64
+    /// The offsets that are consistent with the counts so far, and the number of those counts.
+    private var offsets = EdgeOffsets()
+    private var counts = 0
+
+    init(edgesBefore: UInt64 = 0) {
+        self.edgesBefore = edgesBefore
+    }
+
+    /// The only remaining offset, if enough counts agree on it.
+    var found: Int64? { counts >= EdgeLimits.fewestCounts ? offsets.only : nil }
+
+    /// Narrows the search to the offsets that a count allows. A count that contradicts the earlier ones replaces them.
+    mutating func narrow(to allowed: EdgeOffsets) {
+        let lowest = max(allowed.lowest, offsets.lowest)
+        let highest = min(allowed.highest, offsets.highest)
+        let isPossible = lowest <= highest
+        offsets = isPossible ? EdgeOffsets(lowest: lowest, highest: highest) : allowed
+        counts = isPossible ? counts + 1 : 1
+    }
+
+    /// Discards the counts so far, for example because an edge was missed between them.
+    mutating func forgetCounts() {
+        offsets = EdgeOffsets()
+        counts = 0
+    }
+}
+
+/// A matched line, with the statistics that may refute the match.
+struct EdgeMatch: BitwiseCopyable {
+    /// A frame's number plus this is its edge's number.
+    var offset: Int64
+    /// When the match was found.
+    let since: Timestamp
+    /// The line fitted to the edges.
+    private(set) var tracker = EdgeTracker()
+    /// Consecutive counts that contradict the offset, and consecutive edges off the fitted line.
+    private var contradictions = 0
+    private var consecutiveOutliers = 0
+
+    init(offset: Int64, since: Timestamp) {
+        self.offset = offset
+        self.since = since
+    }
+
+    /// Whether the fitted line is more accurate than the estimate from the FIFO's count.
+    var isTracking: Bool { tracker.count >= EdgeLimits.fewestTrackedEdges }
+
+    /// Whether too many consecutive edges or counts contradict the match.
+    var isRefuted: Bool {
+        contradictions >= EdgeLimits.contradictions || consecutiveOutliers >= EdgeLimits.consecutiveOutliers
+    }
+
+    /// Checks the offset against the offsets that a count allows.
+    mutating func compare(with allowed: EdgeOffsets) {
+        contradictions = allowed.contains(offset) ? 0 : contradictions + 1
+    }
+
+    /// Starts the fitted line with an edge that precedes all others.
+    mutating func begin(with edge: EdgeQueue.Edge, period: Double) {
+        tracker.begin(frame: edge.number - offset, time: edge.time, period: period)
+    }
+
+    /// Whether a frame's edge has already been added to the fitted line.
+    func hasTaken(_ frame: Int64) -> Bool { tracker.count > 0 && tracker.distance(toFrame: frame) <= 0 }
+
+    /// Whether an edge arrives when its frame is due. If so, it is added to the fitted line.
+    mutating func fits(_ frame: Int64, _ time: Timestamp, period: Double) -> Bool {
+        guard tracker.count > 0 else {
+            tracker.begin(frame: frame, time: time, period: period)
+            return true
+        }
+        let limit =
+            tracker.count < EdgeLimits.fewestTrackedEdges
+            ? EdgeLimits.unevenness(over: Double(tracker.distance(toFrame: frame)) * period)
+            : max(EdgeLimits.tolerance, EdgeLimits.toleranceRatio * period)
+        guard abs(time.seconds(since: tracker.instant(ofFrame: frame))) <= limit else {
+            consecutiveOutliers += 1
+            return false
+        }
+        consecutiveOutliers = 0
+        tracker.add(frame: frame, time: time)
+        return true
+    }
+}
+
+/// Detects a line without edges.
+struct EdgeSilence: BitwiseCopyable {
+    /// When the first count was read, and the number of frames at that time.
+    private(set) var began: Timestamp?
+    private var framesBefore: Int64 = 0
+    private var lastEdge: Timestamp?
+
+    /// Records a count that found `completed` frames in all.
+    mutating func noteCount(at now: Timestamp, completed: Int64) {
+        guard began == nil else { return }
+        began = now
+        framesBefore = completed
+    }
+
+    mutating func noteEdge(at time: Timestamp) { lastEdge = time }
+
+    /// Whether enough frames have arrived without an edge that the line counts as silent.
+    func isTooLong(completed: Int64, at now: Timestamp, pulse: DataReadyPulse, period: Double) -> Bool {
+        guard let since = lastEdge ?? began else { return false }
+        let periods = pulse == .everySample ? EdgeLimits.silentPeriods : EdgeLimits.silentBatchPeriods
+        let timeout = max(EdgeLimits.silence, periods * period)
+        return now.seconds(since: since) > timeout && completed - framesBefore >= EdgeLimits.silentFrames
+    }
+}
+
+/// A straight line fitted to the edges, *time = phase + frame · period*: a least-squares fit over the first edges, and
+/// over about the last `memory` edges from then on, at a cost of one or two multiplications per edge.
+///
+/// This is a g-h filter with the weights of the growing-memory filter (Brookner, "Tracking and Kalman Filtering Made
+/// Easy", 1998, section 1.2.10), which stop growing. Interrupt latency shifts the line by its mean only.
+struct EdgeTracker: BitwiseCopyable {
+    /// Edges that the fit rests on, at most `memory`.
+    private(set) var count = 0
+    private(set) var period = 0.0
+    private var frame: Int64 = 0
+    private var time = Timestamp(nanoseconds: 0)
+
+    /// One second at 200 Hz, a time in which oscillator drift is negligible.
+    static var memory: Int { 200 }
+
+    /// When a frame was or will be complete.
+    func instant(ofFrame frame: Int64) -> Timestamp {
+        time.advanced(bySeconds: Double(frame - self.frame) * period)
+    }
+
+    /// Frames since the last edge.
+    func distance(toFrame frame: Int64) -> Int64 { frame - self.frame }
+
+    /// Starts with one edge and an assumed period.
+    mutating func begin(frame: Int64, time: Timestamp, period: Double) {
+        count = 1
+        self.frame = frame
+        self.time = time
+        self.period = period
+    }
+
+    /// Adds the edge of a later frame.
+    mutating func add(frame: Int64, time: Timestamp) {
+        let steps = Double(frame - self.frame)
+        let expected = instant(ofFrame: frame)
+        let error = time.seconds(since: expected)
+        count = min(count + 1, Self.memory)
+        let n = Double(count)
+        let weight = 2 * (2 * n - 1) / (n * (n + 1))
+        let periodWeight = 6 / (n * (n + 1))
+        self.time = expected.advanced(bySeconds: weight * error)
+        self.frame = frame
+        period += periodWeight * error / steps
+    }
+}
+
+/// Limits for matching a data-ready line, in seconds unless stated otherwise.
+enum EdgeLimits {
+    /// Timing slack: the host may timestamp an edge after it has read the FIFO's count, and the FIFO may receive a
+    /// frame after the edge.
+    static var slack: Double { 0.001 }
+    /// Consistent FIFO counts, and edges, needed before an offset is accepted.
+    static var fewestCounts: Int { 2 }
+    static var fewestEdges: Int { 4 }
+    /// How far the spacing of two edges may deviate before the period is known. It allows for a slow or fast oscillator
+    /// and for a slightly late interrupt.
+    static func unevenness(over distance: Double) -> Double { 0.06 * distance + 0.000_2 }
+    /// Consecutive counts that contradict the offset before it is rejected.
+    static var contradictions: Int { 3 }
+    /// Consecutive edges off their expected times before the offset is rejected. Late interrupts cause single ones.
+    static var consecutiveOutliers: Int { 4 }
+    /// Without an edge for this long, this many periods and this many frames, the line counts as silent.
+    static var silence: Double { 0.5 }
+    static var silentPeriods: Double { 10 }
+    /// The same for a pin that pulses once per batch: twice the longest batch.
+    static var silentBatchPeriods: Double { 40 }
+    static var silentFrames: Int64 { 4 }
+    /// How long, or how many periods, the offset is searched for.
+    static var searchTimeout: Double { 3 }
+    static var searchPeriods: Double { 40 }
+    /// The first and the longest pause before a failed line is tried again, and how long it must work before the pause
+    /// is reset.
+    static var firstPause: Double { 1 }
+    static var lastPause: Double { 64 }
+    static var trustAfter: Double { 60 }
+    /// Edges after which the fitted line predicts the next edge well enough.
+    static var fewestTrackedEdges: Int { 32 }
+    /// How far an edge may be off before an offset is rejected, as a ratio of the period, before and after the
+    /// estimator has settled.
+    static var unsettledUncertainty: Double { 0.75 }
+    static var settledUncertainty: Double { 0.35 }
+    /// How far an edge may be off the fitted line, in seconds, or as a ratio of the period if that is more.
+    static var tolerance: Double { 0.000_25 }
+    static var toleranceRatio: Double { 1.0 / 50 }
+}

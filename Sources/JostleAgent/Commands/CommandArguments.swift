@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 
 /// The arguments of a command: the fields of a JSON object, read by name and type.
@@ -5,10 +6,10 @@ struct CommandArguments {
     /// The maximum size of the arguments, bytes.
     static let maximumBytes = 4096
 
-    private let fields: [ConfigurationNode.Entry]
+    private let fields: [JSONValue.Member]
 
     /// Parses the arguments of `command`, which accepts only `names`. An empty payload means no arguments.
-    init(_ bytes: [UInt8], of command: String, names: [String]) throws(CommandRefusal) {
+    init(_ bytes: [UInt8], of command: String, names: [String]) throws {
         guard bytes.count <= CommandArguments.maximumBytes else {
             throw CommandRefusal(.badArguments, "the arguments are longer than \(CommandArguments.maximumBytes) bytes")
         }
@@ -16,20 +17,20 @@ struct CommandArguments {
             fields = []
             return
         }
-        let tree: ConfigurationNode
-        do throws(ConfigurationProblem) {
+        let tree: JSONValue
+        do {
             tree = try JSONReader.read(bytes, source: .message("arguments"))
         } catch {
             throw CommandRefusal(.badArguments, "\(error)")
         }
-        guard case .mapping(let entries) = tree.value else {
+        guard let members = tree.members else {
             throw CommandRefusal(.badArguments, "the arguments are not a JSON object")
         }
-        for entry in entries where !names.contains(entry.key) {
+        for member in members where !names.contains(member.name) {
             let known = names.isEmpty ? "none" : CommandArguments.list(names)
-            throw CommandRefusal(.badArguments, "\(command) has no argument \"\(entry.key)\"; it has \(known)")
+            throw CommandRefusal(.badArguments, "\(command) has no argument \"\(member.name)\"; it has \(known)")
         }
-        fields = entries
+        fields = members
     }
 
     /// `a, b and c`.
@@ -39,62 +40,41 @@ struct CommandArguments {
     }
 
     /// A Boolean argument; `nil` if it is absent.
-    func bool(_ name: String) throws(CommandRefusal) -> Bool? {
-        guard let node = node(name) else { return nil }
-        switch node.text {
-        case "true": return true
-        case "false": return false
-        default: throw CommandRefusal(.badArguments, "\(name) must be true or false")
-        }
+    func bool(_ name: String) throws -> Bool? {
+        try value(name, "true or false") { ["true": true, "false": false][$0.text ?? ""] }
     }
 
     /// A string argument; `nil` if it is absent.
-    func string(_ name: String) throws(CommandRefusal) -> String? {
-        guard let node = node(name) else { return nil }
-        guard case .scalar(let text, .quoted) = node.value else {
-            throw CommandRefusal(.badArguments, "\(name) must be a string")
-        }
-        return text
-    }
+    func string(_ name: String) throws -> String? { try value(name, "a string", \.string) }
 
     /// A numeric argument; `nil` if it is absent.
-    func number(_ name: String) throws(CommandRefusal) -> Double? {
-        guard let node = node(name) else { return nil }
-        guard case .scalar(let text, .plain) = node.value, let number = Double(text), number.isFinite else {
-            throw CommandRefusal(.badArguments, "\(name) must be a number")
-        }
-        return number
+    func number(_ name: String) throws -> Double? { try value(name, "a number", \.number) }
+
+    /// An integer argument; `nil` if it is absent.
+    func integer(_ name: String) throws -> Int? {
+        _ = try number(name)
+        return try value(name, "an integer") { $0.integer.flatMap { Int(exactly: $0) } }
     }
 
     /// An argument that is an array of strings; `nil` if it is absent.
-    func strings(_ name: String) throws(CommandRefusal) -> [String]? {
-        guard let node = node(name) else { return nil }
-        guard case .sequence(let nodes) = node.value else {
-            throw CommandRefusal(.badArguments, "\(name) must be an array of strings")
+    func strings(_ name: String) throws -> [String]? {
+        try value(name, "an array of strings") { array in
+            let strings = array.elements?.compactMap(\.string)
+            return strings?.count == array.elements?.count ? strings : nil
         }
-        var strings: [String] = []
-        for node in nodes {
-            guard case .scalar(let text, .quoted) = node.value else {
-                throw CommandRefusal(.badArguments, "\(name) must be an array of strings")
-            }
-            strings.append(text)
-        }
-        return strings
     }
 
-    /// An integer argument; `nil` if it is absent.
-    func integer(_ name: String) throws(CommandRefusal) -> Int? {
-        guard let number = try number(name) else { return nil }
-        guard let whole = Int(exactly: number) else {
-            throw CommandRefusal(.badArguments, "\(name) must be an integer")
-        }
-        return whole
+    /// The value of an argument; `nil` if it is absent.
+    private func value<Value>(_ name: String, _ kind: String, _ value: (JSONValue) -> Value?) throws -> Value? {
+        guard let field = fields.first(where: { $0.name == name }) else { return nil }
+        guard let value = value(field.value) else { throw CommandRefusal(.badArguments, "\(name) must be \(kind)") }
+        return value
     }
 
     /// A duration, s: the argument `name` or the default. `nil` if the only argument is `"stop":true`.
     func duration(
         _ name: String = "seconds", within bounds: ClosedRange<Double>, default usual: Double
-    ) throws(CommandRefusal) -> Double? {
+    ) throws -> Double? {
         if try bool("stop") ?? false {
             guard isAlone("stop") else {
                 throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
@@ -110,9 +90,5 @@ struct CommandArguments {
     }
 
     /// Whether `name` is the only argument.
-    func isAlone(_ name: String) -> Bool { fields.map(\.key) == [name] }
-
-    private func node(_ name: String) -> ConfigurationNode? {
-        fields.first { $0.key == name }?.node
-    }
+    func isAlone(_ name: String) -> Bool { fields.map(\.name) == [name] }
 }

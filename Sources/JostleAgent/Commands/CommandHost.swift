@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
@@ -72,14 +73,15 @@ final class CommandHost {
     func carryOut(_ request: CommandRequest) {
         let reply = CommandReply(to: request.address, post: post)
         let level: Log.Level = request.command.isRepetition(on: self) ? .debug : .info
-        do throws(CommandRefusal) {
+        do {
             let details = try request.command.carryOut(on: self, reply)
             log.write(level, "command \(request.name)\(request.origin)")
             if let details { reply.send(details) }
             request.command.afterAnswer(on: self)
         } catch {
-            log.warning(error.line(for: request.name) + request.origin)
-            reply.refuse(error)
+            let refusal = CommandRefusal(error)
+            log.warning(refusal.line(for: request.name) + request.origin)
+            reply.refuse(refusal)
         }
     }
 
@@ -87,7 +89,7 @@ final class CommandHost {
     var uptime: Double { WallClock.monotonic.seconds(since: identity.start) }
 
     /// Refuses the command if there are no samples.
-    func requireSamples() throws(CommandRefusal) {
+    func requireSamples() throws {
         guard manager.state == nil else { return }
         throw CommandRefusal(
             .sensorUnavailable,
@@ -103,7 +105,7 @@ final class CommandHost {
     }
 
     /// Refuses the command if the job that an earlier command `name` started is still running.
-    func requireIdle(_ name: String) throws(CommandRefusal) {
+    func requireIdle(_ name: String) throws {
         guard job(name) != nil else { return }
         throw CommandRefusal(.busy, "\(name) is under way; {\"stop\":true} ends it")
     }

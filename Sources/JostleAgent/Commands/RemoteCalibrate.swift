@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
@@ -17,7 +18,7 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
     let subject: GuidedCalibration.Subject?
     let seconds: Double
 
-    init(_ arguments: CommandArguments) throws(CommandRefusal) {
+    init(_ arguments: CommandArguments) throws {
         guard let seconds = try arguments.duration(within: RemoteCalibrate.durations, default: 600) else {
             subject = nil
             self.seconds = 0
@@ -46,15 +47,11 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
         }
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
         guard let subject else { return JSONObject(stopped: host.end(RemoteCalibrate.name)) }
         try host.requireIdle(RemoteCalibrate.name)
         try host.requireSamples()
-        do throws(CalibrationError) {
-            host.begin(try Calibrating(subject, seconds: seconds, host, reply), of: RemoteCalibrate.name)
-        } catch {
-            throw CommandRefusal(.resources, "\(error)")
-        }
+        host.begin(try Calibrating(subject, seconds: seconds, host, reply), of: RemoteCalibrate.name)
         var answer = JSONObject()
         answer.add("what", subject.word)
         answer.add("advice", subject.firstAdvice)
@@ -76,7 +73,7 @@ private final class Calibrating: CommandJob {
 
     init(
         _ subject: GuidedCalibration.Subject, seconds: Double, _ host: CommandHost, _ reply: CommandReply
-    ) throws(CalibrationError) {
+    ) throws {
         let flag = EndFlag()
         let log = host.log
         calibration = try GuidedCalibration(subject, of: host.manager, limit: seconds) { step in

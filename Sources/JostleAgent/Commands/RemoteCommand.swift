@@ -1,5 +1,8 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
+internal import MotionCore
+internal import MotionKit
 
 /// A command on `…/command/<name>`: parses its arguments and carries it out.
 ///
@@ -13,7 +16,7 @@ protocol RemoteCommand: Sendable {
     static var argumentNames: [String] { get }
 
     /// Parses the arguments, which contain no names other than `argumentNames`.
-    init(_ arguments: CommandArguments) throws(CommandRefusal)
+    init(_ arguments: CommandArguments) throws
 
     /// Whether the command only continues what an earlier one began, so that the log has it at the level debug. Asked
     /// before the command is carried out.
@@ -23,7 +26,7 @@ protocol RemoteCommand: Sendable {
     /// result through `reply`.
     ///
     /// - Returns: details to add to the success reply; `nil` if the command sends its first reply through `reply`.
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject?
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject?
 
     /// Does what must not happen before the reply is on its way.
     func afterAnswer(on host: CommandHost)
@@ -57,7 +60,7 @@ enum RemoteCommands {
     /// Parses a command from its name and its arguments: a JSON object or an empty payload.
     static func read(
         _ name: String, _ arguments: [UInt8], allowed: [JostleSettings.Command] = JostleSettings.Command.allCases
-    ) throws(CommandRefusal) -> any RemoteCommand {
+    ) throws -> any RemoteCommand {
         guard let command = JostleSettings.Command(rawValue: name) else {
             let words = JostleSettings.Command.allCases.map(\.rawValue)
             let suggestion = EditDistance.suggestion(for: name, among: words)
@@ -106,5 +109,212 @@ struct CommandRefusal: Error, Equatable {
     init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+    }
+}
+
+/// `ping`: replies with uptime and version.
+struct RemotePing: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.ping
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
+        var answer = JSONObject()
+        answer.add("uptime", host.uptime, decimals: 0)
+        answer.add("version", host.identity.version)
+        return answer
+    }
+}
+
+/// `get-state`: a snapshot of the device: sensor, state, attitude, gestures and settings.
+struct RemoteGetState: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.getState
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
+        let manager = host.manager
+        let now = WallClock.milliseconds(at: WallClock.monotonic)
+        var answer = JSONObject()
+        answer.add("id", host.identity.id)
+        answer.add("version", host.identity.version)
+        answer.add("uptime", host.uptime, decimals: 0)
+        answer.add("sensor", host.sensor.title)
+        answer.add("stopped", host.sensor.isStopped)
+        answer.add("sensor_state", (manager.sensorStatus?.state ?? .asleep).word)
+        if let state = manager.state {
+            let isSimulated = manager.isSimulated ?? false
+            answer.add("state", Payloads.state(DeviceState(state, isSimulated: isSimulated), at: now))
+            answer.add("attitude", Payloads.attitude(state, at: WallClock.milliseconds(at: state.timestamp)))
+        }
+        answer.add("gestures_open", manager.openGestures.words)
+        answer.add("simulating", manager.simulatedMovement?.name)
+        answer.add("settings", summary(of: host))
+        return answer
+    }
+
+    private func summary(of host: CommandHost) -> JSONObject {
+        let settings = host.settings
+        var summary = JSONObject()
+        summary.add("name", settings.device.name)
+        summary.add("rate", host.manager.sensorInfo?.nominalRate ?? settings.imu.rate, decimals: 2)
+        summary.add("gestures", host.manager.settings.gestures.enabled.words)
+        summary.add("attitude_rate", settings.publish.attitude.rate, decimals: 2)
+        summary.add("motion_rate", settings.publish.motion.rate, decimals: 2)
+        summary.add("commands", settings.commands.allow.map(\.rawValue))
+        return summary
+    }
+}
+
+/// `tare`: makes the present attitude the reference, so that it reads as zero.
+struct RemoteTare: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.tare
+    static let argumentNames = ["clear", "heading_only"]
+
+    /// Removes the reference: attitude is relative to the vertical again.
+    let clears: Bool
+    /// Zeroes the heading only.
+    let isHeadingOnly: Bool
+
+    init(clears: Bool = false, isHeadingOnly: Bool = false) {
+        self.clears = clears
+        self.isHeadingOnly = isHeadingOnly
+    }
+
+    init(_ arguments: CommandArguments) throws {
+        let clears = try arguments.bool("clear") ?? false
+        let isHeadingOnly = try arguments.bool("heading_only") ?? false
+        if clears, isHeadingOnly {
+            throw CommandRefusal(
+                .badArguments, "clear cannot be combined with heading_only: it removes the whole reference")
+        }
+        self.init(clears: clears, isHeadingOnly: isHeadingOnly)
+    }
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
+        try host.requireSamples()
+        if clears {
+            try host.manager.clearReference()
+        } else {
+            try host.manager.takeReference(headingOnly: isHeadingOnly)
+        }
+        return JSONObject()
+    }
+}
+
+/// `start`: starts to read the sensor.
+struct RemoteStart: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.start
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
+        let hasChanged = try host.sensor.start()
+        var answer = JSONObject()
+        answer.add("stopped", false)
+        answer.add("changed", hasChanged)
+        return answer
+    }
+}
+
+/// `stop`: puts the chip to sleep until a `start` command or the agent's next start. Nothing is polled meanwhile.
+struct RemoteStop: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.stop
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
+        host.endJobs(needingSensorOnly: true)
+        let hasChanged = host.sensor.stop()
+        var answer = JSONObject()
+        answer.add("stopped", true)
+        answer.add("changed", hasChanged)
+        return answer
+    }
+}
+
+/// `restart`: the agent exits in an orderly way, and its supervisor starts it again.
+struct RemoteRestart: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.restart
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
+        guard host.identity.isSupervised else {
+            throw CommandRefusal(
+                .unavailable, "the agent does not run as a service that would restart it ($JOSTLE_SUPERVISED is not 1)")
+        }
+        return JSONObject()
+    }
+
+    func afterAnswer(on host: CommandHost) { host.isRestartWanted = true }
+}
+
+/// `simulate`: generates the events of a movement that does not happen, to test what they trigger.
+struct RemoteSimulate: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.simulate
+    static let argumentNames = ["movement", "count", "seconds", "stop"]
+
+    /// The movement to simulate; `nil` to stop a simulation.
+    let movement: SimulatedMovement?
+
+    init(_ arguments: CommandArguments) throws {
+        if try arguments.bool("stop") ?? false {
+            guard arguments.isAlone("stop") else {
+                throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
+            }
+            movement = nil
+            return
+        }
+        guard let name = try arguments.string("movement") else {
+            let names = SimulatedMovement.known.map(\.name).joined(separator: ", ")
+            throw CommandRefusal(.badArguments, "movement is missing; the movements are \(names)")
+        }
+        let count = try arguments.integer("count") ?? 1
+        let seconds = try arguments.number("seconds")
+        movement = try SimulatedMovement(name, count: count, seconds: seconds)
+    }
+
+    /// Does not need a working sensor: automations can be tested without one.
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
+        guard let movement else {
+            host.manager.stopSimulation()
+            return JSONObject()
+        }
+        try host.manager.simulate(movement)
+        var answer = JSONObject()
+        answer.add("movement", movement.name)
+        answer.add("count", Int64(movement.count))
+        answer.add("seconds", movement.duration, decimals: 1)
+        return answer
+    }
+}
+
+extension CommandRefusal {
+    /// The refusal that an error stands for.
+    init(_ error: any Error) {
+        let code: Code =
+            switch error {
+            case let refusal as CommandRefusal: refusal.code
+            case SimulationError.busy: .busy
+            case SimulationError.notRunning, is SensorError, is ReferenceError: .sensorUnavailable
+            case SimulationError.resources: .resources
+            case is SimulationError: .badArguments
+            default: .resources
+            }
+        let message =
+            switch error {
+            case let refusal as CommandRefusal: refusal.message
+            case let error as SensorError: error.description(in: .agent)
+            case SimulationError.unknownMovement(let name, let known):
+                "\(error)\(EditDistance.suggestion(for: name, among: known))"
+            default: "\(error)"
+            }
+        self.init(code, message)
     }
 }

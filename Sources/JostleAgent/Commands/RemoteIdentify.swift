@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSystem
@@ -14,15 +15,15 @@ struct RemoteIdentify: RemoteCommand, Equatable {
     /// How long to blink, s; `nil` to stop.
     let seconds: Double?
 
-    init(_ arguments: CommandArguments) throws(CommandRefusal) {
+    init(_ arguments: CommandArguments) throws {
         seconds = try arguments.duration(within: RemoteIdentify.durations, default: 10)
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
         guard let seconds else { return JSONObject(stopped: host.end(RemoteIdentify.name)) }
         try host.requireIdle(RemoteIdentify.name)
         let light: StatusLight
-        do throws(StatusLightError) {
+        do {
             light = try StatusLight.first(in: host.lights)
         } catch {
             host.log.info("identify: this is \(host.identity.id), but no LED can blink: \(error)")
@@ -61,7 +62,7 @@ private final class Blinking: CommandJob {
     deinit {
         guard !isOver else { return }
         // No requester is waiting for a reply, so the failure cannot be reported.
-        do throws(SystemFailure) { try light.restore() } catch {}
+        do { try light.restore() } catch {}
     }
 
     var deadline: Timestamp? { next }
@@ -70,14 +71,14 @@ private final class Blinking: CommandJob {
         guard now < finish else { return end() }
         isLit.toggle()
         // Ignored: the next change may succeed, and `end` reports whether the light was restored.
-        do throws(SystemFailure) { try light.set(isLit) } catch {}
+        do { try light.set(isLit) } catch {}
         next = min(finish, now.advanced(bySeconds: Blinking.interval))
     }
 
     func end() {
         guard !isOver else { return }
         isOver = true
-        do throws(SystemFailure) {
+        do {
             try light.restore()
         } catch {
             reply.refuse(CommandRefusal(.failed, "\(light.name) blinked and could not be restored: \(error)"))

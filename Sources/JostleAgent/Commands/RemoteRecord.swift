@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSystem
@@ -17,11 +18,11 @@ struct RemoteRecord: RemoteCommand, Equatable {
     /// The length of the recording, s; `nil` to stop one.
     let seconds: Double?
 
-    init(_ arguments: CommandArguments) throws(CommandRefusal) {
+    init(_ arguments: CommandArguments) throws {
         seconds = try arguments.duration(within: RemoteRecord.durations, default: 10)
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
         guard let seconds else { return JSONObject(stopped: host.end(RemoteRecord.name)) }
         try host.requireIdle(RemoteRecord.name)
         try host.requireSamples()
@@ -49,13 +50,13 @@ private final class Recording: CommandJob {
     private let shared = Shared()
     private let thread: WorkerThread
 
-    init(seconds: Double, _ host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) {
+    init(seconds: Double, _ host: CommandHost, _ reply: CommandReply) throws {
         let shared = self.shared
         let manager = host.manager
         let log = host.log
         let recordings = RecordingDirectory(stateDirectory: host.identity.stateDirectory)
         let thread = WorkerThread(name: "jostle-record") {
-            do throws(RecordingError) {
+            do {
                 try Recording.begin(manager, recordings, seconds: seconds, reply, shared)
             } catch {
                 let refusal = CommandRefusal(.resources, "\(error)")
@@ -87,7 +88,7 @@ private final class Recording: CommandJob {
     private static func begin(
         _ manager: MotionManager, _ recordings: RecordingDirectory, seconds: Double, _ reply: CommandReply,
         _ shared: Shared
-    ) throws(RecordingError) {
+    ) throws {
         let slot = try recordings.next(bytes: RemoteRecord.maximumBytes)
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.maximumBytes)
         let recorder = try SampleRecorder(manager, path: slot.path, limits: limits) { outcome in

@@ -95,7 +95,7 @@ final class SensorSwitch {
             return
         }
         manager.stop()
-        do throws(SensorError) {
+        do {
             try open(imu)
             self.imu = imu
         } catch {
@@ -107,7 +107,7 @@ final class SensorSwitch {
 
     /// Opens the sensor with its old settings. If that fails too, `resume` tries again.
     private func reopen() {
-        do throws(SensorError) {
+        do {
             try open(imu)
         } catch {
             device = nil

@@ -1,7 +1,10 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
+internal import StateStorage
 
 /// Converts gesture events, and the actions that they trigger, to messages for the outbox.
 struct EventComposer {
@@ -51,7 +54,7 @@ struct EventComposer {
     /// - Throws: why the message must not be published.
     mutating func message(
         for action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading
-    ) throws(ActionRefusal) -> OutgoingMessage? {
+    ) throws -> OutgoingMessage? {
         guard let topic = action.publish.topic else { return nil }
         let facts = EventFacts(
             event: event, stamp: stamp(event), device: topics.device, isSimulated: isSimulated || event.isSimulated)
@@ -74,25 +77,16 @@ struct EventComposer {
     }
 
     /// Rejects a message that must not be published, or that the client could never send: it would block the outbox.
-    private func check(_ message: MQTTMessage) throws(ActionRefusal) {
-        do throws(MQTTError) {
-            try MQTTTopic.validate(name: message.topic)
-        } catch {
-            throw ActionRefusal(reason: "\(error)")
-        }
+    private func check(_ message: MQTTMessage) throws {
+        do { try MQTTTopic.validate(name: message.topic) } catch { throw Failure(.badData, "\(error)") }
         if message.payload.count > EventComposer.maximumPayload {
-            throw ActionRefusal(
-                reason: "the payload has \(message.payload.count) bytes, more than \(EventComposer.maximumPayload)")
+            throw Failure(
+                .badData, "the payload has \(message.payload.count) bytes, more than \(EventComposer.maximumPayload)")
         }
         if forbidden.isReserved(message.topic) {
-            throw ActionRefusal(reason: "\(message.topic) is reserved for the device or the fleet")
+            throw Failure(.badData, "\(message.topic) is reserved for the device or the fleet")
         }
     }
-}
-
-/// Why an action's message was not published.
-struct ActionRefusal: Error, Equatable {
-    let reason: String
 }
 
 /// The id and time that identify an event in every message about it.
@@ -102,4 +96,95 @@ struct EventStamp: Equatable, Sendable {
 
     /// When the event was measured, milliseconds since 1970.
     var time: Int64
+}
+
+/// An event with all the values that a template can use.
+struct EventFacts {
+    var event: GestureEvent
+    var stamp: EventStamp
+    var device: String
+    var isSimulated: Bool
+
+    /// The text of a field as in the event's payload, without quotes; `nil` if the event lacks the field.
+    func text(of field: Template.Field) -> String? {
+        switch field {
+        case .event: Payloads.event(event, id: stamp.id, at: stamp.time, isSimulated: isSimulated).description
+        case .device: device
+        case .gesture: event.gesture.word
+        case .phase: event.phase.word
+        case .id: stamp.id
+        case .t: String(stamp.time)
+        case .strength: number(event.strength, decimals: 2)
+        case .axis: event.axis?.word
+        case .reversals: event.reversals.map { String($0) }
+        case .direction: event.direction?.word
+        case .side: event.side?.word
+        case .from: event.from?.word
+        case .to: event.to?.word
+        case .count: event.count.map { String($0) }
+        case .angle: number(event.angle.map { $0 * degreesPerRadian }, decimals: 1)
+        case .rate: number(event.rate.map { $0 * degreesPerRadian }, decimals: 1)
+        case .level: number(event.level, decimals: 3)
+        case .frequency: number(event.frequency, decimals: 2)
+        case .height: number(event.height, decimals: 2)
+        case .duration: number(event.duration, decimals: 3)
+        case .reason: event.reason?.word
+        case .simulated: isSimulated ? "true" : "false"
+        }
+    }
+
+    private func number(_ value: Double?, decimals: Int) -> String? {
+        guard let value, value.isFinite else { return nil }
+        return NumberText.decimal(value, decimals)
+    }
+}
+
+extension Template {
+    /// The text with the placeholders replaced.
+    func text(of facts: EventFacts) -> String {
+        parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .field(let field, let otherwise): facts.text(of: field) ?? otherwise
+            }
+        }.joined()
+    }
+}
+
+/// The run of the machine that carries the board, from the `began` of `vibration` to its end. It outlasts the program and the
+/// sensor, so its beginning is kept in a file.
+struct MachineRun {
+    /// When it began; `nil` if no machine is known to run.
+    private var began: EventTime?
+
+    private static let title = "jostle machine run 1"
+
+    /// Reads the file; without a readable file no machine is known to run.
+    init(in directory: StateDirectory) {
+        guard case .text(let text) = directory.read(StateFile.machineRun.rawValue, limit: 256) else { return }
+        let words = text.split(separator: "\n")
+        guard words.count == 5, words[0] == MachineRun.title, let sinceBoot = Int64(words[2]),
+            let wall = Int64(words[3])
+        else { return }
+        began = EventTime(stored: String(words[1]), sinceBoot: sinceBoot, wall: wall, isClockSet: words[4] == "set")
+    }
+
+    /// Takes an event of `vibration`; returns the new contents of the file, or `nil` if they stay.
+    mutating func take(_ event: GestureEvent, at now: ClockReading) -> [UInt8]? {
+        guard event.phase == .began else {
+            defer { began = nil }
+            return began == nil ? nil : []
+        }
+        let time = EventTime(event.timestamp.advanced(bySeconds: -(event.duration ?? 0)), now)
+        began = time
+        let clock = time.isClockSet ? "set" : "not set"
+        let lines = [MachineRun.title, time.boot, "\(time.sinceBoot.nanoseconds)", "\(time.wall)", clock]
+        return Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+
+    /// When it began, or now if that cannot be known, because the board had no time at the beginning or has none now; `nil`
+    /// if no machine is known to run.
+    func start(at now: ClockReading) -> Timestamp? {
+        began.map { now.monotonic.advanced(bySeconds: -max(0, $0.age(at: now) ?? 0)) }
+    }
 }

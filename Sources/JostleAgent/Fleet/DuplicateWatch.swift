@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 
 /// Notices another device with the same id: it reads back the report that the broker retains.
@@ -64,15 +65,10 @@ struct DuplicateWatch: Equatable, Sendable {
     ///
     /// - Returns: what it shows, if that is new.
     mutating func receive(_ payload: [UInt8]) -> Finding? {
-        guard let lastReport, !payload.isEmpty else { return nil }
-        do throws(ConfigurationProblem) {
-            let tree = try JSONReader.read(payload, source: .message(topic))
-            guard let other = tree["run"]?.text, other != run,
-                let time = tree["t"]?.text.flatMap({ Int64($0) }), time > lastReport
-            else { return nil }
-        } catch {
-            return nil
-        }
+        guard let lastReport, let tree = try? JSONReader.read(payload, source: .message(topic)),
+            let other = tree["run"]?.text, other != run,
+            let time = tree["t"]?.text.flatMap({ Int64($0) }), time > lastReport
+        else { return nil }
         readings = 0
         guard !isFound else { return nil }
         isFound = true

@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
@@ -30,9 +31,9 @@ extension FleetLayers {
 
     /// The stack with every waiting document that fits the layers below it, and the problems of the others by index.
     private func judge(_ stack: ConfigurationStack) -> (
-        trial: ConfigurationStack, rejections: [Int: [ConfigurationProblem]]
+        trial: ConfigurationStack, rejections: [Int: [DocumentProblem]]
     ) {
-        var rejections: [Int: [ConfigurationProblem]] = [:]
+        var rejections: [Int: [DocumentProblem]] = [:]
         var trial = stack
         while true {
             trial.setPatches(
@@ -53,7 +54,7 @@ extension FleetLayers {
 
     /// Begins to store the waiting documents that were not rejected.
     private mutating func stage(
-        _ judged: ConfigurationStack, _ rejections: [Int: [ConfigurationProblem]], _ stack: ConfigurationStack,
+        _ judged: ConfigurationStack, _ rejections: [Int: [DocumentProblem]], _ stack: ConfigurationStack,
         at now: ClockReading
     ) -> [Step] {
         var accepted: [Staged.Acceptance] = []
@@ -168,8 +169,8 @@ extension FleetLayers {
 
     private static func line(acceptedIn layer: StoredLayer) -> String {
         guard let document = layer.inForce?.document else { return "layer \(layer.name.text): nothing in force" }
-        let by = document.envelope.by.map { " by \(ConfigurationProblem.escaped($0))" } ?? ""
-        let note = document.envelope.note.map { ": \(ConfigurationProblem.escaped($0))" } ?? ""
+        let by = document.envelope.by.map { " by \(DocumentProblem.escaped($0))" } ?? ""
+        let note = document.envelope.note.map { ": \(DocumentProblem.escaped($0))" } ?? ""
         return "layer \(layer.name.text): revision \(document.revision.number) is in force\(by)\(note)"
     }
 }

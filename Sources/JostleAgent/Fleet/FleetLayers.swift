@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MosquittoClient
@@ -285,7 +286,7 @@ struct FleetLayers: Sendable {
         guard admit(at: now.monotonic) else { return [] }
         hasNews = true
         let document: RegistryDocument
-        do throws(ConfigurationProblem) {
+        do throws(DocumentProblem) {
             document = try RegistryDocument(reading: payload)
             if let problem = trustedKeys.problem(of: document.envelope, topic: topics.registry(id)) { throw problem }
             if let problem = document.revision.problem(after: acceptedRegistry, layer: .device) { throw problem }
@@ -383,8 +384,8 @@ struct FleetLayers: Sendable {
 extension FleetLayers {
     /// Who published a document and why, for the log.
     static func author(_ envelope: DocumentEnvelope) -> String {
-        let by = envelope.by.map { " by \(ConfigurationProblem.escaped($0))" } ?? ""
-        let note = envelope.note.map { ": \(ConfigurationProblem.escaped($0))" } ?? ""
+        let by = envelope.by.map { " by \(DocumentProblem.escaped($0))" } ?? ""
+        let note = envelope.note.map { ": \(DocumentProblem.escaped($0))" } ?? ""
         return by.isEmpty && note.isEmpty ? "" : " (revision \(envelope.revision.number)\(by)\(note))"
     }
 
@@ -409,5 +410,217 @@ extension FleetLayers {
             let accepted = record.stored.highest?.number ?? 0
             return [.log(.info, "\(name): revision \(revision.number) is older than \(accepted) and is ignored")]
         }
+    }
+}
+
+// The members `groups`, `layers` and `registry` of the report.
+extension FleetLayers {
+    /// The most errors of a layer that are reported.
+    private static let maximumErrors = 20
+
+    /// What is in force from each layer, and why not.
+    func report(_ stack: ConfigurationStack, at now: Timestamp) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("groups", .array(groups.map { .string($0) })),
+            .init(
+                "layers",
+                .object(
+                    records.map { record in
+                        let outcome = stack.resolution.outcomes.first { $0.name == record.name.text }
+                        return .init(record.name.text, report(record, outcome, at: now))
+                    })),
+        ]
+        if let registryReport { members.append(.init("registry", registryReport)) }
+        return members
+    }
+
+    private func report(_ record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp) -> JSONValue {
+        let stored = record.stored
+        let number = stored.inForce?.document.revision.number
+        if let offered = record.offered, record.finding == nil,
+            record.offeredAt.map({ now.seconds(since: $0) >= FleetLayers.pendingTime }) ?? true
+        {
+            var members = status("pending", offered.revision, inForce: number)
+            if let storageFailure { members.append(.init("reason", .string("cannot be saved: \(storageFailure)"))) }
+            return .object(members)
+        }
+        switch record.finding {
+        case .rejected(let revision, let problems):
+            return .object(
+                [.init("status", "rejected")] + (revision.map { [.init("revision", .number("\($0)"))] } ?? [])
+                    + inForce(number) + highest(stored.highest, number) + [.init("errors", FleetLayers.json(problems))])
+        case .conflict(let revision): return .object(status("conflict", revision, inForce: number))
+        case .stale(let revision):
+            return .object(status("stale", revision, inForce: number) + highest(stored.highest, number))
+        case nil: break
+        }
+        if let undone = stored.undone {
+            return .object(
+                [.init("status", "rolled_back"), .init("revision", .number("\(undone.revision)"))]
+                    + inForce(number) + [.init("reason", .string(undone.reason))])
+        }
+        guard let content = stored.inForce else {
+            return .object(
+                [.init("status", .string(record.isMissing ? "missing" : "none"))] + highest(stored.highest, nil))
+        }
+        return report(content, record, outcome)
+    }
+
+    private func report(_ content: LayerContent, _ record: LayerRecord, _ outcome: PatchOutcome?) -> JSONValue {
+        let revision = content.document.revision
+        guard let chosen = outcome?.chosen else {
+            // It was valid before another layer or the file changed.
+            return .object(
+                status("rejected", revision, inForce: nil)
+                    + [.init("errors", FleetLayers.json(outcome?.problems.last ?? []))])
+        }
+        let isCandidate = content.usesCandidate(for: id) && chosen == 0
+        var members = status(record.isMissing ? "missing" : "applied", revision, inForce: nil)
+        members.append(.init("candidate", .bool(isCandidate)))
+        if let errors = content.candidateErrors { members.append(.init("candidate_errors", errors)) }
+        if record.stored.proven != nil { members.append(.init("probation", true)) }
+        if let time = record.stored.acceptedAt { members.append(.init("t", .number("\(time)"))) }
+        if let seconds = record.applicationTime {
+            members.append(.init("took_ms", .number("\(Int((seconds * 1000).rounded()))")))
+        }
+        let unknown = outcome?.ignoredKeys ?? []
+        if !unknown.isEmpty { members.append(.init("unknown_keys", .array(unknown.prefix(20).map { .string($0) }))) }
+        return .object(members)
+    }
+
+    private func status(_ word: String, _ revision: DocumentRevision, inForce number: Int64?) -> [JSONValue.Member] {
+        let head: [JSONValue.Member] = [
+            .init("status", .string(word)), .init("revision", .number("\(revision.number)")),
+            .init("hash", .string(revision.shortHash)),
+        ]
+        return head + (number == revision.number ? [] : inForce(number))
+    }
+
+    /// The highest accepted revision, if it is not the one in force: a document needs a higher one.
+    private func highest(_ revision: DocumentRevision?, _ inForce: Int64?) -> [JSONValue.Member] {
+        guard let number = revision?.number, number != inForce else { return [] }
+        return [.init("highest", .number("\(number)"))]
+    }
+
+    private func inForce(_ number: Int64?) -> [JSONValue.Member] {
+        number.map { [.init("in_force", .number("\($0)"))] } ?? []
+    }
+
+    private var registryReport: JSONValue? {
+        let accepted = registry?.revision
+        let highest = highest(acceptedRegistry, accepted?.number)
+        switch registryFinding {
+        case .rejected(let revision, let problems):
+            return .object(
+                [.init("status", "rejected")] + (revision.map { [.init("revision", .number("\($0)"))] } ?? [])
+                    + inForce(accepted?.number) + highest + [.init("errors", FleetLayers.json(problems))])
+        case .conflict(let revision): return .object(status("conflict", revision, inForce: accepted?.number))
+        case .stale(let revision): return .object(status("stale", revision, inForce: accepted?.number) + highest)
+        case nil: return accepted.map { .object(status("applied", $0, inForce: nil)) }
+        }
+    }
+
+    static func json(_ problems: [DocumentProblem]) -> JSONValue {
+        .array(
+            problems.prefix(maximumErrors).map { problem in
+                let fields: [(name: String, text: String?)] = [
+                    ("path", problem.path), ("value", problem.found), ("allowed", problem.allowed),
+                    ("reason", problem.reason),
+                ]
+                return .object(
+                    fields.compactMap { field in
+                        field.text.flatMap { $0.isEmpty ? nil : JSONValue.Member(field.name, .string($0)) }
+                    })
+            })
+    }
+}
+
+/// Watches a device after a change of its configuration, and says when the change has to be undone.
+///
+/// It measures only time during which the connection is up, or was lost because of this device: a broker that is away
+/// for everybody proves nothing.
+struct Probation: Equatable, Sendable {
+    /// The result of a check.
+    enum Verdict: Equatable, Sendable {
+        case undecided
+        case passed
+        /// The change has to be undone, for this reason.
+        case failed(String)
+    }
+
+    /// Seconds between two checks.
+    static let interval = 2.0
+    /// Seconds without a sample after which the sensor counts as silent, and the checks that this takes. Checks are
+    /// counted because a process that was suspended has seen no sample for long.
+    static let longestSilence = 10.0
+    static let maximumSilentChecks = 5
+    /// A check that is later than this counts, s; and how many of them in a row are too many.
+    static let tolerance = 1.0
+    static let maximumMisses = 3
+
+    /// Seconds that have to pass.
+    private let duration: Double
+    /// Whether the sensor delivered before the change.
+    private let hadSamples: Bool
+    private let touchesNetwork: Bool
+    private(set) var nextCheck: Timestamp
+    private var lastCheck: Timestamp
+    private var isConnected: Bool
+    /// Whether the connection was lost because of this device.
+    private var isOwnFault = false
+    private var timeConnected = 0.0
+    private var timeCutOff = 0.0
+    /// Checks in a row that were late.
+    private var misses = 0
+    /// Checks in a row before which no sample arrived, and when the last one was.
+    private var silentChecks = 0
+    private var lastSample: Timestamp?
+
+    init(duration: Double, hadSamples: Bool, touchesNetwork: Bool, isConnected: Bool, at now: Timestamp) {
+        self.duration = duration
+        self.hadSamples = hadSamples
+        self.touchesNetwork = touchesNetwork
+        self.isConnected = isConnected
+        lastCheck = now
+        nextCheck = now.advanced(bySeconds: Probation.interval)
+    }
+
+    mutating func connected(at now: Timestamp) {
+        count(until: now)
+        isConnected = true
+        isOwnFault = false
+        timeCutOff = 0
+    }
+
+    mutating func disconnected(isOwnFault: Bool, at now: Timestamp) {
+        count(until: now)
+        isConnected = false
+        self.isOwnFault = isOwnFault
+    }
+
+    /// Counts at most the time between two checks: while the process or the machine was suspended, nothing was proved.
+    private mutating func count(until now: Timestamp) {
+        let seconds = min(max(0, now.seconds(since: lastCheck)), Probation.interval + Probation.tolerance)
+        lastCheck = now
+        if isConnected { timeConnected += seconds } else if isOwnFault { timeCutOff += seconds }
+    }
+
+    /// Judges the device; `lastSample` is `nil` if there was none.
+    mutating func check(
+        lastSample: Timestamp?, isSensingStopped: Bool, at now: Timestamp
+    ) -> Verdict {
+        guard now >= nextCheck else { return .undecided }
+        count(until: now)
+        misses = now.seconds(since: nextCheck) > Probation.tolerance ? misses + 1 : 0
+        nextCheck = now.advanced(bySeconds: Probation.interval)
+        silentChecks = lastSample == self.lastSample && !isSensingStopped ? silentChecks + 1 : 0
+        self.lastSample = lastSample
+        if hadSamples, silentChecks >= Probation.maximumSilentChecks {
+            return .failed("the sensor delivers no samples any more")
+        }
+        if misses >= Probation.maximumMisses { return .failed("the agent cannot keep up") }
+        if touchesNetwork, timeCutOff >= duration { return .failed("there was no connection since") }
+        // A sensor that is silent at the end of the time has not shown that it works.
+        return timeConnected >= duration && !(hadSamples && silentChecks > 0) ? .passed : .undecided
     }
 }

@@ -1,4 +1,7 @@
+internal import Documents
 internal import JostleConfiguration
+internal import JostleMessages
+internal import MotionCore
 
 /// The Home Assistant discovery messages of a device, derived from settings and facts alone.
 ///
@@ -76,5 +79,390 @@ struct DiscoverySet: Equatable, Sendable {
     private mutating func add(_ component: String, _ object: String, _ fields: [JSONValue.Member]) {
         let topic = "\(settings.homeAssistant.prefix)/\(component)/\(facts.id)/\(object)/config"
         messages.append(DiscoveryMessage(topic: topic, payload: JSONValue.object(fields).compactText))
+    }
+}
+
+extension DiscoverySet {
+    /// Adds the measured values.
+    mutating func addSensors() {
+        let attitude = settings.publish.attitude
+        if attitude.rate > 0 {
+            // One decimal matches the chip's accuracy, and fewer changes mean fewer rows in the recorder.
+            let expiry = DiscoverySet.expiry(heartbeat: attitude.heartbeat, interval: 1 / attitude.rate)
+            for angle in ["roll", "pitch"] + (facts.hasGyroscope ? ["yaw"] : []) {
+                let fields = sensor(
+                    facts.topics.attitude, "{{ value_json.\(angle) | round(1) }}", unit: "°", decimals: 1)
+                addEntity("sensor", angle, angle.prefix(1).uppercased() + angle.dropFirst(), fields + expiry)
+            }
+        }
+        let state = facts.topics.state
+        addEntity("sensor", "tilt_angle", "Tilt angle", sensor(state, "{{ value_json.tilt }}", unit: "°", decimals: 0))
+        addEntity(
+            "sensor", "side", "Side up",
+            [.init("state_topic", .string(state)), .init("value_template", "{{ value_json.side }}")])
+        addEntity(
+            "sensor", "vibration_level", "Vibration level",
+            sensor(state, "{{ value_json.vibration | default(0) }}", unit: "m/s²", decimals: 2))
+        addBinary(
+            "moving", "Moving", state, "{{ 'ON' if value_json.moving else 'OFF' }}", [.init("device_class", "moving")])
+        addBinary(
+            "running", "Running", state, "{{ 'ON' if value_json.vibrating else 'OFF' }}",
+            [.init("device_class", "running")])
+    }
+
+    /// Adds the diagnostic entities, which are based on the health report.
+    mutating func addDiagnostics() {
+        let interval = settings.publish.health.interval
+        guard interval > 0 else { return }
+        let health = facts.topics.health
+        let expiry = DiscoverySet.expiry(heartbeat: interval, interval: interval)
+        addEntity(
+            "sensor", "temperature", "Temperature",
+            sensor(
+                health, "{{ value_json.temperature | default('None') }}", unit: "°C", decimals: 1, kind: "temperature")
+                + expiry)
+        addBinary(
+            "problem", "Problem", health, "{{ 'ON' if value_json.problem | default(false) else 'OFF' }}",
+            [
+                .init("device_class", "problem"), .init("entity_category", "diagnostic"),
+                .init("json_attributes_topic", .string(health)),
+                .init(
+                    "json_attributes_template", "{{ {'problems': value_json.problems | default([])} | tojson }}"),
+            ] + expiry)
+        let diagnostic: [JSONValue.Member] = expiry + [.init("entity_category", "diagnostic")]
+        // Disabled by default: these change with every report and rarely matter.
+        let hidden: [JSONValue.Member] = diagnostic + [.init("enabled_by_default", false)]
+        addEntity(
+            "sensor", "rate", "Sample rate",
+            sensor(health, "{{ value_json.rate }}", unit: "Hz", decimals: 1, kind: "frequency") + diagnostic)
+        addEntity(
+            "sensor", "gaps", "Gaps", sensor(health, "{{ value_json.gaps }}", decimals: 0, counts: true) + diagnostic)
+        addEntity(
+            "sensor", "bus_errors", "Bus errors",
+            sensor(health, "{{ value_json.bus_errors.values() | sum }}", decimals: 0, counts: true) + diagnostic)
+        addEntity(
+            "sensor", "queue", "Queue", sensor(health, "{{ value_json.outbox }}", decimals: 0) + diagnostic)
+        addEntity(
+            "sensor", "cpu", "CPU", sensor(health, "{{ value_json.cpu_percent }}", unit: "%", decimals: 1) + hidden)
+        addEntity(
+            "sensor", "memory", "Memory",
+            sensor(health, "{{ value_json.memory_mb }}", unit: "MiB", decimals: 1, kind: "data_size") + hidden)
+        addEntity(
+            "sensor", "uptime", "Uptime",
+            sensor(health, "{{ value_json.uptime }}", unit: "s", decimals: 0, kind: "duration", counts: true) + hidden)
+    }
+
+    /// Adds the entity that shows how the device took the fleet's layers of its configuration: the worst status, and the
+    /// layers with their revisions and errors as attributes.
+    mutating func addConfiguration() {
+        let reported = facts.topics.reported
+        // In Home Assistant, a sensor whose template renders `None` has no value; the status `none` is another word.
+        let template =
+            "{% set found = (value_json.layers | default({})).values() | map(attribute='status') | list %}"
+            + "{{ ['rolled_back', 'rejected', 'conflict', 'stale', 'missing', 'pending', 'applied'] "
+            + "| select('in', found) | first | default('none') }}"
+        addEntity(
+            "sensor", "configuration", "Configuration",
+            [
+                .init("state_topic", .string(reported)), .init("value_template", .string(template)),
+                .init("entity_category", "diagnostic"), .init("icon", "mdi:cog-sync"),
+                .init("json_attributes_topic", .string(reported)),
+                .init("json_attributes_template", "{{ {'layers': value_json.layers | default({})} | tojson }}"),
+            ])
+    }
+
+    /// The expiry of a value that is published at regular intervals: three missed messages.
+    private static func expiry(heartbeat: Double, interval: Double) -> [JSONValue.Member] {
+        guard heartbeat > 0 else { return [] }
+        let seconds = (3 * max(heartbeat, interval, 10)).rounded(.up)
+        return [.init("expire_after", .number("\(Int(seconds))"))]
+    }
+
+    private func sensor(
+        _ topic: String, _ template: String, unit: String? = nil, decimals: Int, kind: String? = nil,
+        counts: Bool = false
+    ) -> [JSONValue.Member] {
+        var fields: [JSONValue.Member] = [
+            .init("state_topic", .string(topic)), .init("value_template", .string(template)),
+            .init("state_class", counts ? "total_increasing" : "measurement"),
+            .init("suggested_display_precision", .number("\(decimals)")),
+        ]
+        if let unit { fields.append(.init("unit_of_measurement", .string(unit))) }
+        if let kind { fields.append(.init("device_class", .string(kind))) }
+        return fields
+    }
+
+    private mutating func addBinary(
+        _ object: String, _ name: String, _ topic: String, _ template: String, _ fields: [JSONValue.Member]
+    ) {
+        addEntity(
+            "binary_sensor", object, name,
+            [.init("state_topic", .string(topic)), .init("value_template", .string(template))] + fields)
+    }
+}
+
+/// How Home Assistant distinguishes the events of a gesture: a word for each, and a template that derives the word from
+/// the payload.
+struct EventWords: Equatable, Sendable {
+    var words: [String]
+    var template: String
+}
+
+extension EventWords {
+    /// The words for the events that a gesture can emit under these settings.
+    init(_ gesture: Gesture, _ settings: JostleSettings) {
+        let phases = gesture.phases.map(\.word)
+        switch gesture {
+        case .tap:
+            let counts = settings.motion.gestures.tap.counts
+            let all: [(TapCounts, String)] = [(.single, "single"), (.double, "double"), (.triple, "triple")]
+            words = all.filter { counts.contains($0.0) }.map(\.1)
+            template = "{{ ['', 'single', 'double', 'triple'][value_json.count | default(0)] }}"
+        case .flick:
+            let directions = settings.motion.gestures.flick.directions
+            words = MotionDirection.allCases.filter { directions.contains($0) }.map(\.word)
+            template = "{{ value_json.direction | default('') }}"
+        case .turn:
+            words = ["left", "right"] + phases.filter { $0 != "began" }
+            template = "{{ value_json.direction | default('') if value_json.phase == 'began' else value_json.phase }}"
+        case .flip:
+            // `x_up` stands for `+x`, which an entity's attribute or an automation's id cannot contain.
+            words = ["x", "y", "z"].flatMap { ["\($0)_up", "\($0)_down"] }
+            template =
+                "{% set to = value_json.to | default('') %}{{ to[1:] ~ ('_up' if to[:1] == '+' else '_down') }}"
+        case .shake, .tilt, .fall, .impact, .motion, .vibration:
+            words = phases
+            template = "{{ value_json.phase }}"
+        }
+    }
+}
+
+extension EventWords {
+    /// Wraps a template so that it renders nothing for a delayed event. Then no trigger fires and no entity changes.
+    static func timely(_ template: String) -> String {
+        "{% if not value_json.delayed | default(false) %}\(template){% endif %}"
+    }
+}
+
+extension DiscoverySet {
+    /// Adds the triggers and the event entity of each enabled gesture.
+    mutating func addGestures() {
+        for gesture in Gesture.allCases {
+            guard settings.motion.gestures[gesture].isEnabled else { continue }
+            if Gesture.needingGyroscope.contains(gesture), !facts.hasGyroscope { continue }
+            let events = EventWords(gesture, settings)
+            addTriggers(of: gesture, events)
+            addEvent(of: gesture, events)
+        }
+    }
+
+    /// Adds a trigger for each word, and for gestures with directions one for any direction. All are published before
+    /// the first event.
+    ///
+    /// Event messages are never retained: a retained one would fire again at every restart of Home Assistant.
+    private mutating func addTriggers(of gesture: Gesture, _ events: EventWords) {
+        for word in events.words {
+            addTrigger(gesture, word, template: events.template, payload: word)
+        }
+        if gesture == .flick || gesture == .flip {
+            addTrigger(gesture, "any", template: "{{ value_json.phase }}", payload: GesturePhase.recognized.word)
+        }
+    }
+
+    private mutating func addTrigger(_ gesture: Gesture, _ subtype: String, template: String, payload: String) {
+        // QoS 0, because some versions of Home Assistant take 40 ms longer with QoS 1.
+        addTrigger(
+            "\(gesture.word)_\(subtype)",
+            [
+                .init("type", .string(gesture.word)), .init("subtype", .string(subtype)),
+                .init("topic", .string(facts.topics.event(gesture))), .init("qos", 0),
+                .init("value_template", .string(EventWords.timely(template))), .init("payload", .string(payload)),
+            ])
+    }
+
+    /// Adds an entity that shows the last event, with the event's fields, `simulated` among them, as attributes.
+    private mutating func addEvent(of gesture: Gesture, _ events: EventWords) {
+        // Rendered with `set`, because the template of the word may contain statements.
+        let template = EventWords.timely(
+            "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}")
+        addEntity(
+            "event", gesture.word, gesture.title,
+            [
+                .init("state_topic", .string(facts.topics.event(gesture))), .init("qos", 0),
+                .init("event_types", .array(events.words.map { .string($0) })),
+                .init("value_template", .string(template)), .init("icon", .string(gesture.icon)),
+            ])
+    }
+}
+
+extension Gesture {
+    /// The gesture's name with a capital letter.
+    var title: String { word.prefix(1).uppercased() + word.dropFirst() }
+
+    fileprivate var icon: String {
+        switch self {
+        case .shake, .vibration: "mdi:vibrate"
+        case .tap: "mdi:gesture-tap"
+        case .flick: "mdi:gesture-swipe"
+        case .turn: "mdi:rotate-3d-variant"
+        case .flip: "mdi:flip-vertical"
+        case .tilt: "mdi:angle-acute"
+        case .fall: "mdi:arrow-down-bold"
+        case .impact: "mdi:hammer"
+        case .motion: "mdi:motion"
+        }
+    }
+}
+
+extension DiscoverySet {
+    /// Adds the controls: settings and commands.
+    mutating func addControls() {
+        for gesture in Gesture.allCases {
+            if Gesture.needingGyroscope.contains(gesture), !facts.hasGyroscope { continue }
+            addSwitch(of: gesture)
+            addNumber(
+                "gestures.\(gesture.word).sensitivity", "\(gesture.word)_sensitivity", "\(gesture.title) sensitivity",
+                [.init("min", 1), .init("max", 10), .init("step", 1), .init("mode", "slider")], unit: nil)
+        }
+        for name in settings.ruleNames { addSwitch(ofRule: name) }
+        let rate: [JSONValue.Member] = [.init("min", 0), .init("max", 200), .init("step", .number("0.1"))]
+        addNumber("publish.attitude.rate", "attitude_rate", "Attitude rate", rate + [.init("mode", "box")], unit: "Hz")
+        addNumber("publish.motion.rate", "motion_rate", "Motion rate", rate + [.init("mode", "box")], unit: "Hz")
+        addNumber(
+            "attitude.low_pass", "attitude_low_pass", "Attitude low-pass",
+            [.init("min", 0), .init("max", 500), .init("step", .number("0.1")), .init("mode", "box")], unit: "Hz")
+        addZero()
+        for button in DiscoverySet.buttons where facts.commands.contains(button.command) {
+            if button.needsGyroscope, !facts.hasGyroscope { continue }
+            add(button)
+        }
+    }
+
+    private func reported(_ key: String) -> String { "value_json.settings.\(key)" }
+
+    /// The topics and the category of the control for a setting.
+    private func control(_ key: String) -> [JSONValue.Member] {
+        [
+            .init("command_topic", .string(facts.topics.set(key))), .init("qos", 1),
+            .init("state_topic", .string(facts.topics.reported)), .init("entity_category", "config"),
+        ]
+    }
+
+    private mutating func addSwitch(of gesture: Gesture) {
+        let key = "gestures.\(gesture.word).enabled"
+        addEntity(
+            "switch", "\(gesture.word)_enabled", "\(gesture.title) recognition",
+            control(key) + [
+                .init("value_template", .string("{{ 'true' if \(reported(key)) else 'false' }}")),
+                .init("payload_on", "true"), .init("payload_off", "false"),
+            ])
+    }
+
+    /// Adds a switch for a rule with a name. The report has the rules as a list, in which only a rule that is switched off
+    /// says so.
+    private mutating func addSwitch(ofRule name: String) {
+        let rules = "\(reported("actions")) | selectattr('name', 'defined') | selectattr('name', 'eq', '\(name)')"
+        let state =
+            "{{ 'false' if \(rules) | selectattr('enabled', 'defined') | rejectattr('enabled') | list else 'true' }}"
+        addEntity(
+            "switch", "rule_\(name)_enabled", "Action \(name)",
+            control(RuleSwitch(name).key) + [
+                .init("value_template", .string(state)), .init("payload_on", "true"), .init("payload_off", "false"),
+            ])
+    }
+
+    private mutating func addNumber(
+        _ key: String, _ object: String, _ name: String, _ range: [JSONValue.Member], unit: String?
+    ) {
+        // Quantities are reported with their unit.
+        let value = unit == nil ? reported(key) : "\(reported(key)).split(' ')[0]"
+        let unit = unit.map { [JSONValue.Member("unit_of_measurement", .string($0))] } ?? []
+        addEntity(
+            "number", object, name,
+            control(key) + [.init("value_template", .string("{{ \(value) }}"))] + range + unit)
+    }
+
+    /// Adds the choice of the attitude reference. Home Assistant interprets `none` as no value, so that option is
+    /// renamed.
+    private mutating func addZero() {
+        let key = "attitude.reference"
+        addEntity(
+            "select", "attitude_reference", "Attitude zero",
+            control(key) + [
+                .init("options", ["vertical", "start", "stored"]),
+                .init("value_template", .string("{{ \(reported(key)) | replace('none', 'vertical') }}")),
+                .init("command_template", "{{ value | replace('vertical', 'none') }}"),
+            ])
+    }
+
+    /// A button that sends a command.
+    private struct Button {
+        var command: String
+        var name: String
+        /// The arguments of the command: a JSON object.
+        var arguments = "{}"
+        var needsGyroscope = false
+        var fields: [JSONValue.Member]
+    }
+
+    /// The commands that get a button if the device allows them.
+    private static let buttons = [
+        Button(command: "tare", name: "Tare", fields: [.init("icon", "mdi:axis-arrow")]),
+        // A button can calibrate the gyroscope only. The accelerometer's calibration needs a person who follows
+        // instructions.
+        Button(
+            command: "calibrate", name: "Calibrate", arguments: "{\"what\":\"gyroscope\"}", needsGyroscope: true,
+            fields: [.init("entity_category", "config"), .init("icon", "mdi:tune")]),
+        Button(
+            command: "identify", name: "Identify",
+            fields: [.init("device_class", "identify"), .init("entity_category", "diagnostic")]),
+        Button(
+            command: "restart", name: "Restart",
+            fields: [.init("device_class", "restart"), .init("entity_category", "config")]),
+    ]
+
+    private mutating func add(_ button: Button) {
+        addEntity(
+            "button", button.command, button.name,
+            [
+                .init("command_topic", .string(facts.topics.command(button.command))),
+                .init("payload_press", .string(button.arguments)), .init("qos", 1),
+            ] + button.fields)
+    }
+}
+
+/// What discovery messages say about the device, apart from its settings.
+struct DiscoveryFacts: Equatable, Sendable {
+    /// The device's id in topics.
+    var id: String
+    var topics: Topics
+    var version: String
+    /// A short description of the sensor, `MPU-6050 at 0x68 on /dev/i2c-1`; `nil` if the agent did not look for one.
+    var sensor: String?
+    /// Without a gyroscope there are no turns and there is no heading.
+    var hasGyroscope: Bool
+    var board: BoardFacts
+    /// The names of the commands that the device accepts.
+    var commands: [String]
+}
+
+/// A discovery message.
+struct DiscoveryMessage: Equatable, Sendable {
+    var topic: String
+    var payload: String
+
+    /// The last level of every discovery topic.
+    static let topicEnd = "/config"
+
+    /// Whether a discovery message is one of Jostle's. Another program may use the same id for its device.
+    static func isOurs(_ payload: [UInt8]) -> Bool {
+        let tree = try? JSONReader.read(payload, source: .message("announcement"), limits: ReaderLimits(bytes: 65_536))
+        return tree?["origin"]?["name"]?.text == DiscoverySet.originName
+    }
+
+    /// The device id in a discovery topic.
+    static func device(ofTopic topic: String) -> String? {
+        let parts = topic.split(separator: "/")
+        return topic.hasSuffix(topicEnd) && parts.count >= 4 ? String(parts[parts.count - 3]) : nil
     }
 }

@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
@@ -420,5 +421,190 @@ struct Outbox: Participant {
 
     private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {
         .log(.error, "cannot write the outbox: \(reason); until this is fixed, a restart loses unsent events")
+    }
+}
+
+// What the broker answers to a message: it accepts or refuses it, or ends the connection.
+extension Outbox {
+    /// The connection ended, with these messages on their way.
+    mutating func disconnected(
+        _ undelivered: [OutboxToken], _ failure: MQTTFailure, at now: Timestamp
+    ) -> Effects {
+        isConnected = false
+        sendDue = nil
+        queue.requeue(undelivered, wereSent: true)
+        // A message that ended connections before was on its way again.
+        for token in failure.mayBeForMessage ? undelivered : [] {
+            guard let topic = refusals.endTry(token), refusals.endsConnections(topic) else { continue }
+            return refused(topic, failure, wasTried: true, at: now)
+        }
+        guard let token = enders.disconnected(undelivered: undelivered, failure), let message = queue.message(token)
+        else { return [] }
+        return refused(message.topic, failure, wasTried: false, at: now)
+    }
+
+    /// The broker has a message.
+    mutating func acknowledged(_ token: OutboxToken, at now: Timestamp) -> Effects {
+        let message = queue.message(token)
+        // The client acknowledges the others, which the broker does not answer.
+        if message?.qos != .atMostOnce { enders.answered() }
+        let triedTopic = refusals.endTry(token)
+        queue.acknowledge(token)
+        guard !refusals.isEmpty, let topic = triedTopic ?? message?.topic else { return [] }
+        queue.markOvertaken(by: token, topic: topic)
+        guard let count = refusals.accepted(topic, at: now) else { return [] }
+        return change("the broker accepts messages to \(topic) again", .info, count, at: now)
+    }
+
+    /// Something changed about a topic for the `count`th time. A quota may change its mind many times.
+    private mutating func change(_ text: String, _ level: Log.Level, _ count: Int, at now: Timestamp) -> Effects {
+        guard ConnectionLog.isLogged(count), refusalLines.admit(at: now) != nil else {
+            return [.request(.reportHealth)]
+        }
+        let times = count > 1 ? ", \(count) times so far" : ""
+        return [.log(level, text + times), .request(.reportHealth)]
+    }
+
+    /// The broker or the client rejected a message.
+    mutating func rejected(
+        _ token: OutboxToken, _ topic: String, _ failure: MQTTFailure, at now: Timestamp
+    ) -> Effects {
+        if failure.concernsMessage { enders.answered() }
+        let wasTried = refusals.endTry(token) != nil
+        guard failure.mayPass else {
+            queue.drop(token)
+            guard losses.admit(at: now) != nil else { return [] }
+            loggedTotals.dropped += 1
+            return [.log(.warning, "dropped a message to \(topic): \(failure.messageDescription)")]
+        }
+        queue.requeue([token], wereSent: false)
+        guard failure.concernsMessage else {
+            sendDue = now.advanced(bySeconds: Outbox.sendPause)
+            return []
+        }
+        return refused(topic, failure, wasTried: wasTried, at: now)
+    }
+
+    private mutating func refused(
+        _ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp
+    ) -> Effects {
+        guard let count = refusals.refused(topic, failure, wasTried: wasTried, at: now) else {
+            return []
+        }
+        return change(Outbox.refusal(of: topic, failure) + "; they are kept and tried again", .warning, count, at: now)
+    }
+
+    /// The refusal for logs and health reports.
+    static func refusal(of topic: String, _ failure: MQTTFailure) -> String {
+        switch failure {
+        case .refused: "the broker refuses messages to \(topic): \(failure.messageDescription)"
+        case .library: "cannot send messages to \(topic): \(failure.messageDescription)"
+        default: "each time a message to \(topic) is sent, the connection ends: \(failure.messageDescription)"
+        }
+    }
+}
+
+/// The gestures that have begun and not yet ended, with the state of their rows in the outbox's file.
+struct OpenGestures: Sendable {
+    private struct Record {
+        var isOpen: Bool
+        var storage: Storage
+    }
+
+    /// The state of a gesture's row.
+    private enum Storage {
+        case due
+        case writing
+        case stored
+    }
+
+    private var records: [OpenGesture: Record] = [:]
+
+    /// Creates the set from the rows of the file.
+    init(stored gestures: [OpenGesture]) {
+        _ = add(stored: gestures)
+    }
+
+    /// Adds the rows of a file that was opened late. Newer state in memory takes precedence.
+    ///
+    /// - Returns: the gestures that were added.
+    mutating func add(stored gestures: [OpenGesture]) -> [OpenGesture] {
+        let added = gestures.filter { records[$0] == nil }
+        for gesture in added { records[gesture] = Record(isOpen: true, storage: .stored) }
+        return added
+    }
+
+    /// Records that a gesture began or ended.
+    mutating func record(_ gesture: OpenGesture, isOpen: Bool) {
+        records[gesture] = Record(isOpen: isOpen, storage: .due)
+    }
+
+    /// Whether there are changes to write.
+    var hasChanges: Bool { records.values.contains { $0.storage == .due } }
+
+    /// Returns the changes to write, and marks them as being written.
+    mutating func takeChanges() -> [(gesture: OpenGesture, isOpen: Bool)] {
+        var changes: [(gesture: OpenGesture, isOpen: Bool)] = []
+        for (gesture, record) in records where record.storage == .due {
+            records[gesture]?.storage = .writing
+            changes.append((gesture, record.isOpen))
+        }
+        return changes
+    }
+
+    /// Marks the changes in progress as written.
+    mutating func changesWereWritten() {
+        for (gesture, record) in records where record.storage == .writing {
+            records[gesture] = record.isOpen ? Record(isOpen: true, storage: .stored) : nil
+        }
+    }
+
+    /// Marks the changes in progress as due again, after a failed write.
+    mutating func changesWereNotWritten() {
+        for (gesture, record) in records where record.storage == .writing { records[gesture]?.storage = .due }
+    }
+
+    /// Marks everything as due, because the file was replaced.
+    mutating func fileWasReplaced() {
+        records = records.filter(\.value.isOpen).mapValues { _ in Record(isOpen: true, storage: .due) }
+    }
+}
+
+/// Finds the message because of which the broker ends the connection. Some brokers do so instead of refusing it, on each
+/// new connection again, and no other message gets through.
+///
+/// After two connections that the broker ended before it acknowledged a message, messages are sent one at a time. The
+/// one that is alone on its way when further connections end is the cause.
+struct ConnectionEnders {
+    /// The number of connections after which messages are sent one at a time, and the number of further ones after which
+    /// the cause is clear.
+    static let suspicious = 2
+    static let clear = 3
+
+    /// Consecutive connections that the broker ended before it answered.
+    private var fruitless = 0
+    /// The message that was alone on its way when the last ones of them ended, and the number of these.
+    private var suspect: (token: OutboxToken, count: Int)?
+
+    /// The number of messages that may be on their way together; `nil` for no limit.
+    var limit: Int? { fruitless >= ConnectionEnders.suspicious ? 1 : nil }
+
+    /// The broker accepted or refused a message.
+    mutating func answered() {
+        fruitless = 0
+        suspect = nil
+    }
+
+    /// A connection ended with these messages on their way. Returns the one that is the cause; `nil` if none is for
+    /// certain.
+    mutating func disconnected(undelivered: [OutboxToken], _ failure: MQTTFailure) -> OutboxToken? {
+        guard failure.mayBeForMessage, let first = undelivered.first else { return nil }
+        fruitless += 1
+        guard fruitless > ConnectionEnders.suspicious, undelivered.count == 1 else { return nil }
+        let count = suspect?.token == first ? (suspect?.count ?? 0) + 1 : 1
+        suspect = (first, count)
+        guard count >= ConnectionEnders.clear else { return nil }
+        answered()
+        return first
     }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MosquittoClient
@@ -119,7 +120,7 @@ struct OutboxDatabase: ~Copyable {
         let largest = min(OutboxDatabase.largestConversion, limit / 2)
         guard size > OutboxDatabase.pageSize, (pages - unused) * size <= largest else { return }
         var failure: SQLiteError?
-        do throws(SQLiteError) {
+        do {
             // The size cannot change while there is a log.
             try database.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
             try database.execute("PRAGMA page_size = \(OutboxDatabase.pageSize)")
@@ -164,7 +165,7 @@ struct OutboxDatabase: ~Copyable {
     func load() -> (content: OutboxContent, failure: SQLiteError?) {
         var content = OutboxContent()
         guard version != 0 else { return (content, nil) }
-        do throws(SQLiteError) {
+        do {
             try loadMessages(into: &content)
             try loadGestures(into: &content)
             try loadCounters(into: &content)
@@ -230,13 +231,7 @@ struct OutboxDatabase: ~Copyable {
 
     /// Whether a text is a JSON object. Otherwise the payload built from it would be invalid.
     private static func isObject(_ text: String) -> Bool {
-        do throws(ConfigurationProblem) {
-            let tree = try JSONReader.read(Array(text.utf8), source: .message("event"))
-            if case .mapping = tree.value { return true }
-            return false
-        } catch {
-            return false
-        }
+        (try? JSONReader.read(Array(text.utf8), source: .message("event")))?.members != nil
     }
 
     private func loadGestures(into content: inout OutboxContent) throws(SQLiteError) {

@@ -100,7 +100,7 @@ struct OutboxStore: ~Copyable {
     /// Writes everything that the file should have, and waits until it is on the disk.
     mutating func commitDurably(_ content: OutboxContent) throws(SQLiteError) {
         try database.execute("PRAGMA synchronous = FULL")
-        do throws(SQLiteError) {
+        do {
             try commit(Changes(all: content), isComplete: true)
         } catch {
             try database.execute("PRAGMA synchronous = NORMAL")
@@ -116,7 +116,7 @@ struct OutboxStore: ~Copyable {
     mutating func commit(_ changes: Changes, isComplete: Bool = false) throws(SQLiteError) -> Bool {
         rowsInLog += changes.rows
         try database.execute("BEGIN IMMEDIATE")
-        do throws(SQLiteError) {
+        do {
             // The file's earlier content may be outdated.
             if isComplete { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
             try apply(changes)

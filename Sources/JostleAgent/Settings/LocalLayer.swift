@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 package import LinuxSystem
@@ -37,7 +38,7 @@ package enum LocalLayer {
         case .failed(let failure):
             return (empty, "\(file) cannot be read: \(failure); locally set values are not applied")
         case .text(let text):
-            do throws(ConfigurationProblem) {
+            do {
                 return (try ConfigurationLayer(name, reading: Array(text.utf8), source: .file(file)), nil)
             } catch {
                 let place = setsAside ? directory.setAside(file) : nil
@@ -47,5 +48,29 @@ package enum LocalLayer {
                 )
             }
         }
+    }
+}
+
+/// A refused value, as it is reported.
+struct SettingRefusal: Sendable {
+    let key: String
+    private let problem: DocumentProblem
+
+    init(_ problem: DocumentProblem, key: String) {
+        self.key = key
+        self.problem = problem
+    }
+
+    /// The key, the value, why it was refused, and which values are allowed.
+    var json: JSONValue {
+        let source = problem.position.source
+        // A problem in a message belongs to the layer that the message was meant for.
+        var layer = LocalLayer.name
+        if case .layer(let name) = source { layer = name }
+        let fields: [(name: String, text: String?)] = [
+            ("key", key), ("value", problem.found), ("reason", problem.reason), ("allowed", problem.allowed),
+            ("layer", layer),
+        ]
+        return .object(fields.compactMap { field in field.text.map { JSONValue.Member(field.name, .string($0)) } })
     }
 }

@@ -1,6 +1,8 @@
+internal import Documents
 internal import IMUDrivers
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
@@ -260,7 +262,7 @@ struct SettingsStore: Participant {
         guard let key = SettingMessage.key(of: message.topic, topics) else { return [] }
         let origin = CommandHandler.origin(of: message)
         let entries: [SettingMessage.Entry]
-        do throws(ConfigurationProblem) {
+        do {
             entries = try SettingMessage.entries(in: message, key: key, topics)
         } catch {
             return refuse(error, key: key, origin: origin, at: now) + report(at: now)
@@ -276,9 +278,9 @@ struct SettingsStore: Participant {
         var lines: Effects = []
         var waiting = entries
         while !waiting.isEmpty {
-            var refused: [(entry: SettingMessage.Entry, problem: ConfigurationProblem)] = []
+            var refused: [(entry: SettingMessage.Entry, problem: DocumentProblem)] = []
             for entry in waiting {
-                do throws(ConfigurationProblem) {
+                do {
                     lines += try set(entry, origin: origin, at: now)
                 } catch {
                     refused.append((entry, error))
@@ -305,14 +307,14 @@ struct SettingsStore: Participant {
     /// - Returns: the line for the log.
     private mutating func set(
         _ entry: SettingMessage.Entry, origin: String, at now: ClockReading
-    ) throws(ConfigurationProblem) -> Effects {
+    ) throws(DocumentProblem) -> Effects {
         let old = stack.value(of: entry.key)
         let before = stack
         try stack.set(entry.key, to: entry.value, in: LocalLayer.name)
         if entry.value != nil, settings.imu != before.resolution.settings.imu, let reason = sensorRefusal(settings.imu)
         {
             stack = before
-            throw ConfigurationProblem(at: ConfigurationPosition(.layer(LocalLayer.name)), path: entry.key, reason)
+            throw DocumentProblem(at: DocumentPosition(.layer(LocalLayer.name)), path: entry.key, reason)
         }
         refusals.removeAll { $0.key == entry.key }
         guard let note = admitLine(at: now.monotonic) else { return [] }
@@ -328,7 +330,7 @@ struct SettingsStore: Participant {
     }
 
     private mutating func refuse(
-        _ problem: ConfigurationProblem, key: String, origin: String, at now: ClockReading
+        _ problem: DocumentProblem, key: String, origin: String, at now: ClockReading
     ) -> Effects {
         refusals.removeAll { $0.key == key }
         refusals.append(SettingRefusal(problem, key: key))
@@ -431,5 +433,142 @@ extension JSONValue? {
         case nil, .null?: "none"
         case let value?: value.compactText
         }
+    }
+}
+
+extension SettingsStore {
+    /// The most changed values that are logged one by one.
+    private static let loggedChanges = 20
+
+    /// Takes over the stack with the configuration files that were read again: what can change at run time is in force
+    /// at once. `pending` are the keys that take effect at the next start.
+    mutating func takeOver(_ reloaded: ConfigurationStack, pending: [String], at now: ClockReading) -> Effects {
+        let before = stack.resolution
+        (stack, keysPending) = (reloaded, pending)
+        let after = stack.resolution
+        let changes = ConfigurationStack.changedKeys(before.settings, after.settings)
+        var effects: Effects = changes.prefix(Self.loggedChanges).map { .log(.info, $0.line) }
+        if changes.count > Self.loggedChanges {
+            effects.append(.log(.info, "\(changes.count - Self.loggedChanges) more values changed"))
+        }
+        if !keysPending.isEmpty {
+            effects.append(.log(.warning, "takes effect at the next start: \(keysPending.joined(separator: ", "))"))
+        } else if changes.isEmpty {
+            effects.append(.log(.info, "the configuration was read again; no value in force has changed"))
+        }
+        for problem in after.refused where !before.refused.contains(problem) {
+            effects.append(.log(.warning, "a locally set value is not applied: \(problem)"))
+        }
+        for outcome in after.outcomes where outcome.chosen == nil && !before.outcomes.contains(outcome) {
+            for problem in outcome.problems.last ?? [] {
+                effects.append(.log(.warning, "layer \(outcome.name) is not applied: \(problem)"))
+            }
+        }
+        let known = LoadedConfiguration(settings: before.settings, provenance: before.provenance).warnings
+        for warning in LoadedConfiguration(settings: after.settings, provenance: after.provenance).warnings
+        where !known.contains(warning) {
+            effects.append(.log(.warning, "\(warning)"))
+        }
+        if !changes.isEmpty { effects.append(.request(.apply(after.settings))) }
+        effects += writeVersion()
+        makeReportDue(at: now.monotonic)
+        return effects + report(at: now)
+    }
+}
+
+extension ConfigurationChange {
+    /// The change, for the log. Long values, such as rules, are left out.
+    fileprivate var line: String {
+        let values = "\(old.compactText) -> \(new.compactText)"
+        return values.utf8.count <= 200 ? "\(key): \(values)" : "\(key): changed"
+    }
+}
+
+/// A message to `set`: which keys it changes, and to what.
+///
+/// `set/<key>` has one value. A document on `set`, or on `set/<section>`, has the values of any number of keys. The names
+/// in a key may also be levels of the topic, as in `set/gestures/shake/sensitivity`.
+enum SettingMessage {
+    /// A key with its new value; `nil` removes the value.
+    struct Entry: Sendable {
+        var key: String
+        var value: JSONValue?
+    }
+
+    /// The maximum size of a value and of a document, bytes.
+    private static let largestValue = 1024
+    private static let largestDocument = 16_384
+
+    /// The topics, which do not overlap. A broker's access rules may permit only the first one: then the device works
+    /// with that.
+    static func filters(_ topics: Topics) -> [(filter: String, isOptional: Bool)] {
+        [(topics.set("+"), false), (topics.setDocument, true), (topics.set("+/+/#"), true)]
+    }
+
+    /// The key or section to which a topic belongs, empty for all; `nil` for other topics.
+    static func key(of topic: String, _ topics: Topics) -> String? {
+        if topic == topics.setDocument { return "" }
+        let start = topics.set("")
+        guard topic.hasPrefix(start) else { return nil }
+        let key = topic.dropFirst(start.count).split(separator: "/").joined(separator: ".")
+        return shortened(key)
+    }
+
+    /// What a message sets.
+    ///
+    /// - Throws: why the whole message is refused.
+    static func entries(
+        in message: MQTTMessage, key: String, _ topics: Topics
+    ) throws(DocumentProblem) -> [Entry] {
+        let position = DocumentPosition(.layer(LocalLayer.name))
+        guard !message.retain else {
+            throw DocumentProblem(
+                at: position, path: key, "must not be retained: it would be set again at every connection")
+        }
+        let isDocument = ConfigurationSchema.hasSection(key) || ConfigurationSchema.isAboveRuleSwitch(key)
+        let limit = isDocument ? largestDocument : largestValue
+        guard message.payload.count <= limit else {
+            throw DocumentProblem(at: position, path: key, "is longer than \(limit) bytes")
+        }
+        guard isDocument else {
+            guard !message.payload.isEmpty else { return [Entry(key: key, value: nil)] }
+            return [Entry(key: key, value: try JSONValue(message: message.payload, topic: topics.set(key)))]
+        }
+        let topic = key.isEmpty ? topics.setDocument : topics.set(key)
+        let value = message.payload.isEmpty ? nil : try JSONValue(message: message.payload, topic: topic)
+        var entries: [Entry] = []
+        if let members = value?.members { add(members, below: key, to: &entries) }
+        // The list of rules itself is refused as every key that cannot be set.
+        if let value, entries.isEmpty, ConfigurationSchema.isAboveRuleSwitch(key) {
+            entries = [Entry(key: key, value: value)]
+        }
+        guard !entries.isEmpty else {
+            throw DocumentProblem(
+                at: position, path: key, found: value?.compactText,
+                "is not a document with values; one value belongs on \(topics.set("KEY")), for example "
+                    + topics.set("gestures.shake.sensitivity"),
+                allowed:
+                    #"a JSON object, for example {"gestures":{"shake":{"sensitivity":7}}} on \#(topics.setDocument)"#)
+        }
+        return entries
+    }
+
+    /// Adds the values of an object. A member that is no section is a value, which is judged as on a topic of its own.
+    private static func add(_ members: [JSONValue.Member], below key: String, to entries: inout [Entry]) {
+        for member in members {
+            let path = shortened(key.isEmpty ? member.name : "\(key).\(member.name)")
+            if let inner = member.value.members,
+                ConfigurationSchema.hasSection(path) || ConfigurationSchema.isAboveRuleSwitch(path)
+            {
+                add(inner, below: path, to: &entries)
+            } else {
+                entries.append(Entry(key: path, value: member.value))
+            }
+        }
+    }
+
+    /// A key, shortened: the topic may be anything. The log escapes it.
+    private static func shortened(_ key: String) -> String {
+        String(String.UnicodeScalarView(key.unicodeScalars.prefix(129)))
     }
 }

@@ -25,7 +25,7 @@ package struct StoredConfiguration: Sendable {
         if let line = stored.processStarted(boot: boot, id: id) { log.warning(line) }
         if stored != before {
             // Before anything runs that could end the process again.
-            do throws(SystemFailure) {
+            do {
                 try directory.write(
                     String(decoding: stored.bytes, as: UTF8.self), to: StateFile.fleetLayers.rawValue)
             } catch {

@@ -1,8 +1,11 @@
 internal import Glibc
 package import JostleConfiguration
 internal import JostleMessages
-internal import LinuxSystem
+package import LinuxSystem
+internal import MosquittoClient
 package import MotionCore
+internal import StateStorage
+internal import Synchronization
 
 /// Many virtual boards in one process, on few threads: to test a fleet, its broker and its operator.
 ///
@@ -37,12 +40,16 @@ package final class Swarm {
     /// - Throws: if the configuration has no broker for it, or the system does not permit as many descriptors.
     package init(
         _ options: SwarmOptions, configuration: LoadedConfiguration, version: String, stateDirectory: String
-    ) throws(SwarmError) {
-        if configuration.settings.mqtt.broker == .embedded { throw SwarmError.privateBroker }
+    ) throws {
+        if configuration.settings.mqtt.broker == .embedded {
+            throw Failure(
+                .configuration, "a swarm needs a broker of its own, not an embedded one: pass --broker mqtt://HOST:PORT"
+            )
+        }
         try Swarm.requireDescriptors(options)
         var workers: [SwarmWorker] = []
         for _ in 0..<options.workers {
-            guard let worker = SwarmWorker() else { throw SwarmError.resources }
+            guard let worker = SwarmWorker() else { throw Swarm.noResources }
             workers.append(worker)
         }
         self.options = options
@@ -58,14 +65,18 @@ package final class Swarm {
         shakes = SwarmSchedule(perMinute: options.eventsPerMinute, seed: options.seed, stream: 3, from: first)
     }
 
-    private static func requireDescriptors(_ options: SwarmOptions) throws(SwarmError) {
+    /// The system has no threads or descriptors left.
+    package static let noResources = Failure(.system, "the system has no threads or file descriptors left")
+
+    private static func requireDescriptors(_ options: SwarmOptions) throws {
         let each = descriptorsPerBoard + (options.hasEvents ? descriptorsPerOutbox : 0)
         let limit = DescriptorLimit.raise()
         let needed = otherDescriptors + options.devices * each
         guard needed <= limit else {
-            throw SwarmError.descriptors(
-                devices: options.devices, needed: needed, limit: limit,
-                possible: max(0, limit - otherDescriptors) / each)
+            throw Failure(
+                .system,
+                "\(options.devices) boards need \(needed) file descriptors, and this process may have \(limit): raise the "
+                    + "hard limit (ulimit -Hn), or start at most \(max(0, limit - otherDescriptors) / each) boards")
         }
     }
 
@@ -81,19 +92,19 @@ package final class Swarm {
     /// Starts the threads, and the boards one after the other.
     ///
     /// - Throws: if the system has no threads or descriptors left.
-    package func run() throws(SwarmError) {
+    package func run() throws {
         let now = WallClock.monotonic
         for (number, place) in places.enumerated() {
             let time = now.advanced(bySeconds: Double(number) / options.connectRate)
             workers[number % workers.count].post(.add(place, at: time))
         }
         for (number, worker) in workers.enumerated() {
-            guard let poller = SwarmPoller(wake: worker.wake) else { throw SwarmError.resources }
+            guard let poller = SwarmPoller(wake: worker.wake) else { throw Swarm.noResources }
             let parts = LoopParts(
                 worker: worker, poller: poller, configuration: configuration, version: version, storage: storage,
                 options: options, log: log, first: number, step: workers.count)
             guard let thread = WorkerThread(name: "jostle-swarm-\(number)", { parts.loop().run() }) else {
-                throw SwarmError.resources
+                throw Swarm.noResources
             }
             threads.append(thread)
         }
@@ -165,7 +176,7 @@ package final class Swarm {
     ///
     /// - Returns: the ids of the boards that it concerns.
     /// - Throws: why it is not carried out; it has then changed nothing.
-    package func carryOut(_ order: SwarmOrder) throws(SwarmOrderError) -> [String] {
+    package func carryOut(_ order: SwarmOrder) throws -> [String] {
         switch order {
         case .fault(let fault, let selection):
             let chosen = try model.apply(fault, to: selection)
@@ -174,7 +185,7 @@ package final class Swarm {
         case .duplicate(let id):
             let duplicate = places[try model.board(id)].duplicate
             guard !places.contains(where: { $0.directory == duplicate.directory }) else {
-                throw SwarmOrderError("duplicate: there are two boards \(id) already")
+                throw Failure(.usage, "duplicate: there are two boards \(id) already")
             }
             model.add(id)
             places.append(duplicate)
@@ -190,7 +201,7 @@ package final class Swarm {
     // MARK: Figures
 
     /// Why a board could not be started; the others run. `nil` if none failed.
-    package var failure: AgentError? { workers.lazy.compactMap(\.failure).first }
+    package var failure: Failure? { workers.lazy.compactMap(\.failure).first }
 
     /// The figures now.
     package func statistics() -> SwarmStatistics {
@@ -223,22 +234,68 @@ package final class Swarm {
     }
 }
 
-/// Why a swarm cannot start.
-package enum SwarmError: Error, Equatable, CustomStringConvertible {
-    /// The configured broker is the private one of an agent.
-    case privateBroker
-    /// The limit of file descriptors is too low.
-    case descriptors(devices: Int, needed: Int, limit: Int, possible: Int)
-    /// The system has no threads or descriptors left.
-    case resources
+/// A thread that owns some of a swarm's boards, and waits for all their sockets and deadlines at once.
+///
+/// Its work depends on what happens and not on the number of boards: sockets come from epoll, deadlines from a heap.
+final class SwarmWorker: Sendable {
+    /// What other threads ask of it. Boards are numbered in the order in which they were added to the worker.
+    enum Request: Sendable {
+        /// A new board, which starts at a time.
+        case add(SwarmPlace, at: Timestamp)
+        case fault(SwarmOrder.Fault, board: Int, pause: Double)
+        case shake(board: Int, strength: Double, axis: BodyAxis)
+        /// From another thread, for the run with this number.
+        case event(board: Int, run: Int, SwarmBoard.Event)
+        case storeIsLost(board: Int)
+        /// All boards leave, and the thread ends.
+        case end
+    }
 
-    package var description: String {
-        switch self {
-        case .privateBroker: "a swarm needs a broker of its own, not an embedded one: pass --broker mqtt://HOST:PORT"
-        case .descriptors(let devices, let needed, let limit, let possible):
-            "\(devices) boards need \(needed) file descriptors, and this process may have \(limit): "
-                + "raise the hard limit (ulimit -Hn), or start at most \(possible) boards"
-        case .resources: "the system has no threads or file descriptors left"
+    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
+    private final class Shared: @unchecked Sendable {
+        var requests: [Request] = []
+        var counts = SwarmCounts()
+        var failure: Failure?
+    }
+
+    private let shared = Mutex(Shared())
+    let wake: WakeSignal
+
+    init?() {
+        guard let wake = WakeSignal() else { return nil }
+        self.wake = wake
+    }
+
+    /// Passes a request to the thread.
+    func post(_ request: Request) {
+        let mustSignal = shared.withLock { shared in
+            shared.requests.append(request)
+            return shared.requests.count == 1
+        }
+        if mustSignal { wake.signal() }
+    }
+
+    /// The thread's counts after its last round.
+    var counts: SwarmCounts { shared.withLock { $0.counts } }
+
+    /// Why a board cannot be started; `nil` if none failed.
+    var failure: Failure? { shared.withLock { $0.failure } }
+
+    // MARK: The thread's side
+
+    func takeRequests() -> [Request] {
+        wake.clear()
+        return shared.withLock { shared in
+            let taken = shared.requests
+            shared.requests = []
+            return taken
+        }
+    }
+
+    func report(_ counts: SwarmCounts, _ failure: Failure?) {
+        shared.withLock { shared in
+            shared.counts = counts
+            shared.failure = failure ?? shared.failure
         }
     }
 }

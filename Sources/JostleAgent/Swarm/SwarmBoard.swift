@@ -93,7 +93,7 @@ final class SwarmBoard {
     init(
         _ place: SwarmPlace, number: Int, isSensorDead: Bool, _ surroundings: Surroundings, at now: ClockReading,
         post: @escaping Post
-    ) throws(AgentError) {
+    ) throws {
         let configuration = place.configuration(upon: surroundings.configuration)
         let directory = StateDirectory(path: place.directory)
         // The only place at which the store of settings is made.
@@ -130,19 +130,10 @@ final class SwarmBoard {
 
     private static func client(
         _ settings: JostleSettings, id: String, _ topics: Topics
-    ) throws(AgentError) -> MQTTPolledClient<DeliveryToken> {
-        var options: MQTTOptions
-        do throws(SecretFileError) {
-            options = try settings.mqttOptions(clientID: id, brokers: settings.brokers(embeddedPort: nil))
-        } catch {
-            throw AgentError.secretFile(error)
-        }
+    ) throws -> MQTTPolledClient<DeliveryToken> {
+        var options = try settings.mqttOptions(clientID: id, brokers: settings.brokers(embeddedPort: nil))
         options.will = TelemetryPublisher.availability("offline", topics)
-        do throws(MQTTError) {
-            return try MQTTPolledClient(options: options)
-        } catch {
-            throw AgentError.mqtt(error)
-        }
+        return try MQTTPolledClient(options: options)
     }
 
     // MARK: Running
@@ -341,5 +332,212 @@ final class SwarmBoard {
         if hasReported { surroundings.tally.counts.reported -= 1 }
         isOnline = false
         hasReported = false
+    }
+}
+
+// Carries out the participants' effects, as the agent's loop does.
+extension SwarmBoard: EffectHost {
+    func perform(_ effects: SettingsStore.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
+            switch request {
+            case .apply(let settings): apply(settings)
+            case .restart: hasNewStartKeys = true
+            case .reportDuplicate(let isFound):
+                hasDuplicate = isFound
+                client.giveWay(for: isFound ? Self.givingWay : nil)
+                health.makeDue(at: WallClock.monotonic)
+            }
+        }
+        for event in feedback { perform(settings.handle(event, at: .now())) }
+    }
+
+    func perform(_ effects: FormerNameCleaner.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.formerNames) { _ in }
+        for event in feedback { perform(formerNames.handle(event, at: .now())) }
+    }
+
+    func perform(_ effects: CommandHandler.Effects) {
+        _ = carryOut(effects, owner: { $0 }) { request in
+            switch request {
+            case .carryOut(let command): carryOut(command)
+            }
+        }
+    }
+
+    func perform(_ effects: TelemetryPublisher.Effects) {
+        let feedback = carryOut(effects, owner: DeliveryToken.telemetry) { _ in }
+        for event in feedback { perform(telemetry.handle(event, at: .now())) }
+    }
+
+    private func perform(_ effects: Outbox.Effects, _ file: OutboxFile) {
+        let storage = surroundings.storage
+        let post = self.post
+        let feedback = carryOut(effects, owner: DeliveryToken.outbox) { request in
+            switch request {
+            case .write(let batch):
+                writer.perform { post(.outbox(storage.measure { file.write(batch) })) }
+            case .checkpoint: writer.perform { storage.measure { file.checkpoint() } }
+            case .endInterrupted(let gestures): end(interrupted: gestures, at: .now())
+            case .reportHealth: health.makeDue(at: WallClock.monotonic)
+            }
+        }
+        for event in feedback { withOutbox { $0.handle(event, at: .now()) } }
+    }
+
+    /// Changes the outbox and carries out the effects, if it is open.
+    func withOutbox(_ change: (inout Outbox) -> Outbox.Effects) {
+        guard let outboxFile, var changed = outbox else { return }
+        // Moved out and back, so that its queue is not copied.
+        outbox = nil
+        let effects = change(&changed)
+        outbox = changed
+        perform(effects, outboxFile)
+    }
+
+    // MARK: The outbox
+
+    /// Opens the outbox's file on the writer's thread.
+    func openOutbox() {
+        guard let file = outboxFile else { return }
+        let storage = surroundings.storage
+        let post = self.post
+        writer.perform {
+            post(.opened(storage.measure { file.open() }))
+        }
+    }
+
+    /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
+    func startOutbox(_ opened: OutboxFile.Opened, at now: ClockReading) {
+        let mqtt = settings.settings.mqtt
+        let started = Outbox(
+            opened, limits: settings.settings.outboxLimits, eventExpiry: mqtt.eventExpiry > 0 ? mqtt.eventExpiry : nil)
+        outbox = started
+        withOutbox { $0.start(at: now) }
+        if client.statistics.connection != nil { withOutbox { $0.handle(.connected, at: now) } }
+        end(interrupted: started.interrupted, at: now)
+    }
+
+    private func end(interrupted gestures: [OpenGesture], at now: ClockReading) {
+        for open in gestures {
+            var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
+            event.reason = .restarted
+            let updates = events.updates(for: event, at: now)
+            withOutbox { $0.apply(updates, at: now) }
+        }
+    }
+
+    // MARK: The client and the disk
+
+    func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {
+        do {
+            try client.publish(message, token: token)
+        } catch {
+            return Acceptance(error)
+        }
+        let tally = surroundings.tally
+        tally.counts.sent += 1
+        tally.counts.bytesSent += message.topic.utf8.count + message.payload.count
+        if message.topic == topics.reported { tally.counts.reports += 1 }
+        return .taken
+    }
+
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws {
+        try client.subscribe(
+            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+    }
+
+    func unsubscribe(_ filter: String) { client.unsubscribe(from: filter) }
+
+    func write(_ content: [UInt8], to file: StateFile) {
+        let post = self.post
+        writer.write(content, to: directory.path(of: file.rawValue)) { result in
+            switch result {
+            case .success: post(.file(file, failure: nil))
+            case .failure(let failure): post(.file(file, failure: "\(failure)"))
+            }
+        }
+    }
+
+    func write(_ level: Log.Level, _ line: String) {
+        if surroundings.isVerbose { return surroundings.log.write(level, "\(place.id): \(line)") }
+        guard level <= .error, let skipped = surroundings.tally.errors.admit(at: WallClock.monotonic) else { return }
+        let note = skipped > 0 ? " (\(skipped) errors before it not logged)" : ""
+        surroundings.log.write(level, "\(place.id): \(line)\(note)")
+    }
+
+    // MARK: What the participants need
+
+    private func apply(_ settings: JostleSettings) {
+        telemetry.change(settings.publish)
+        health.changeInterval(settings.publish.health.interval, at: WallClock.monotonic)
+        applyDefects(at: WallClock.monotonic)
+    }
+
+    /// The inputs of a health report. Processor time and memory are this board's share of the process.
+    func healthFacts(at now: Timestamp) -> HealthFacts {
+        var facts = HealthFacts()
+        facts.sensorTitle = "none: a board of a swarm"
+        facts.status = sensor.status(at: now)
+        facts.outbox = outbox?.statistics ?? Outbox.Statistics()
+        facts.storageFaults = writer.faults.filter { $0.path?.hasPrefix("\(place.directory)/") ?? true }.map { "\($0)" }
+        facts.hasDuplicate = hasDuplicate
+        facts.gestures = events.gestures
+        facts.connects = client.statistics.connects
+        facts.processorTime = SwarmBoard.processorTime(surroundings)
+        facts.residentMemory = ProcessUsage.residentMemory / max(1, surroundings.boards)
+        facts.isClockSynchronised = WallClock.synchronisation ?? false
+        return facts
+    }
+
+    /// A board's share of the processor time that this process has used, s.
+    static func processorTime(_ surroundings: Surroundings) -> Double {
+        ProcessUsage.processorTime / Double(max(1, surroundings.boards))
+    }
+}
+
+// The commands that need no sensor are carried out as by the agent; the others are refused.
+extension SwarmBoard {
+    /// Whether a `restart` command arrived, or a key changed that is only read at the start.
+    var isRestartWanted: Bool { hasNewStartKeys || host?.isRestartWanted ?? false }
+
+    func carryOut(_ request: CommandRequest) {
+        guard !isLeaving else { return }
+        surroundings.tally.counts.commands += 1
+        switch request.command {
+        case is RemotePing, is RemoteGetState, is RemoteRestart:
+            commandHost().carryOut(request)
+        case is RemoteIdentify:
+            refuse(request, CommandRefusal(.unavailable, "a board of a swarm has no light"))
+        default:
+            refuse(request, CommandRefusal(.sensorUnavailable, "a board of a swarm has no sensor"))
+        }
+    }
+
+    private func refuse(_ request: CommandRequest, _ refusal: CommandRefusal) {
+        write(.warning, refusal.line(for: request.name))
+        let post = self.post
+        CommandReply(to: request.address) { post(.replies($0)) }.refuse(refusal)
+    }
+
+    private func commandHost() -> CommandHost {
+        if let host { return host }
+        let settings = settings.settings
+        let manager = MotionManager(
+            sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
+            updateInterval: settings.updateInterval, stateDirectory: place.directory, writer: writer)
+        let post = self.post
+        // Nothing streams without a sensor, and no movement is almost a gesture.
+        func output(_ topic: String) -> StreamOutput {
+            StreamOutput(topic: topic, send: { _ in false }, backlog: { 0 })
+        }
+        let sensor = SensorSwitch(
+            manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: nil)
+        let made = CommandHost(
+            identity: identity, settings: settings, sensor: sensor, output: output(topics.stream),
+            nearMisses: NearMissPublisher(manager: manager, output: output(topics.nearMiss), isSimulated: true),
+            log: surroundings.log
+        ) { post(.replies($0)) }
+        host = made
+        return made
     }
 }

@@ -1,3 +1,5 @@
+internal import CLinuxSystem
+internal import Glibc
 internal import JostleMessages
 internal import LinuxSystem
 internal import MosquittoClient
@@ -14,7 +16,7 @@ final class SwarmLoop {
     private let step: Int
     private var slots: [SwarmSlot] = []
     private var deadlines = DeadlineHeap()
-    private var failure: AgentError?
+    private var failure: Failure?
     /// The boards that a command restarts in the next round.
     private var restarting: Set<Int> = []
     private var isEnding = false
@@ -109,7 +111,7 @@ final class SwarmLoop {
         }
         slots[index].run += 1
         let run = slots[index].run
-        do throws(AgentError) {
+        do {
             let board = try SwarmBoard(
                 place, number: number(of: index), isSensorDead: slots[index].isSensorDead, surroundings, at: now
             ) { worker.post(.event(board: index, run: run, $0)) }
@@ -119,7 +121,7 @@ final class SwarmLoop {
             board.start(at: now)
             advance(board, index, [], at: now)
         } catch {
-            failure = error
+            failure = Failure(error)
             slots[index].state = .stopped
             deadlines.set(nil, of: index)
         }
@@ -237,6 +239,182 @@ final class SwarmLoop {
         for index in slots.indices {
             stop(index, at: now)
             if slots[index].board != nil { remaining += 1 }
+        }
+    }
+}
+
+/// The place of one board in its worker, through all of the board's runs.
+struct SwarmSlot {
+    enum State {
+        /// Stopped until it is started by an order.
+        case stopped
+        /// It starts at this time, as soon as the last run's writes are done.
+        case waiting(until: Timestamp)
+        case running(SwarmBoard)
+        /// It leaves cleanly; then it stops, or starts again.
+        case leaving(SwarmBoard, startsAgain: Bool)
+        /// Its state directory is being deleted; then it stops, or starts again.
+        case losingStore(startsAgain: Bool)
+    }
+
+    /// Seconds between looks at the writes of the last run, and the pause before a clean start.
+    static let pause = 0.02
+    /// The longest that a board waits for these, s.
+    private static let longestWrite = 5.0
+
+    let place: SwarmPlace
+    var state: State
+    /// The number of runs so far, so that results for an earlier run are recognised.
+    var run = 0
+    var isSensorDead = false
+    /// When a board that waits for the writes of its last run starts at the latest.
+    var latestStart: Timestamp?
+    /// Whether the state directory is deleted before the next start.
+    var losesStore = false
+
+    /// The board, if there is one.
+    var board: SwarmBoard? {
+        switch state {
+        case .running(let board), .leaving(let board, _): board
+        case .stopped, .waiting, .losingStore: nil
+        }
+    }
+
+    /// Whether files of the last run are still to be written. The next run does not read before, unless the disk cannot
+    /// be written: then it starts without them, as a process does.
+    mutating func mustAwaitWrites(in writer: StateWriter, at now: Timestamp) -> Bool {
+        let directory = StateDirectory(path: place.directory)
+        let latest = latestStart ?? now.advanced(bySeconds: SwarmSlot.longestWrite)
+        let isPending = StateFile.allCases.contains { writer.pending(directory.path(of: $0.rawValue)) != nil }
+        latestStart = isPending && now < latest ? latest : nil
+        return latestStart != nil
+    }
+}
+
+/// The deadlines of many members, of which the earliest is found at once: a binary heap with the place of each member.
+struct DeadlineHeap: Sendable {
+    private var heap: [(deadline: Timestamp, member: Int)] = []
+    /// Where each member is in `heap`; -1 if it has no deadline.
+    private var places: [Int] = []
+
+    /// The earliest deadline and its member; `nil` if there is none.
+    var first: (deadline: Timestamp, member: Int)? { heap.first }
+
+    /// Sets or, with `nil`, removes the deadline of a member, a number from 0.
+    mutating func set(_ deadline: Timestamp?, of member: Int) {
+        while places.count <= member { places.append(-1) }
+        let place = places[member]
+        switch (deadline, place) {
+        case (nil, -1): return
+        case (nil, _): remove(at: place)
+        case (let deadline?, -1):
+            heap.append((deadline, member))
+            places[member] = heap.count - 1
+            rise(from: heap.count - 1)
+        case (let deadline?, _):
+            heap[place].deadline = deadline
+            rise(from: place)
+            sink(from: places[member])
+        }
+    }
+
+    private mutating func remove(at place: Int) {
+        let last = heap.count - 1
+        if place != last { swap(place, last) }
+        places[heap.removeLast().member] = -1
+        guard place < heap.count else { return }
+        let moved = heap[place].member
+        rise(from: place)
+        sink(from: places[moved])
+    }
+
+    private mutating func swap(_ one: Int, _ other: Int) {
+        heap.swapAt(one, other)
+        places[heap[one].member] = one
+        places[heap[other].member] = other
+    }
+
+    private mutating func rise(from start: Int) {
+        var place = start
+        while place > 0, heap[place].deadline < heap[(place - 1) / 2].deadline {
+            swap(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    private mutating func sink(from start: Int) {
+        var place = start
+        while true {
+            var least = place
+            for child in [2 * place + 1, 2 * place + 2]
+            where child < heap.count && heap[child].deadline < heap[least].deadline { least = child }
+            guard least != place else { return }
+            swap(place, least)
+            place = least
+        }
+    }
+}
+
+/// Waits for the sockets of many members: epoll(7). Used on one thread.
+final class SwarmPoller {
+    /// Events taken at once.
+    private static let batch = 256
+
+    private let descriptor: Int32
+    /// What is registered for each member.
+    private var interests: [MQTTInterest?] = []
+    private var buffer = [epoll_event](repeating: epoll_event(), count: SwarmPoller.batch)
+
+    /// Waits for `wake` too; `nil`, with errno set, if the system has no descriptors left.
+    init?(wake: WakeSignal) {
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.u64 = .max
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, wake.descriptor, &event)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Registers what a member waits for; `nil` for nothing.
+    ///
+    /// A descriptor that was closed has left epoll by itself, and its number may belong to another member of another
+    /// poller. So the failure to change or to remove it is no error.
+    func set(_ interest: MQTTInterest?, of member: Int) {
+        while interests.count <= member { interests.append(nil) }
+        let old = interests[member]
+        guard interest != old else { return }
+        interests[member] = interest
+        var event = epoll_event()
+        if let old, old.descriptor != interest?.descriptor {
+            epoll_ctl(descriptor, EPOLL_CTL_DEL, old.descriptor, &event)
+        }
+        guard let interest else { return }
+        event.events =
+            (interest.readiness.contains(.readable) ? EPOLLIN.rawValue : 0)
+            | (interest.readiness.contains(.writable) ? EPOLLOUT.rawValue : 0)
+        event.data.u64 = UInt64(member)
+        if epoll_ctl(descriptor, EPOLL_CTL_MOD, interest.descriptor, &event) != 0 {
+            epoll_ctl(descriptor, EPOLL_CTL_ADD, interest.descriptor, &event)
+        }
+    }
+
+    /// Waits until a member or the wake signal is ready, at most `seconds`; `nil` waits without a limit.
+    ///
+    /// - Returns: the members that are ready.
+    func wait(seconds: Double?) -> [(member: Int, readiness: MQTTReadiness)] {
+        // Rounded up: a wait that ends before the deadline would be repeated.
+        let limit = seconds.map { Int32(min(max(0, $0) * 1000, 1e6).rounded(.up)) } ?? -1
+        let count = epoll_wait(descriptor, &buffer, Int32(buffer.count), limit)
+        return buffer.prefix(Int(max(0, count))).compactMap { event in
+            guard event.data.u64 != .max else { return nil }
+            var readiness: MQTTReadiness = []
+            if event.events & (EPOLLIN.rawValue | EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
+                readiness.insert(.readable)
+            }
+            if event.events & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
+            return (Int(event.data.u64), readiness)
         }
     }
 }

@@ -1,3 +1,7 @@
+internal import IMUDrivers
+internal import LinuxSystem
+internal import MotionCore
+
 /// What the boards of a swarm should be doing, and whom an order concerns.
 ///
 /// It does not follow what the boards really do, so the same orders and the same seed concern the same boards.
@@ -34,7 +38,7 @@ struct SwarmModel: Equatable, Sendable {
     }
 
     /// The number of the first board with an id.
-    func board(_ id: String) throws(SwarmOrderError) -> Int { try all(id)[0] }
+    func board(_ id: String) throws -> Int { try all(id)[0] }
 
     /// Whether a board is not stopped.
     func isUp(_ number: Int) -> Bool { !boards[number].isStopped }
@@ -44,16 +48,17 @@ struct SwarmModel: Equatable, Sendable {
     /// - Throws: if there are not as many boards, or no such board, or it has that state already.
     mutating func apply(
         _ fault: SwarmOrder.Fault, to selection: SwarmOrder.Selection
-    ) throws(SwarmOrderError) -> [Int] {
+    ) throws -> [Int] {
         let chosen: [Int]
         switch selection {
         case .board(let id):
             chosen = try all(id).filter { isEligible(boards[$0], for: fault) }
-            if chosen.isEmpty { throw SwarmOrderError("\(fault.rawValue): \(id) is \(fault.obstacle)") }
+            if chosen.isEmpty { throw Failure(.usage, "\(fault.rawValue): \(id) is \(fault.obstacle)") }
         case .any(let count):
             let candidates = boards.indices.filter { isEligible(boards[$0], for: fault) }
             guard count <= candidates.count else {
-                throw SwarmOrderError(
+                throw Failure(
+                    .usage,
                     "\(fault.rawValue) \(count): only \(candidates.count) of \(boards.count) boards are not "
                         + fault.obstacle)
             }
@@ -70,9 +75,9 @@ struct SwarmModel: Equatable, Sendable {
         return chosen
     }
 
-    private func all(_ id: String) throws(SwarmOrderError) -> [Int] {
+    private func all(_ id: String) throws -> [Int] {
         guard let found = numbers[id] else {
-            throw SwarmOrderError("there is no board \"\(id.prefix(80))\"; the boards are \(names)")
+            throw Failure(.usage, "there is no board \"\(id.prefix(80))\"; the boards are \(names)")
         }
         return found
     }
@@ -94,5 +99,68 @@ extension SwarmOrder.Fault {
         case .start: "started"
         case .killSensor: "without a working sensor"
         }
+    }
+}
+
+/// Stands in for the sensor that a virtual board does not have: it lies still and counts samples, until it dies.
+struct SwarmSensor: Equatable, Sendable {
+    /// Samples per second.
+    private let rate: Double
+    /// The samples before it last began to deliver.
+    private var earlierSamples = 0.0
+    /// Since when it delivers; `nil` while it does not.
+    private var start: Timestamp?
+    private var isDead: Bool
+    private var isDefective = false
+
+    init(rate: Double, isDead: Bool, at now: Timestamp) {
+        self.rate = rate
+        self.isDead = isDead
+        start = isDead ? nil : now
+    }
+
+    /// Whether it delivers samples.
+    var delivers: Bool { start != nil }
+
+    /// From now on it delivers nothing.
+    mutating func die(at now: Timestamp) {
+        isDead = true
+        update(at: now)
+    }
+
+    /// It delivers nothing for as long as a defect lasts.
+    mutating func setDefective(_ isDefective: Bool, at now: Timestamp) {
+        self.isDefective = isDefective
+        update(at: now)
+    }
+
+    private mutating func update(at now: Timestamp) {
+        let delivers = !isDead && !isDefective
+        guard delivers != self.delivers else { return }
+        earlierSamples = sampleCount(at: now)
+        start = delivers ? now : nil
+    }
+
+    private func sampleCount(at now: Timestamp) -> Double {
+        earlierSamples + (start.map { max(0, now.seconds(since: $0) * rate) } ?? 0)
+    }
+
+    /// The samples that it has delivered since the board's start.
+    func samples(at now: Timestamp) -> UInt64 { UInt64(sampleCount(at: now)) }
+
+    /// The driver's state and counters.
+    func status(at now: Timestamp) -> IMUStatus {
+        var status = IMUStatus()
+        status.state = delivers ? .streaming : .recovering
+        status.samples = samples(at: now)
+        status.period = 1 / rate
+        return status
+    }
+
+    /// The state of a board that lies still.
+    static func stillState(at now: Timestamp) -> MotionState {
+        var state = MotionState()
+        state.timestamp = now
+        return state
     }
 }

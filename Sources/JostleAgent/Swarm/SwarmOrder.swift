@@ -1,3 +1,7 @@
+internal import Documents
+internal import JostleConfiguration
+internal import LinuxSystem
+
 /// An order to a running swarm, one line on standard input.
 package enum SwarmOrder: Equatable, Sendable {
     /// Boards by their number, chosen at random, or by an id.
@@ -30,7 +34,7 @@ package enum SwarmOrder: Equatable, Sendable {
     private static let longestDelay = 60.0
 
     /// Reads an order; `nil` for an empty line.
-    package init?(parsing line: String) throws(SwarmOrderError) {
+    package init?(parsing line: String) throws {
         let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" }).map(String.init)
         guard let name = words.first else { return nil }
         let operands = words.dropFirst()
@@ -42,51 +46,140 @@ package enum SwarmOrder: Equatable, Sendable {
         case "duplicate": self = .duplicate(try SwarmOrder.operand(operands, of: name, "an id"))
         case "slow-disk": self = .slowDisk(try SwarmOrder.delay(operands))
         case "status", "quit":
-            guard operands.isEmpty else { throw SwarmOrderError("\(name) takes nothing after it") }
+            guard operands.isEmpty else { throw Failure(.usage, "\(name) takes nothing after it") }
             self = name == "quit" ? .quit : .status
         default:
             let names = Fault.allCases.map(\.rawValue) + ["duplicate", "slow-disk", "status", "quit"]
-            throw SwarmOrderError(
+            throw Failure(
+                .usage,
                 "there is no order \"\(name.prefix(64))\"; the orders are \(names.joined(separator: ", "))")
         }
     }
 
     private static func operand(
         _ operands: ArraySlice<String>, of name: String, _ what: String
-    ) throws(SwarmOrderError) -> String {
+    ) throws -> String {
         guard operands.count == 1, let operand = operands.first else {
-            throw SwarmOrderError("\(name) needs \(what) and nothing else")
+            throw Failure(.usage, "\(name) needs \(what) and nothing else")
         }
         return operand
     }
 
     private static func selection(
         _ operands: ArraySlice<String>, of name: String
-    ) throws(SwarmOrderError) -> Selection {
+    ) throws -> Selection {
         let operand = try operand(operands, of: name, "a number of boards or an id")
         // An id may consist of digits and hyphens too, but does not start with a hyphen.
         let digits = operand.hasPrefix("-") ? operand.dropFirst() : operand[...]
         guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return .board(operand) }
         guard let count = Int(operand), count > 0 else {
-            throw SwarmOrderError("\(name) \(operand.prefix(64)): the number of boards must be 1 or more")
+            throw Failure(.usage, "\(name) \(operand.prefix(64)): the number of boards must be 1 or more")
         }
         return .any(count)
     }
 
-    private static func delay(_ operands: ArraySlice<String>) throws(SwarmOrderError) -> Double {
+    private static func delay(_ operands: ArraySlice<String>) throws -> Double {
         let text = try operand(operands, of: "slow-disk", "a number of seconds")
         guard let seconds = Double(text), seconds >= 0, seconds <= longestDelay else {
-            throw SwarmOrderError("slow-disk \(text.prefix(64)): the seconds must be 0 to \(Int(longestDelay))")
+            throw Failure(.usage, "slow-disk \(text.prefix(64)): the seconds must be 0 to \(Int(longestDelay))")
         }
         return seconds
     }
 }
 
-/// Why an order is not carried out. It has then changed nothing.
-package struct SwarmOrderError: Error, Equatable, CustomStringConvertible {
-    package let description: String
+/// A defect that a setting triggers in a part of a swarm: to try out what a bad configuration does to a fleet.
+package struct SwarmDefect: Equatable, Sendable {
+    /// What goes wrong while the setting has the value.
+    package enum Kind: String, CaseIterable, Sendable {
+        /// The sensor delivers no samples.
+        case sensor
+        /// The process dies a second after the setting is applied, and after every start.
+        case die
+        /// A shake every second.
+        case shake
+    }
 
-    init(_ description: String) {
-        self.description = description
+    package var kind: Kind
+    /// The share of the boards that have the defect, 0 … 100 %.
+    package var percent: Double
+    /// The setting, and its value in JSON.
+    package var key: String
+    package var value: String
+
+    /// Reads `sensor:10%:gestures.shake.sensitivity=9`.
+    package init(parsing text: String) throws {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, let kind = Kind(rawValue: parts[0]) else {
+            let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Failure(
+                .usage,
+                "\"\(text.prefix(100))\" is no defect, such as sensor:10%:gestures.shake.sensitivity=9; the kinds are \(kinds)"
+            )
+        }
+        guard parts[1].hasSuffix("%"), let percent = Double(parts[1].dropLast()), (0...100).contains(percent) else {
+            throw Failure(.usage, "\"\(parts[1].prefix(100))\" is no share of the boards from 0% to 100%")
+        }
+        let assignment = parts[2].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard assignment.count == 2 else {
+            throw Failure(.usage, "\"\(parts[2].prefix(100))\" is not KEY=VALUE")
+        }
+        guard ConfigurationSchema.keys.contains(where: { $0.path == assignment[0] }) else {
+            throw Failure(.usage, "there is no key \"\(assignment[0].prefix(100))\"")
+        }
+        self.kind = kind
+        self.percent = percent
+        key = assignment[0]
+        value = assignment[1]
+    }
+
+    /// Whether settings trigger it.
+    func isTriggered(by settings: JostleSettings) -> Bool {
+        let present = ConfigurationSchema.value(of: key, in: settings)
+        return (present?.string ?? present?.compactText) == value
+    }
+
+    /// The boards that have the defect, by their numbers.
+    func boards(of count: Int, seed: UInt64, stream: UInt64) -> Set<Int> {
+        var chance = SwarmChance(seed: seed, stream: stream)
+        let number = Int((Double(count) * percent / 100).rounded())
+        return Set(chance.choose(number, of: Array(0..<count)))
+    }
+}
+
+/// Reads the names of a swarm's boards and groups from the command line.
+package enum SwarmNames {
+    /// The most groups.
+    private static let maximumGroups = 10_000
+
+    /// The groups in a list of names, or as many as a number says: `group-1` and so on.
+    package static func groups(_ text: String) throws -> [String] {
+        if let count = Int(text) {
+            guard (1...maximumGroups).contains(count) else {
+                throw Failure(.usage, "the number of groups must be 1 to \(maximumGroups)")
+            }
+            return (1...count).map { "group-\($0)" }
+        }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        for (index, name) in names.enumerated() {
+            guard JostleSettings.Device.isID(name) else {
+                throw Failure(
+                    .usage,
+                    "\"\(name)\" is not a group's name: 1 to 64 letters, digits, _ and -, beginning with a letter or digit"
+                )
+            }
+            if names[..<index].contains(name) { throw Failure(.usage, "the group \(name) is there twice") }
+        }
+        return names
+    }
+
+    /// Checks the beginning of the ids of `devices` boards.
+    package static func check(prefix: String, devices: Int) throws {
+        let longest = "\(prefix)-\(max(1000, devices))"
+        guard JostleSettings.Device.isID(longest) else {
+            throw Failure(
+                .usage,
+                "\"\(prefix)\" does not make ids: letters, digits, _ and -, beginning with a letter or digit, and "
+                    + "with the number at most 64")
+        }
     }
 }

@@ -1,4 +1,7 @@
-package import JostleMessages
+package import Documents
+internal import Glibc
+internal import JostleMessages
+internal import MotionCore
 
 /// The figures of a swarm at one moment.
 package struct SwarmStatistics: Sendable {
@@ -64,4 +67,132 @@ package struct SwarmStatistics: Sendable {
         if !groups.isEmpty { object.add("groups", members) }
         return object
     }
+}
+
+/// What one worker counts about its boards.
+struct SwarmCounts: Equatable, Sendable {
+    /// Boards that are connected, and of these the ones whose report the broker has acknowledged.
+    var online = 0
+    var reported = 0
+    /// Boards that have been started and not stopped since, whether connected or not.
+    var running = 0
+
+    var starts = 0
+    var deaths = 0
+    var connects = 0
+    /// Connections that were lost by themselves, and attempts that failed.
+    var losses = 0
+    var failures = 0
+    /// Why the last connection ended by itself or could not be made.
+    var lastFailure: String?
+    /// From the loss of a connection to the next one, s.
+    var reconnections = DurationHistogram()
+
+    /// Messages given to the client and received from it, with the bytes of their topics and payloads.
+    var sent = 0
+    var received = 0
+    var bytesSent = 0
+    var bytesReceived = 0
+    var reports = 0
+    /// Shakes put into the outboxes, and commands that arrived.
+    var shakes = 0
+    var commands = 0
+    /// State directories that were deleted.
+    var lostStores = 0
+
+    /// Adds another worker's counts.
+    mutating func add(_ other: SwarmCounts) {
+        online += other.online
+        reported += other.reported
+        running += other.running
+        starts += other.starts
+        deaths += other.deaths
+        connects += other.connects
+        losses += other.losses
+        failures += other.failures
+        lastFailure = other.lastFailure ?? lastFailure
+        reconnections.add(other.reconnections)
+        sent += other.sent
+        received += other.received
+        bytesSent += other.bytesSent
+        bytesReceived += other.bytesReceived
+        reports += other.reports
+        shakes += other.shakes
+        commands += other.commands
+        lostStores += other.lostStores
+    }
+}
+
+/// The counts of a worker, shared by its boards. Used on the worker's thread only.
+final class SwarmTally {
+    var counts = SwarmCounts()
+    /// Limits the lines about errors, which may concern all boards at the same time.
+    var errors = TokenBucket.lines
+}
+
+/// Counts durations in classes, each a quarter of an octave wide, from 10 µs to 20 minutes.
+package struct DurationHistogram: Equatable, Sendable {
+    private static let shortest = 1e-5
+    private static let classesPerOctave = 4.0
+    private static let classes = 108
+
+    private var counts: [Int] = []
+    package private(set) var count = 0
+    /// The sum of all durations, s.
+    package private(set) var sum = 0.0
+    /// The longest duration, s.
+    package private(set) var longest = 0.0
+
+    package init() {}
+
+    /// Adds a duration, s.
+    package mutating func add(_ seconds: Double) {
+        if counts.isEmpty { counts = Array(repeating: 0, count: DurationHistogram.classes) }
+        counts[DurationHistogram.index(of: seconds)] += 1
+        count += 1
+        sum += seconds
+        longest = max(longest, seconds)
+    }
+
+    /// Adds the durations of another histogram.
+    package mutating func add(_ other: DurationHistogram) {
+        guard other.count > 0 else { return }
+        if counts.isEmpty { counts = Array(repeating: 0, count: DurationHistogram.classes) }
+        for index in counts.indices { counts[index] += other.counts[index] }
+        count += other.count
+        sum += other.sum
+        longest = max(longest, other.longest)
+    }
+
+    /// The duration (s) that this fraction of all does not exceed, at most 19 % too long; `nil` if there are none.
+    package func quantile(_ fraction: Double) -> Double? {
+        guard count > 0 else { return nil }
+        let wanted = max(1, Int((fraction * Double(count)).rounded(.up)))
+        var seen = 0
+        for (index, number) in counts.enumerated() {
+            seen += number
+            if seen >= wanted { return min(DurationHistogram.upperBound(of: index), longest) }
+        }
+        return longest
+    }
+
+    /// The numbers of durations: count, quantiles and longest, and each class that is not empty by its upper bound.
+    package var json: JSONObject {
+        var object = JSONObject()
+        object.add("count", Int64(count))
+        object.add("p50", quantile(0.5), decimals: 5)
+        object.add("p95", quantile(0.95), decimals: 5)
+        object.add("longest", count > 0 ? longest : nil, decimals: 5)
+        let filled = counts.enumerated().filter { $0.element > 0 }
+        object.add("up_to", filled.map { DurationHistogram.upperBound(of: $0.offset) }, decimals: 5)
+        object.add("counts", filled.map { Double($0.element) }, decimals: 0)
+        return object
+    }
+
+    private static func index(of seconds: Double) -> Int {
+        guard seconds > shortest else { return 0 }
+        return min(classes - 1, Int((log2(seconds / shortest) * classesPerOctave).rounded(.up)))
+    }
+
+    private static func upperBound(of index: Int) -> Double { shortest * exp2(Double(index) / classesPerOctave) }
 }

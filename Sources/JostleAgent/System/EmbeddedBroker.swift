@@ -22,13 +22,18 @@ package final class EmbeddedBroker {
     /// Starts a broker and waits until it accepts connections.
     ///
     /// Call it on the main thread: the kernel ends the broker when the thread that started it ends.
-    init() throws(EmbeddedBrokerError) {
-        guard let program = EmbeddedBroker.find("mosquitto") else { throw .noProgram }
+    init() throws {
+        guard let program = EmbeddedBroker.find("mosquitto") else {
+            throw Failure(
+                .unavailable,
+                "mqtt.broker is embedded, but mosquitto is not installed: sudo apt install mosquitto, or set mqtt.broker to "
+                    + "a URL")
+        }
         guard let launcher = EmbeddedBroker.find("setpriv") else {
-            throw .failed("setpriv (package util-linux) was not found")
+            throw EmbeddedBroker.failure("setpriv (package util-linux) was not found")
         }
         guard let port = EmbeddedBroker.freePort() else {
-            throw .failed("no loopback port is free")
+            throw EmbeddedBroker.failure("no loopback port is free")
         }
         path = program
         self.launcher = launcher
@@ -43,7 +48,7 @@ package final class EmbeddedBroker {
     /// Restarts the broker if it has ended. After a failed restart, the next attempt is made ten seconds later.
     ///
     /// - Returns: whether it was restarted.
-    func restartIfEnded() throws(EmbeddedBrokerError) -> Bool {
+    func restartIfEnded() throws -> Bool {
         if let program, program.exitStatus == nil { return false }
         program = nil
         let now = WallClock.monotonic
@@ -64,11 +69,11 @@ package final class EmbeddedBroker {
 
     // MARK: Starting
 
-    private func launch() throws(EmbeddedBrokerError) {
+    private func launch() throws {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(directory)/jostle-broker-XXXXXX".utf8CString)
         let file = mkstemp(&template)
-        guard file >= 0 else { throw EmbeddedBrokerError.failed("no temporary file in \(directory): errno \(errno)") }
+        guard file >= 0 else { throw EmbeddedBroker.failure("no temporary file in \(directory): errno \(errno)") }
         let configurationPath = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
         defer { unlink(configurationPath) }
         var configuration = """
@@ -83,11 +88,11 @@ package final class EmbeddedBroker {
         // A broker started by root reads the file as another user.
         fchmod(file, 0o644)
         close(file)
-        do throws(SystemFailure) {
+        do {
             program = try CompanionProgram(
                 path, ["-c", configurationPath], .none, launcher: [launcher] + EmbeddedBroker.unprivileged())
         } catch {
-            throw EmbeddedBrokerError.failed("\(path) cannot be started: errno \(error.code)")
+            throw EmbeddedBroker.failure("\(path) cannot be started: errno \(error.code)")
         }
         try waitUntilItListens()
     }
@@ -101,17 +106,17 @@ package final class EmbeddedBroker {
         return ["--reuid", "\(user.pointee.pw_uid)", "--regid", "\(user.pointee.pw_gid)", "--clear-groups"]
     }
 
-    private func waitUntilItListens() throws(EmbeddedBrokerError) {
+    private func waitUntilItListens() throws {
         for _ in 0..<300 {
             if EmbeddedBroker.accepts(port: port) { return }
             if let status = program?.exitStatus {
                 program = nil
-                throw .failed("\(path) ended at once, status \(status)")
+                throw EmbeddedBroker.failure("\(path) ended at once, status \(status)")
             }
             usleep(10_000)
         }
         stop()
-        throw .failed("\(path) does not listen on port \(port)")
+        throw EmbeddedBroker.failure("\(path) does not listen on port \(port)")
     }
 
     // MARK: Programs and ports
@@ -166,20 +171,8 @@ package final class EmbeddedBroker {
     }
 }
 
-/// Why the embedded broker cannot be started.
-package enum EmbeddedBrokerError: Error, Equatable, Sendable {
-    /// mosquitto is not installed.
-    case noProgram
-    /// The broker cannot be started, for this reason.
-    case failed(String)
-}
-
-extension EmbeddedBrokerError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .noProgram:
-            "mqtt.broker is embedded, but mosquitto is not installed: sudo apt install mosquitto, or set mqtt.broker to a URL"
-        case .failed(let reason): "the embedded broker cannot be started: \(reason)"
-        }
+extension EmbeddedBroker {
+    fileprivate static func failure(_ reason: String) -> Failure {
+        Failure(.unavailable, "the embedded broker cannot be started: \(reason)")
     }
 }

@@ -20,16 +20,12 @@ struct StatusLight {
     private let brightest: String
 
     /// Takes control of the first LED that this program may write.
-    static func first(in root: String) throws(StatusLightError) -> StatusLight {
-        var failure: StatusLightError?
+    static func first(in root: String) throws -> StatusLight {
+        var failure: Failure?
         for name in candidates(in: root) {
-            do throws(StatusLightError) {
-                return try StatusLight(name, in: root)
-            } catch {
-                failure = failure ?? error
-            }
+            do { return try StatusLight(name, in: root) } catch { failure = failure ?? Failure(error) }
         }
-        throw failure ?? StatusLightError.absent(root)
+        throw failure ?? Failure(.unavailable, "this board has no status LED in \(root)")
     }
 
     private static func candidates(in root: String) -> [String] {
@@ -48,7 +44,7 @@ struct StatusLight {
     }
 
     /// Takes control of an LED by removing its trigger.
-    private init(_ name: String, in root: String) throws(StatusLightError) {
+    private init(_ name: String, in root: String) throws {
         self.name = name
         directory = "\(root)/\(name)"
         let triggers = FileContents.text(ofOptional: "\(directory)/trigger", limit: 8192) ?? ""
@@ -58,31 +54,24 @@ struct StatusLight {
         brightness = StatusLight.word(in: "\(directory)/brightness") ?? "0"
         brightest = StatusLight.word(in: "\(directory)/max_brightness") ?? "1"
         for (file, text) in [("trigger", "none"), ("brightness", brightness)] {
-            do throws(SystemFailure) {
-                try StatusLight.write(text, to: "\(directory)/\(file)")
-            } catch {
-                throw .notWritable("\(directory)/\(file)", error)
-            }
+            let path = "\(directory)/\(file)"
+            try Failure.about("cannot write \(path)", .unavailable) { try StatusLight.write(text, to: path) }
         }
     }
 
     /// Turns the LED on or off.
-    func set(_ isLit: Bool) throws(SystemFailure) {
+    func set(_ isLit: Bool) throws {
         try StatusLight.write(isLit ? brightest : "0", to: "\(directory)/brightness")
     }
 
     /// Restores the LED's original trigger and brightness.
     ///
     /// - Throws: the first failure; the trigger is written even if the brightness could not be.
-    func restore() throws(SystemFailure) {
-        var first: SystemFailure?
+    func restore() throws {
+        var first: (any Error)?
         // The trigger comes last, because one other than `none` sets the brightness itself.
         for (file, text) in [("brightness", brightness), ("trigger", trigger)] {
-            do throws(SystemFailure) {
-                try StatusLight.write(text, to: "\(directory)/\(file)")
-            } catch {
-                first = first ?? error
-            }
+            do { try StatusLight.write(text, to: "\(directory)/\(file)") } catch { first = first ?? error }
         }
         if let first { throw first }
     }
@@ -92,25 +81,12 @@ struct StatusLight {
     }
 
     /// Writes a text with a single write(2), as sysfs files require.
-    private static func write(_ text: String, to path: String) throws(SystemFailure) {
+    private static func write(_ text: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
         guard file >= 0 else { throw SystemFailure(code: errno) }
         defer { close(file) }
         var text = text
         let written = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
         guard written >= 0 else { throw SystemFailure(code: errno) }
-    }
-}
-
-/// Why no LED of the board can be used.
-enum StatusLightError: Error, CustomStringConvertible {
-    case absent(String)
-    case notWritable(String, SystemFailure)
-
-    var description: String {
-        switch self {
-        case .absent(let root): "this board has no status LED in \(root)"
-        case .notWritable(let path, let failure): "cannot write \(path): \(failure)"
-        }
     }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import Glibc
 internal import JostleConfiguration
 internal import JostleMessages
@@ -34,7 +35,7 @@ struct UpgradeStatus: Equatable, Sendable {
     static func read(wanted: String, at path: String) -> UpgradeStatus {
         var status = UpgradeStatus(state: .waiting, wanted: wanted)
         guard let text = FileContents.text(ofOptional: path, limit: maximumBytes) else { return status }
-        do throws(ConfigurationProblem) {
+        do {
             let tree = try JSONReader.read(Array(text.utf8), source: .file(path))
             guard tree["wanted"]?.text == wanted, let state = tree["state"]?.text.flatMap({ State(rawValue: $0) })
             else {

@@ -1,3 +1,5 @@
+package import Documents
+
 /// Changes one key in the text of a YAML file and leaves everything else as it is: comments, order, layout.
 ///
 /// The edit is made at the position that the reader reports, and the result is read again. An edit that did not have
@@ -6,79 +8,72 @@
 package struct ConfigurationEdit: Sendable {
     private let path: [String]
     private let value: String
-    private let source: ConfigurationSource
+    private let source: DocumentSource
 
     /// Returns `text` with the key at `path`, for example `gestures.shake.sensitivity`, set to the plain scalar
     /// `value`.
     ///
     /// - Throws: if the text is not valid YAML, or if the key has to be set by hand.
     package static func set(
-        _ path: String, to value: String, in text: String, source: ConfigurationSource
-    ) throws(ConfigurationProblem) -> String {
+        _ path: String, to value: String, in text: String, source: DocumentSource
+    ) throws -> String {
         let edit = ConfigurationEdit(path: path.split(separator: ".").map(String.init), value: value, source: source)
         let tree = try YAMLReader.read(Array(text.utf8), source: source)
         guard let edited = edit.applied(to: text, tree) else { throw edit.refusal(at: tree.position) }
-        do throws(ConfigurationProblem) {
-            let result = try YAMLReader.read(Array(edited.utf8), source: source)
-            guard result.plainText == edit.setting(in: tree).plainText else { throw edit.refusal(at: tree.position) }
-        } catch {
-            throw edit.refusal(at: tree.position)
-        }
+        let wanted = ConfigurationEdit.setting(edit.path[...], to: value, in: tree)
+        // The order of keys does not matter.
+        guard let result = try? YAMLReader.read(Array(edited.utf8), source: source),
+            result.text(.canonical) == wanted.text(.canonical)
+        else { throw edit.refusal(at: tree.position) }
         return edited
     }
 
-    private func refusal(at position: ConfigurationPosition) -> ConfigurationProblem {
+    private func refusal(at position: DocumentPosition) -> DocumentProblem {
         let key = path.joined(separator: ".")
-        return ConfigurationProblem(
+        return DocumentProblem(
             at: position, path: key, "cannot be written into this layout; set it to \(value) by hand")
     }
 
     // MARK: Editing the tree
 
     /// The tree after the edit.
-    private func setting(in tree: ConfigurationNode) -> ConfigurationNode {
-        ConfigurationEdit.setting(path[...], to: value, in: tree)
-    }
-
     private static func setting(
-        _ path: ArraySlice<String>, to value: String, in node: ConfigurationNode
-    ) -> ConfigurationNode {
-        guard let key = path.first else { return ConfigurationNode(.scalar(value, .plain), at: node.position) }
-        var entries: [ConfigurationNode.Entry] = []
-        if case .mapping(let old) = node.value { entries = old }
-        let index = entries.firstIndex { $0.key == key }
-        let child = index.map { entries[$0].node } ?? ConfigurationNode(.null, at: node.position)
-        let entry = ConfigurationNode.Entry(
-            key: key, at: node.position, setting(path.dropFirst(), to: value, in: child))
-        if let index { entries[index] = entry } else { entries.append(entry) }
-        return ConfigurationNode(.mapping(entries), at: node.position)
+        _ path: ArraySlice<String>, to value: String, in node: JSONValue
+    ) -> JSONValue {
+        guard let key = path.first else { return JSONValue(plain: value, at: node.position) }
+        var members = node.members ?? []
+        let index = members.firstIndex { $0.name == key }
+        let child = index.map { members[$0].value } ?? .null
+        let member = JSONValue.Member(key, setting(path.dropFirst(), to: value, in: child))
+        if let index { members[index] = member } else { members.append(member) }
+        return .object(members)
     }
 
     // MARK: Editing the text
 
     /// The text with the edit at the deepest existing part of the path; `nil` if it cannot be edited there.
-    private func applied(to text: String, _ tree: ConfigurationNode) -> String? {
+    private func applied(to text: String, _ tree: JSONValue) -> String? {
         var node = tree
-        var found: ConfigurationNode.Entry?
+        var found: JSONValue.Member?
         var depth = 0
-        while depth < path.count, case .mapping(let entries) = node.value,
-            let entry = entries.first(where: { $0.key == path[depth] })
+        while depth < path.count, let entries = node.members,
+            let entry = entries.first(where: { $0.name == path[depth] })
         {
             found = entry
-            node = entry.node
+            node = entry.value
             depth += 1
         }
         var lines = TextLines(text)
         let missing = path[depth...]
-        switch node.value {
-        case .scalar(let old, let style):
-            guard missing.isEmpty, lines.replace(old, style, at: node.position, with: value) else { return nil }
-        case .mapping(let entries) where !missing.isEmpty:
-            guard let first = entries.first else { return nil }
+        switch node.content {
+        case .string, .number, .bool:
+            guard missing.isEmpty, lines.replace(node.text ?? "", at: node.position, with: value) else { return nil }
+        case .object(let members) where !missing.isEmpty:
+            guard let first = members.first else { return nil }
             if lines.character(at: node.position) == "{" {
                 lines.insert(flow(missing) + ", ", after: node.position)
             } else {
-                lines.insert(block(missing, indentation: first.keyPosition.column - 1), before: first.keyPosition.line)
+                lines.insert(block(missing, indentation: first.position.column - 1), before: first.position.line)
             }
         case .null:
             guard let found else {
@@ -86,12 +81,12 @@ package struct ConfigurationEdit: Sendable {
                 lines.append(block(missing, indentation: 0))
                 break
             }
-            guard lines.isEmptyAfter(found.key, at: found.keyPosition) else { return nil }
+            guard lines.isEmptyAfter(found.name, at: found.position) else { return nil }
             if missing.isEmpty {
-                lines.insert(" \(value)", afterColonOf: found.key, at: found.keyPosition)
+                lines.insert(" \(value)", afterColonOf: found.name, at: found.position)
             } else {
-                let indentation = found.keyPosition.column + 1
-                lines.insert(block(missing, indentation: indentation), before: found.keyPosition.line + 1)
+                let indentation = found.position.column + 1
+                lines.insert(block(missing, indentation: indentation), before: found.position.line + 1)
             }
         default:
             return nil
@@ -125,27 +120,26 @@ private struct TextLines {
 
     var text: String { lines.map { String($0) }.joined(separator: "\n") }
 
-    func character(at position: ConfigurationPosition) -> Character? {
+    func character(at position: DocumentPosition) -> Character? {
         let line = lines[position.line - 1]
         return position.column <= line.count ? line[position.column - 1] : nil
     }
 
     /// Replaces a scalar that is on one line; returns false if it is not.
-    mutating func replace(
-        _ old: String, _ style: ConfigurationNode.Style, at position: ConfigurationPosition, with new: String
-    ) -> Bool {
+    mutating func replace(_ old: String, at position: DocumentPosition, with new: String) -> Bool {
         let line = lines[position.line - 1]
         let start = position.column - 1
         // A quoted scalar without escapes takes two more characters, its quotes.
-        let length = old.count + (style == .quoted ? 2 : 0)
+        let isQuoted = character(at: position).map { "\"'".contains($0) } ?? false
+        let length = old.count + (isQuoted ? 2 : 0)
         guard start + length <= line.count else { return false }
         let written = line[start..<(start + length)]
-        guard String(style == .quoted ? written.dropFirst().dropLast() : written) == old else { return false }
+        guard String(isQuoted ? written.dropFirst().dropLast() : written) == old else { return false }
         lines[position.line - 1].replaceSubrange(start..<(start + length), with: Array(new))
         return true
     }
 
-    mutating func insert(_ text: String, after position: ConfigurationPosition) {
+    mutating func insert(_ text: String, after position: DocumentPosition) {
         lines[position.line - 1].insert(contentsOf: Array(text), at: position.column)
     }
 
@@ -160,35 +154,21 @@ private struct TextLines {
     }
 
     /// Whether only a comment, if anything, follows a key and its colon.
-    func isEmptyAfter(_ key: String, at position: ConfigurationPosition) -> Bool {
+    func isEmptyAfter(_ key: String, at position: DocumentPosition) -> Bool {
         guard let rest = afterColon(of: key, at: position) else { return false }
         let text = lines[position.line - 1][rest...].drop { $0 == " " }
         return text.isEmpty || text.first == "#"
     }
 
-    mutating func insert(_ text: String, afterColonOf key: String, at position: ConfigurationPosition) {
+    mutating func insert(_ text: String, afterColonOf key: String, at position: DocumentPosition) {
         guard let index = afterColon(of: key, at: position) else { return }
         lines[position.line - 1].insert(contentsOf: Array(text), at: index)
     }
 
     /// The index after a key's colon; `nil` if the colon does not follow the key immediately.
-    private func afterColon(of key: String, at position: ConfigurationPosition) -> Int? {
+    private func afterColon(of key: String, at position: DocumentPosition) -> Int? {
         let line = lines[position.line - 1]
         let index = position.column - 1 + key.count
         return index < line.count && line[index] == ":" ? index + 1 : nil
-    }
-}
-
-extension ConfigurationNode {
-    /// The tree without positions, mappings sorted by key: equal if two texts have the same meaning.
-    fileprivate var plainText: String {
-        switch value {
-        case .null: return "~"
-        case .scalar(let text, let style): return style == .plain ? "p:\(text)" : "q:\(text)"
-        case .sequence(let nodes): return "[" + nodes.map { $0.plainText }.joined(separator: "\u{0}") + "]"
-        case .mapping(let entries):
-            let parts = entries.map { "\($0.key)\u{1}\($0.node.plainText)" }.sorted()
-            return "{" + parts.joined(separator: "\u{0}") + "}"
-        }
     }
 }

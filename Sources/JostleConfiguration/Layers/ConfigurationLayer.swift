@@ -1,3 +1,5 @@
+package import Documents
+
 /// Single values that override the file and the arguments, one per key, in the order in which the keys were first set.
 ///
 /// The values set over MQTT, from a home automation for example, form such a layer. It is stored as a JSON object of
@@ -30,13 +32,13 @@ package struct ConfigurationLayer: Equatable, Sendable {
     /// Reads a stored layer.
     ///
     /// - Throws: if it is not a JSON object.
-    package init(_ name: String, reading bytes: [UInt8], source: ConfigurationSource) throws(ConfigurationProblem) {
+    package init(_ name: String, reading bytes: [UInt8], source: DocumentSource) throws(DocumentProblem) {
         let tree = try JSONReader.read(bytes, source: source)
-        guard case .mapping(let members) = tree.value else {
-            throw ConfigurationProblem(at: tree.position, "not an object of keys and values")
+        guard let members = tree.members else {
+            throw DocumentProblem(at: tree.position, "not an object of keys and values")
         }
         self.name = name
-        entries = members.map { Entry(key: $0.key, value: JSONValue($0.node)) }
+        entries = members.map { Entry(key: $0.name, value: $0.value) }
     }
 
     /// The value of a key; setting `nil` removes the key.
@@ -62,10 +64,8 @@ package struct ConfigurationLayer: Equatable, Sendable {
 
 extension ConfigurationLayer.Entry {
     /// The entry as a tree with this one key.
-    func tree(at position: ConfigurationPosition) -> ConfigurationNode {
+    func tree(at position: DocumentPosition) -> JSONValue {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        return names.reversed().reduce(ConfigurationNode(of: value, at: position)) { node, name in
-            ConfigurationNode(.mapping([.init(key: name, at: position, node)]), at: position)
-        }
+        return JSONValue(value.placed(at: position), below: names, at: position)
     }
 }

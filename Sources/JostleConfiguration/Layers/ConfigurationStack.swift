@@ -1,3 +1,5 @@
+package import Documents
+
 /// A loaded configuration, layers of single values above it, and the fleet's patches above those. Each layer overrides
 /// those below.
 ///
@@ -14,7 +16,7 @@ package struct ConfigurationStack: Equatable, Sendable {
         package var provenance: Provenance
 
         /// The values in a layer that are not in force, and why.
-        package var refused: [ConfigurationProblem] = []
+        package var refused: [DocumentProblem] = []
 
         /// What became of the fleet's layers, in their order.
         package var outcomes: [PatchOutcome] = []
@@ -63,11 +65,11 @@ package struct ConfigurationStack: Equatable, Sendable {
     /// - Throws: why the value is refused; the stack is then unchanged.
     package mutating func set(
         _ key: String, to value: JSONValue?, in name: String
-    ) throws(ConfigurationProblem) {
-        let position = ConfigurationPosition(.layer(name))
-        try RemoteKeys.home(base.settings).check(key, at: position)
+    ) throws(DocumentProblem) {
+        let position = DocumentPosition(.layer(name))
+        if let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
         if value != nil, let layer = layer(governing: key) {
-            throw ConfigurationProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
+            throw DocumentProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
         }
         guard let index = layers.firstIndex(where: { $0.name == name }) else { return }
         var changed = layers
@@ -83,7 +85,7 @@ package struct ConfigurationStack: Equatable, Sendable {
         }
         if value != nil, let outcome = result.outcomes(worseThan: resolution).first {
             let reason = outcome.problems.last?.first.map { ": \($0.path) \($0.reason)" } ?? ""
-            throw ConfigurationProblem(
+            throw DocumentProblem(
                 at: position, path: key, "conflicts with the fleet's layer \(outcome.name)\(reason)")
         }
         layers = changed
@@ -110,8 +112,8 @@ package struct ConfigurationStack: Equatable, Sendable {
     ///
     /// - Throws: if the value is not valid for the key.
     private func canonical(
-        _ value: JSONValue, of key: String, at position: ConfigurationPosition
-    ) throws(ConfigurationProblem) -> JSONValue {
+        _ value: JSONValue, of key: String, at position: DocumentPosition
+    ) throws(DocumentProblem) -> JSONValue {
         guard let setting = ConfigurationSchema.setting(key) else { return value }
         // Which rules there are depends on the configuration below.
         var builder = RuleSwitch(key: key) == nil ? ConfigurationBuilder() : ConfigurationBuilder(base)
@@ -130,21 +132,12 @@ package struct ConfigurationStack: Equatable, Sendable {
     ) -> Resolution {
         let keys = RemoteKeys.home(base.settings)
         var builder = ConfigurationBuilder(base)
-        var refused: [ConfigurationProblem] = []
+        var refused: [DocumentProblem] = []
         for layer in layers {
             // Try all entries together first: a combination may be valid although each value alone conflicts with lower
             // layers.
-            do throws(ConfigurationProblem) {
-                builder = try builder.adding(layer.entries, of: layer.name, keys)
-            } catch {
-                for entry in layer.entries {
-                    do throws(ConfigurationProblem) {
-                        builder = try builder.adding([entry], of: layer.name, keys)
-                    } catch {
-                        refused.append(error)
-                    }
-                }
-            }
+            guard builder.add(layer.entries, of: layer.name, keys) != nil else { continue }
+            refused += layer.entries.compactMap { builder.add([$0], of: layer.name, keys) }
         }
         let fleetKeys = RemoteKeys.fleet(base.settings)
         let outcomes = patches.map { builder.apply($0, fleetKeys) }
@@ -154,29 +147,32 @@ package struct ConfigurationStack: Equatable, Sendable {
 }
 
 extension ConfigurationBuilder {
-    /// The builder with some entries of a layer applied.
+    /// Applies some entries of a layer, unless they cause a problem.
     ///
-    /// - Throws: the first problem that they cause.
-    fileprivate func adding(
+    /// - Returns: the first problem.
+    fileprivate mutating func add(
         _ entries: [ConfigurationLayer.Entry], of layer: String, _ keys: RemoteKeys
-    ) throws(ConfigurationProblem) -> ConfigurationBuilder {
-        let position = ConfigurationPosition(.layer(layer))
+    ) -> DocumentProblem? {
+        let position = DocumentPosition(.layer(layer))
         let contradictionsBefore = contradictions
         var result = self
         for entry in entries {
-            try keys.check(entry.key, at: position)
+            if let problem = keys.problem(of: entry.key, at: position) { return problem }
             result.apply(entry.tree(at: position))
-            if let problem = result.problems.last { throw problem }
+            if let problem = result.problems.last { return problem }
         }
-        let isNew = { (problem: ConfigurationProblem) in !contradictionsBefore.contains(problem) }
-        guard let contradiction = result.contradictions.first(where: isNew) else { return result }
-        throw contradiction.attributed(to: entries.last?.key ?? contradiction.path)
+        let isNew = { (problem: DocumentProblem) in !contradictionsBefore.contains(problem) }
+        if let contradiction = result.contradictions.first(where: isNew) {
+            return contradiction.attributed(to: entries.last?.key ?? contradiction.path)
+        }
+        self = result
+        return nil
     }
 }
 
-extension ConfigurationProblem {
+extension DocumentProblem {
     /// The problem reported for the key that caused it, which may differ from the key that it names.
-    fileprivate func attributed(to key: String) -> ConfigurationProblem {
+    fileprivate func attributed(to key: String) -> DocumentProblem {
         guard path != key else { return self }
         var problem = self
         problem.found = nil
@@ -191,7 +187,7 @@ extension ConfigurationProblem {
 extension ConfigurationStack {
     /// The values in force as a tree of keys; without the section `mqtt`, because login data stay on the device.
     package var values: JSONValue {
-        guard case .object(let members) = ConfigurationSchema.values(of: resolution.settings) else { return .null }
+        guard let members = ConfigurationSchema.values(of: resolution.settings).members else { return .null }
         return .object(members.filter { $0.name != "mqtt" && $0.name != "page" })
     }
 
@@ -234,7 +230,7 @@ extension ConfigurationStack {
     }
 
     /// Where it comes from whether a rule acts: a switch, or the list of rules itself.
-    private var originsOfRules: [(String, ConfigurationPosition?)] {
+    private var originsOfRules: [(String, DocumentPosition?)] {
         resolution.settings.actions.enumerated().compactMap { index, action in
             action.name.map { name in
                 let key = RuleSwitch(name).key
@@ -244,7 +240,7 @@ extension ConfigurationStack {
     }
 }
 
-extension ConfigurationSource {
+extension DocumentSource {
     /// The layer's name in reports.
     package var layerName: String {
         switch self {
@@ -266,4 +262,35 @@ package struct ConfigurationChange: Equatable, Sendable {
     package var effect: SettingEffect
     /// Whether it can affect the connection to the broker.
     package var touchesNetwork: Bool
+}
+
+extension ConfigurationStack {
+    /// The same layers over a configuration that was read again while the agent runs.
+    ///
+    /// Keys that are only read at the start keep the values in force. The rest is taken over as a whole: if the values of
+    /// these keys and the new ones do not fit together, nothing is.
+    ///
+    /// - Returns: the stack, and the keys that take effect at the next start.
+    package func reloading(_ loaded: LoadedConfiguration) -> (stack: ConfigurationStack, pending: [String]) {
+        var mixed = loaded
+        var held: [String] = []
+        var all: [String] = []
+        for (path, setting) in ConfigurationSchema.allSettings
+        where setting.write(base.settings) != setting.write(loaded.settings) {
+            all.append(path)
+            guard Self.isReadAtStart(path, setting) else { continue }
+            held.append(path)
+            setting.copy(base.settings, &mixed.settings)
+            mixed.provenance[path] = base.provenance[path]
+        }
+        guard ConfigurationBuilder(mixed).contradictions.isEmpty else { return (self, all) }
+        return (ConfigurationStack(mixed, layers: layers, patches: patches), held)
+    }
+
+    /// Whether a key is only read at the start. The device's identity, its broker and its permissions are, whoever changes
+    /// them.
+    private static func isReadAtStart(_ path: String, _ setting: Setting) -> Bool {
+        guard path != "actions" else { return false }
+        return setting.effect == .agentRestart || RemoteKeys.isLocalOnly(path)
+    }
 }

@@ -1,3 +1,5 @@
+package import Documents
+
 /// Settings built from layers, each of which overrides the ones before: defaults, a file, arguments, messages.
 ///
 /// If a value is refused, the previous one stays in force and the problem is added to `problems`; the caller decides
@@ -10,7 +12,7 @@ package struct ConfigurationBuilder: Sendable {
     package private(set) var provenance = Provenance()
 
     /// The refused values in the order in which they were read; at most a hundred.
-    package private(set) var problems: [ConfigurationProblem] = []
+    package private(set) var problems: [DocumentProblem] = []
 
     /// Creates a builder with the built-in defaults.
     package init() {}
@@ -31,7 +33,7 @@ package struct ConfigurationBuilder: Sendable {
     }
 
     /// Applies a layer. Relative paths in it refer to `directory`, or to the working directory if that is `nil`.
-    package mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
+    package mutating func apply(_ layer: JSONValue, directory: String? = nil) {
         var reader = SectionReader(settings, provenance, problems, directory: directory)
         reader.read(layer, as: ConfigurationSchema.root)
         (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
@@ -41,7 +43,7 @@ package struct ConfigurationBuilder: Sendable {
     ///
     /// - Returns: the keys that the patch sets or restores, and the unknown ones that it left out.
     mutating func apply(
-        patch: ConfigurationNode, _ rules: PatchRules
+        patch: JSONValue, _ rules: PatchRules
     ) -> (patched: [String], ignored: [String]) {
         var reader = SectionReader(settings, provenance, problems, directory: nil, patch: rules)
         reader.read(patch, as: ConfigurationSchema.root)
@@ -51,16 +53,12 @@ package struct ConfigurationBuilder: Sendable {
 
     /// Applies an argument `key=value`; the value is text, or a YAML flow collection or quoted scalar.
     package mutating func apply(override argument: String) {
-        do throws(ConfigurationProblem) {
-            apply(try Override.parse(argument))
-        } catch {
-            report(error)
-        }
+        do { apply(try Override.parse(argument)) } catch { report(error) }
     }
 
     /// Adds a problem found elsewhere, for example while reading a layer.
-    package mutating func report(_ problem: ConfigurationProblem) {
-        if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
+    package mutating func report(_ problem: DocumentProblem) {
+        if problems.count < DocumentProblem.maximumCount { problems.append(problem) }
     }
 
     /// The configuration, if no value was refused and the values fit together; `files` are those that were applied.
@@ -72,12 +70,12 @@ package struct ConfigurationBuilder: Sendable {
     }
 
     /// Combinations of values that are valid one by one but not together.
-    package var contradictions: [ConfigurationProblem] {
+    package var contradictions: [DocumentProblem] {
         let mqtt = settings.mqtt
-        var problems: [ConfigurationProblem] = []
+        var problems: [DocumentProblem] = []
         func require(_ other: String, for path: String, unless isGiven: Bool) {
             guard !isGiven, let position = provenance[path] else { return }
-            problems.append(ConfigurationProblem(at: position, path: path, "needs \(other) as well"))
+            problems.append(DocumentProblem(at: position, path: path, "needs \(other) as well"))
         }
         if mqtt.certificateFile != nil {
             require("mqtt.key_file", for: "mqtt.certificate_file", unless: mqtt.keyFile != nil)
@@ -125,36 +123,36 @@ extension JostleSettings {
 
 extension ConfigurationBuilder {
     /// Trusted keys with the same name.
-    private var repeatedKeys: [ConfigurationProblem] {
+    private var repeatedKeys: [DocumentProblem] {
         let path = "fleet.trusted_keys"
         let names = settings.fleet.trustedKeys.map(\.name)
         guard let position = provenance[path], let name = names.first(where: { name in names.count { $0 == name } > 1 })
         else { return [] }
-        return [ConfigurationProblem(at: position, path: path, found: name, "names two different keys")]
+        return [DocumentProblem(at: position, path: path, found: name, "names two different keys")]
     }
 
     /// Gates that no tilt can satisfy.
-    private var contradictoryGates: [ConfigurationProblem] {
+    private var contradictoryGates: [DocumentProblem] {
         GestureNames.gestures.compactMap { name, gesture in
             let gate = settings.motion.gestures[gesture].gate
             let paths = ["tilt_above", "tilt_below"].map { "gestures.\(name).when.\($0)" }
             guard gate.tiltAbove > gate.tiltBelow, let path = paths.first(where: { provenance[$0] != nil }),
                 let position = provenance[path]
             else { return nil }
-            return ConfigurationProblem(
+            return DocumentProblem(
                 at: position, path: path, "can never be met: tilt_above is larger than tilt_below")
         }
     }
 
     /// Actions that would publish on a topic reserved for the device or its fleet. The device's own reports must be
     /// true, and a gesture that sent a command to its own device could start an endless loop.
-    private var forbiddenTopics: [ConfigurationProblem] {
+    private var forbiddenTopics: [DocumentProblem] {
         settings.actions.enumerated().compactMap { index, action in
             let path = "actions[\(index)].publish.topic"
             guard let topic = action.publish.topic, let position = provenance[path] ?? provenance["actions"],
                 ActionTopics(prefix: settings.mqtt.prefix, id: settings.device.id).isReserved(topic)
             else { return nil }
-            return ConfigurationProblem(
+            return DocumentProblem(
                 at: position, path: path, found: topic.source,
                 "is under \(settings.mqtt.prefix)/, where only the device itself and its fleet may publish")
         }

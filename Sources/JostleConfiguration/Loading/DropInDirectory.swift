@@ -1,3 +1,4 @@
+internal import Documents
 package import LinuxSystem
 
 /// The directory beside a configuration file with further files, each of which overrides those before: `conf.d` for
@@ -49,7 +50,7 @@ package struct DropInDirectory: Equatable, Sendable {
 
     /// Whether the directory has files that are read, or cannot be read.
     package var isUsed: Bool {
-        do throws(SystemFailure) {
+        do {
             return try !files().isEmpty
         } catch {
             return true
@@ -63,7 +64,7 @@ package struct DropInDirectory: Equatable, Sendable {
     }
 
     private func names() throws(SystemFailure) -> [String] {
-        do throws(SystemFailure) {
+        do {
             return try DirectoryContents.names(path).filter { !$0.hasPrefix(".") }
                 .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch  where error.isMissing {

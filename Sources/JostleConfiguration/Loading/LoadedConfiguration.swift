@@ -1,4 +1,8 @@
-internal import LinuxSystem
+package import Documents
+internal import Glibc
+internal import IMUDrivers
+package import LinuxSystem
+internal import MotionCore
 
 /// A valid configuration.
 package struct LoadedConfiguration: Equatable, Sendable {
@@ -56,7 +60,7 @@ extension ConfigurationBuilder {
         let directory = DropInDirectory(of: path)
         let dropIns = try directory.map { directory throws(ConfigurationErrors) in try files(of: directory) } ?? []
         var read: [String] = []
-        do throws(ConfigurationErrors) {
+        do {
             let parent = path.lastIndex(of: "/").map { String(path[...$0]) }
             _ = try apply(file: path, directory: parent, limit: ReaderLimits().bytes, mayBePipe: true)
             read.append(path)
@@ -75,12 +79,12 @@ extension ConfigurationBuilder {
     }
 
     private mutating func files(of directory: DropInDirectory) throws(ConfigurationErrors) -> [String] {
-        do throws(SystemFailure) {
+        do {
             let files = try directory.files()
             guard files.count > DropInDirectory.maximumCount else { return files }
             report(
-                ConfigurationProblem(
-                    at: ConfigurationPosition(.file(files[DropInDirectory.maximumCount])),
+                DocumentProblem(
+                    at: DocumentPosition(.file(files[DropInDirectory.maximumCount])),
                     "is one file too many; at most \(DropInDirectory.maximumCount) are read from \(directory.path)"))
             return Array(files.prefix(DropInDirectory.maximumCount))
         } catch {
@@ -96,27 +100,23 @@ extension ConfigurationBuilder {
         file path: String, directory: String?, limit: Int, mayBePipe: Bool = false
     ) throws(ConfigurationErrors) -> Int {
         let bytes: [UInt8]
-        do throws(SystemFailure) {
+        do {
             // One byte more than allowed, so that a file that is too long is noticed.
             bytes = try FileContents.bytes(of: path, limit: limit + 1, mayBePipe: mayBePipe)
         } catch {
             throw .unreadable(path: path, error)
         }
         guard bytes.count <= limit else {
-            let position = ConfigurationPosition(.file(path))
+            let position = DocumentPosition(.file(path))
             report(
-                ConfigurationProblem(
+                DocumentProblem(
                     at: position,
                     mayBePipe
                         ? "longer than \(limit) bytes"
                         : "the files of this directory are together longer than \(DropInDirectory.maximumBytes) bytes"))
             return bytes.count
         }
-        do throws(ConfigurationProblem) {
-            apply(try YAMLReader.read(bytes, source: .file(path)), directory: directory)
-        } catch {
-            report(error)
-        }
+        do { apply(try YAMLReader.read(bytes, source: .file(path)), directory: directory) } catch { report(error) }
         return bytes.count
     }
 }
@@ -145,4 +145,179 @@ package enum ConfigurationFile {
 
     /// An environment variable of the process.
     package static func environmentVariable(_ name: String) -> String? { SystemCall.environmentVariable(name) }
+}
+
+extension LoadedConfiguration {
+    /// Values that are valid but have no effect, most often because of another value: rules that can never act, gestures
+    /// that can never begin.
+    package var warnings: [DocumentProblem] {
+        settings.actions.indices.compactMap(warning(ofAction:)) + silencedGestures
+    }
+
+    // MARK: Actions
+
+    /// The first reason why a rule can never act; `nil` if it can.
+    private func warning(ofAction index: Int) -> DocumentProblem? {
+        let action = settings.actions[index]
+        // Somebody switched it off, and knows.
+        guard action.isEnabled else { return nil }
+        let path = "actions[\(index)]"
+        let name = GestureNames.name(of: action.gesture)
+        if !settings.motion.gestures[action.gesture].isEnabled {
+            return problem(at: "\(path).on", "never acts: gestures.\(name).enabled is false", found: name)
+        }
+        if isAlwaysQuiet(action.gesture) {
+            return problem(
+                at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
+        }
+        if action.gesture == .turn, case .family(let family) = settings.sensor.driver, !family.hasGyroscope {
+            return problem(at: "\(path).on", "never acts: the \(family.partName) has no gyroscope", found: name)
+        }
+        if let counts = action.filter.counts, action.gesture == .tap, !counts.contains(where: isTapCount) {
+            let wanted = counts.map(String.init).joined(separator: ", ")
+            let missing = counts.compactMap(LoadedConfiguration.tapName).joined(separator: ", ")
+            return problem(
+                at: "\(path).count",
+                "never acts: gestures.tap.counts does not include \(missing); without it, such taps are reported as "
+                    + "single ones", found: wanted)
+        }
+        let wanted = settings.motion.gestures.flick.directions
+        if action.gesture == .flick, let directions = action.filter.directions,
+            !directions.contains(where: { wanted.contains($0) })
+        {
+            let names = GestureNames.directions.filter { directions.contains($0.value) }.map(\.key).joined(
+                separator: ", ")
+            return problem(
+                at: "\(path).direction", "never acts: gestures.flick.directions does not include \(names)", found: names
+            )
+        }
+        let earlier = settings.actions[..<index].firstIndex { $0.isEnabled && $0.isConsuming && $0.hides(action) }
+        if let earlier {
+            return problem(
+                at: "\(path).on", "never acts: actions[\(earlier)] consumes every \(name) before it", found: name)
+        }
+        return nil
+    }
+
+    private func isTapCount(_ count: Int) -> Bool {
+        let counts = settings.motion.gestures.tap.counts
+        switch count {
+        case 1: return counts.contains(.single)
+        case 2: return counts.contains(.double)
+        case 3: return counts.contains(.triple)
+        default: return false
+        }
+    }
+
+    private static func tapName(_ count: Int) -> String? {
+        [1: "single", 2: "double", 3: "triple"][count]
+    }
+
+    // MARK: Gestures
+
+    /// Enabled gestures whose quiet hours leave no minute of the day. An action on one of them is reported instead.
+    private var silencedGestures: [DocumentProblem] {
+        GestureNames.gestures.compactMap { name, gesture in
+            let hasAction = settings.actions.contains { $0.gesture == gesture }
+            guard settings.motion.gestures[gesture].isEnabled, !hasAction, isAlwaysQuiet(gesture) else { return nil }
+            return problem(
+                at: "gestures.\(name).when.quiet_hours", "covers the whole day, so that \(name) never begins")
+        }
+    }
+
+    private func isAlwaysQuiet(_ gesture: Gesture) -> Bool {
+        guard let spans = settings.quietHours[gesture], !spans.isEmpty else { return false }
+        return (0..<1440).allSatisfy { minute in spans.contains { $0.contains(minute: minute) } }
+    }
+
+    /// A problem at the position of a key; at that of the list for an element without one.
+    private func problem(at path: String, _ reason: String, found: String? = nil) -> DocumentProblem {
+        let position = provenance[path] ?? provenance["actions"] ?? DocumentPosition(.argument(path))
+        return DocumentProblem(at: position, path: path, found: found, reason)
+    }
+}
+
+extension JostleSettings.Action {
+    /// Whether this rule, if it consumes, leaves nothing for `other`: it takes every gesture that the other one takes.
+    fileprivate func hides(_ other: JostleSettings.Action) -> Bool {
+        gesture == other.gesture && (filter == JostleSettings.EventFilter() || filter == other.filter)
+    }
+}
+
+extension LoadedConfiguration {
+    /// The configuration without what makes this board a certain device: its id, its broker, its actions, and what others
+    /// may change.
+    ///
+    /// Sensor, attitude, gestures and rates stay. If it `keepsConnection`, the section `mqtt` stays too.
+    package func withoutIdentity(keepsConnection: Bool) -> LoadedConfiguration {
+        let defaults = JostleSettings()
+        var result = self
+        result.settings.device = defaults.device
+        result.settings.actions = defaults.actions
+        result.settings.commands = defaults.commands
+        result.settings.settings = defaults.settings
+        result.settings.fleet = defaults.fleet
+        result.settings.homeAssistant = defaults.homeAssistant
+        for section in ["device", "actions", "commands", "settings", "fleet", "home_assistant"] {
+            result.provenance.forget(section: section)
+        }
+        if !keepsConnection {
+            result.settings.mqtt = defaults.mqtt
+            result.provenance.forget(section: "mqtt")
+        }
+        return result
+    }
+
+    /// The configuration with further arguments `key=value` above it.
+    ///
+    /// - Throws: all problems that they cause.
+    package func overridden(by overrides: [String]) throws(ConfigurationErrors) -> LoadedConfiguration {
+        var builder = ConfigurationBuilder(self)
+        for override in overrides { builder.apply(override: override) }
+        return try builder.finish(files)
+    }
+
+    /// Whether an argument set a key.
+    package func isArgument(_ key: String) -> Bool {
+        if case .argument? = provenance[key]?.source { return true }
+        return false
+    }
+}
+
+/// The system calls needed to find a configuration.
+enum SystemCall {
+    /// Whether a file exists at `path`, readable or not (access(2)).
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// An environment variable (getenv(3)).
+    static func environmentVariable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}
+
+/// Why a configuration was not loaded.
+package enum ConfigurationErrors: FailureConvertible, Equatable, Sendable, CustomStringConvertible {
+    /// The file could not be read: its path, and why open(2) or read(2) failed.
+    case unreadable(path: String, SystemFailure)
+    /// The file was read, but has these problems, in the order in which they occur in it.
+    case invalid([DocumentProblem])
+
+    package var failure: Failure {
+        switch self {
+        case .unreadable(_, let failure) where failure.code == EACCES:
+            Failure(
+                .noInput,
+                """
+                \(self); use sudo, or, for the files in /etc/jostle, sudo usermod -aG jostle $USER, then log in again
+                """)
+        case .unreadable: Failure(.noInput, description)
+        case .invalid(let problems): Failure(.configuration, lines: problems.map(\.description))
+        }
+    }
+
+    /// One line per problem.
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let failure): "\(path): \(failure)"
+        case .invalid(let problems): problems.map(\.description).joined(separator: "\n")
+        }
+    }
 }

@@ -1,3 +1,4 @@
+package import Documents
 internal import MotionCore
 
 /// The description of every key. From it follow: reading and checking files and messages, suggestions for misspelt
@@ -187,4 +188,360 @@ package enum ConfigurationSchema {
                 "The least severe messages that are logged."
             ).restartingAgent
         ])
+}
+
+extension ConfigurationSchema {
+    /// The JSON Schema (draft 2020-12) of a configuration file, for editors: `config/jostle.schema.json`.
+    ///
+    /// It defines keys, defaults and limits. The limits of a text with a unit, such as `500 Hz`, cannot be expressed in
+    /// JSON Schema; only the program checks them.
+    package static var jsonSchema: String {
+        guard let members = schema(of: root).members else { return "" }
+        let head: [JSONValue.Member] = [
+            .init("$schema", "https://json-schema.org/draft/2020-12/schema"), .init("title", "jostle.yaml"),
+        ]
+        return JSONValue.object(head + members).indentedText() + "\n"
+    }
+
+    /// The schema of a section, which is an object. The format of a list calls it for the elements' section.
+    static func schema<Root>(of section: SectionOf<Root>) -> JSONValue {
+        // If all keys of a section are commented out, its value is null.
+        let type: JSONValue = section.required.isEmpty ? ["object", "null"] : "object"
+        var members: [JSONValue.Member] = [
+            .init("description", .string(section.summary)), .init("type", type), .init("additionalProperties", false),
+        ]
+        if !section.required.isEmpty {
+            members.append(.init("required", .array(section.required.map { .string($0) })))
+        }
+        let properties = section.members.map { member in
+            switch member {
+            case .section(let section): JSONValue.Member(section.name, schema(of: section))
+            case .setting(let setting): JSONValue.Member(setting.name, schema(of: setting))
+            }
+        }
+        return .object(members + [.init("properties", .object(properties))])
+    }
+
+    /// The mapping by names that may stand in place of a list. The names are those of another file, so any is accepted.
+    private static func alternative<Root>(to setting: SettingOf<Root>) -> JSONValue? {
+        guard setting.elements != nil else { return nil }
+        return [
+            "description": "Switches rules of another file by their names.", "type": "object", "minProperties": 1,
+            "propertyNames": .object(ValueFormat<String>.ruleName.constraints),
+            "additionalProperties": schema(of: Section("", "A rule with a name.", [.setting(RuleSwitch("").setting)])),
+        ]
+    }
+
+    private static func schema<Root>(of setting: SettingOf<Root>) -> JSONValue {
+        let defaultValue = setting.write(Root())
+        let description = JSONValue.Member("description", .string(setting.summary))
+        if let alternative = alternative(to: setting) {
+            return .object([
+                description, .init("default", .null),
+                .init("anyOf", [.object(setting.constraints), alternative, ["type": "null"]]),
+            ])
+        }
+        guard setting.isOptional else {
+            return .object([description, .init("default", defaultValue)] + setting.constraints)
+        }
+        return .object([
+            description, .init("default", .null),
+            .init("anyOf", [.object(setting.constraints), ["type": "null"]]),
+        ])
+    }
+}
+
+extension ConfigurationSchema {
+    /// The description of a key, for documentation and reports.
+    package struct KeyDescription: Equatable, Sendable {
+        /// The key's path: `sensor.rate`.
+        package var path: String
+
+        /// Meaning, unit, and what smaller and larger do.
+        package var summary: String
+
+        /// The values allowed, with an example.
+        package var allowed: String
+
+        /// The built-in default in the form in which it is written; null if there is none.
+        package var defaultValue: JSONValue
+
+        /// Whether the key may have no value.
+        package var isOptional: Bool
+    }
+
+    /// Every key, in the order of the documentation.
+    package static let keys: [KeyDescription] = {
+        let defaults = JostleSettings()
+        return root.settings().map { path, setting in
+            KeyDescription(
+                path: path, summary: setting.summary, allowed: setting.allowed,
+                defaultValue: setting.write(defaults), isOptional: setting.isOptional)
+        }
+    }()
+
+    /// The settings as a tree of keys and values in the form in which they are written: `{"sensor": {"rate": "200 Hz",
+    /// …}, …}`.
+    package static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
+
+    /// The value of a key in the form in which it is written; `nil` if there is no such key.
+    package static func value(of key: String, in settings: JostleSettings) -> JSONValue? {
+        if let rule = RuleSwitch(key: key), !settings.ruleNames.contains(rule.name) { return nil }
+        return setting(key)?.write(settings)
+    }
+
+    /// The settings as a YAML file that loads as the same settings; `withOrigins`, a comment names the origin of each
+    /// value. The comment of a key in `notes` ends with its note.
+    package static func describe(
+        _ settings: JostleSettings, _ provenance: Provenance, withOrigins: Bool = true, notes: [String: String] = [:]
+    ) -> String {
+        var lines: [String] = []
+        describe(root, path: "", indentation: "", settings, withOrigins ? provenance : nil, notes, into: &lines)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The rules that something other than their list switched.
+    private static func switched(_ settings: JostleSettings, _ provenance: Provenance) -> String {
+        settings.ruleNames.compactMap { name in
+            provenance[RuleSwitch(name).key].map {
+                "; \(name) \(settings[isRuleEnabled: name] ? "on" : "off"): \($0)"
+            }
+        }.joined()
+    }
+
+    private static func values(of section: Section, _ settings: JostleSettings) -> JSONValue {
+        .object(
+            section.members.map { member in
+                switch member {
+                case .section(let section): .init(section.name, values(of: section, settings))
+                case .setting(let setting): .init(setting.name, setting.write(settings))
+                }
+            })
+    }
+
+    /// The keys of a list's element that differ from their defaults. A section with a required key is written if that
+    /// key is set.
+    static func deviations<Root>(of section: SectionOf<Root>, _ value: Root) -> [JSONValue.Member] {
+        let defaults = Root()
+        return section.members.compactMap { member in
+            switch member {
+            case .section(let inner):
+                let members = deviations(of: inner, value)
+                return members.isEmpty ? nil : .init(inner.name, .object(members))
+            case .setting(let setting):
+                let written = setting.write(value)
+                guard section.required.contains(setting.name) ? written != .null : written != setting.write(defaults)
+                else { return nil }
+                return .init(setting.name, written)
+            }
+        }
+    }
+
+    private static func describe(
+        _ section: Section, path: String, indentation: String, _ settings: JostleSettings, _ provenance: Provenance?,
+        _ notes: [String: String], into lines: inout [String]
+    ) {
+        for member in section.members {
+            let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
+            switch member {
+            case .section(let section):
+                lines.append("\(indentation)\(section.name):")
+                describe(
+                    section, path: inner, indentation: indentation + "  ", settings, provenance, notes, into: &lines)
+            case .setting(let setting):
+                let comment = provenance.map { provenance in
+                    let origin = provenance[inner].map { "\($0)" } ?? "built-in default"
+                    let switched = inner == "actions" ? Self.switched(settings, provenance) : ""
+                    let note = notes[inner].map { "; \($0)" } ?? ""
+                    return "  # \(DocumentProblem.escaped(origin + switched + note))"
+                }
+                let value = YAMLText.flow(setting.write(settings))
+                lines.append("\(indentation)\(setting.name): \(value)\(comment ?? "")")
+            }
+        }
+    }
+}
+
+extension ConfigurationSchema {
+    /// The keys of a section of the configuration.
+    package struct ReferenceChapter: Sendable {
+        package var name: String
+        package var summary: String
+        package var rows: [ReferenceRow]
+    }
+
+    /// What a person must know about a key.
+    package struct ReferenceRow: Equatable, Sendable {
+        package var path: String
+        package var kind: String
+        /// As it is written; `nil` if the key has none.
+        package var defaultValue: String?
+        /// Whether it must be given wherever its section is.
+        package var isRequired = false
+        package var allowed: String
+        package var meaning: String
+    }
+
+    /// The reference of all keys.
+    package static var reference: [ReferenceChapter] {
+        root.members.map { member in
+            switch member {
+            case .section(let section): reference(of: section)
+            case .setting(let setting): reference(ofList: setting)
+            }
+        }
+    }
+
+    /// The reference of all keys in Markdown: the generated part of `docs/configuration.md`.
+    package static var keyReference: String { reference.map(\.markdown).joined(separator: "\n") }
+
+    /// The words that a key allows; none if it allows anything else.
+    package static func choices(of key: String) -> [String] {
+        setting(key).map { choices($0.constraints) } ?? []
+    }
+
+    private static func choices(_ constraints: [JSONValue.Member]) -> [String] {
+        for constraint in constraints {
+            switch (constraint.name, constraint.value.content) {
+            case ("type", .string("boolean")): return ["true", "false"]
+            case ("enum", .array(let values)):
+                return values.compactMap(\.string)
+            case ("anyOf", .array(let alternatives)):
+                return alternatives.flatMap { choices($0.members ?? []) }
+            default: break
+            }
+        }
+        return []
+    }
+
+    private static func reference(of section: Section) -> ReferenceChapter {
+        let rows =
+            section.name == "gestures"
+            ? rowsOfGestures(in: section)
+            : section.settings(under: section.name).map { row(of: $0.setting, path: $0.path) }
+        return ReferenceChapter(name: section.name, summary: section.summary, rows: rows)
+    }
+
+    /// A key that is a list of mappings. `actions` is the only one: its elements have keys of their own.
+    private static func reference(ofList setting: Setting) -> ReferenceChapter {
+        let path = "\(setting.name)[]"
+        let required = requiredKeys(of: action, under: path)
+        let rows = action.settings(under: path).map { path, setting in
+            var row = row(of: setting, path: path)
+            row.isRequired = required.contains(path)
+            return row
+        }
+        return ReferenceChapter(name: setting.name, summary: "A list of rules. \(setting.summary)", rows: rows)
+    }
+
+    /// The paths of the keys without which an element of a list is refused.
+    private static func requiredKeys<Root>(of section: SectionOf<Root>, under path: String) -> [String] {
+        let own = section.required.map { "\(path).\($0)" }
+        return section.members.reduce(own) { keys, member in
+            guard case .section(let inner) = member else { return keys }
+            return keys + requiredKeys(of: inner, under: "\(path).\(inner.name)")
+        }
+    }
+
+    /// The rows of all gestures. A key that is the same for every gesture has one row.
+    private static func rowsOfGestures(in section: Section) -> [ReferenceRow] {
+        var gestures: [[ReferenceRow]] = []
+        for case .section(let gesture) in section.members {
+            gestures.append(gesture.settings().map { row(of: $0.setting, path: $0.path) })
+        }
+        let shared = gestures.first?.filter { row in gestures.allSatisfy { $0.contains(row) } } ?? []
+        var rows = shared.map { $0.under("\(section.name).<gesture>") }
+        for (member, gesture) in zip(section.members, gestures) {
+            rows += gesture.filter { !shared.contains($0) }.map { $0.under("\(section.name).\(member.name)") }
+        }
+        return rows
+    }
+
+    private static func row<Root>(of setting: SettingOf<Root>, path: String) -> ReferenceRow {
+        let written = YAMLText.flow(setting.write(Root()))
+        // The example in `allowed` is the default, which has a column of its own.
+        let example = ", for example \(written)"
+        let allowed = setting.isOptional ? setting.allowed : setting.allowed.removing(suffix: example)
+        return ReferenceRow(
+            path: path, kind: kinds(setting.constraints).joined(separator: " or "),
+            defaultValue: setting.isOptional ? nil : written, allowed: allowed, meaning: setting.summary)
+    }
+
+    /// The types that the constraints of a JSON schema permit, in words: `duration (s)`, `text`, `list`.
+    private static func kinds(_ constraints: [JSONValue.Member]) -> [String] {
+        var kinds: [String] = []
+        func add(_ kind: String) {
+            if !kinds.contains(kind) { kinds.append(kind) }
+        }
+        for constraint in constraints {
+            switch (constraint.name, constraint.value.content) {
+            case ("enum", _): add("choice")
+            case ("type", .string(let name)): add(word(of: name))
+            case ("type", .array): add("text")
+            case ("anyOf", .array(let alternatives)):
+                if let dimension = dimension(in: alternatives) {
+                    add(dimension)
+                    continue
+                }
+                for members in alternatives.compactMap(\.members) { Self.kinds(members).forEach(add) }
+            default: break
+            }
+        }
+        return kinds
+    }
+
+    private static func word(of type: String) -> String {
+        switch type {
+        case "integer": "whole number"
+        case "string": "text"
+        case "array": "list"
+        default: type
+        }
+    }
+
+    /// The quantity that one of the alternatives is a pattern for, with its default unit.
+    private static func dimension(in alternatives: [JSONValue]) -> String? {
+        let dimensions: [Dimension] = [
+            .frequency, .duration, .angle, .acceleration, .accelerationRange, .rotationRange,
+        ]
+        for members in alternatives.compactMap(\.members) {
+            for dimension in dimensions where members.contains(.init("pattern", .string(dimension.pattern))) {
+                let name = dimension.name.removing(prefix: "an ").removing(prefix: "a ")
+                return "\(name) (\(dimension.defaultUnit.symbol))"
+            }
+        }
+        return nil
+    }
+}
+
+extension ConfigurationSchema.ReferenceChapter {
+    fileprivate var markdown: String {
+        let head = ["### \(name)", "", summary, "", "| key | type | default | allowed | meaning |"]
+        let lines = head + ["| --- | --- | --- | --- | --- |"] + rows.map(\.markdown)
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension ConfigurationSchema.ReferenceRow {
+    fileprivate func under(_ prefix: String) -> Self {
+        var row = self
+        row.path = "\(prefix).\(path)"
+        return row
+    }
+
+    fileprivate var markdown: String {
+        let standard = isRequired ? "required" : defaultValue.map { "`\($0)`" } ?? "none"
+        let cells = ["`\(path)`", kind, standard, allowed, meaning]
+        return "| \(cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |"
+    }
+}
+
+extension String {
+    fileprivate func removing(prefix: String) -> String {
+        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self
+    }
+
+    fileprivate func removing(suffix: String) -> String {
+        hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+    }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import MotionCore
 
 /// A physical quantity and the units in which it may be written.

@@ -1,3 +1,5 @@
+internal import Documents
+
 /// The keys that may be changed over MQTT while the agent runs.
 ///
 /// An authorised client can use them to make a device publish too much or too little, and can undo that. The keys that
@@ -72,14 +74,14 @@ package struct RemoteKeys: Equatable, Sendable {
     }
 
     /// Why a key may not be changed.
-    func refusal(_ key: String, at position: ConfigurationPosition) -> ConfigurationProblem {
+    func refusal(_ key: String, at position: DocumentPosition) -> DocumentProblem {
         if self == RemoteKeys.anyLayer {
-            return ConfigurationProblem(
+            return DocumentProblem(
                 at: position, path: key, "cannot be set over MQTT",
                 allowed: "every key except those of \(ValueFormat<String>.list(RemoteKeys.localOnly))")
         }
         let list = ValueFormat<String>.list(patterns)
-        return ConfigurationProblem(
+        return DocumentProblem(
             at: position, path: key, "cannot be set over MQTT",
             allowed: patterns.isEmpty ? "no key (\(setting) is empty)" : "keys of \(list) (\(setting))")
     }
@@ -114,5 +116,25 @@ extension ConfigurationSchema {
             section = inner
         }
         return true
+    }
+}
+
+extension RemoteKeys {
+    /// Why a key may not be changed, or that it does not exist; `nil` if it may be changed.
+    func problem(of key: String, at position: DocumentPosition) -> DocumentProblem? {
+        let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard key.utf8.count <= RemoteKeys.longest, let section = names.first,
+            allows(key) || !RemoteKeys.isLocalOnly(section) && allowsKey(in: section)
+        else { return refusal(key, at: position) }
+        if ConfigurationSchema.setting(key) != nil {
+            return allows(key) ? nil : refusal(key, at: position)
+        }
+        if ConfigurationSchema.isSection(names) {
+            return DocumentProblem(at: position, path: key, "is a group of keys; set one of them")
+        }
+        // The builder suggests the nearest valid key.
+        var builder = ConfigurationBuilder()
+        builder.apply(ConfigurationLayer.Entry(key: key, value: .null).tree(at: position))
+        return builder.problems.first ?? DocumentProblem(at: position, path: key, "unknown key")
     }
 }

@@ -1,3 +1,5 @@
+internal import Documents
+
 /// The key that switches a rule of `actions` off and on by its name: `actions.lamp.enabled`.
 ///
 /// It is the only key whose path depends on other values. What a rule publishes, and where, can be changed only in a file.
@@ -44,7 +46,7 @@ package struct RuleSwitch: Equatable, Sendable {
         let names = settings.ruleNames
         let suggestion = EditDistance.suggestion(for: name, among: names)
         let known = names.isEmpty ? "none: no rule of actions has a name" : ValueFormat<String>.list(names)
-        return ("there is no rule \"\(ConfigurationProblem.escaped(name))\"\(suggestion)", known)
+        return ("there is no rule \"\(DocumentProblem.escaped(name))\"\(suggestion)", known)
     }
 }
 
@@ -70,21 +72,21 @@ extension JostleSettings {
 
 extension ConfigurationBuilder {
     /// Rules with the same name.
-    var repeatedRuleNames: [ConfigurationProblem] {
+    var repeatedRuleNames: [DocumentProblem] {
         let names = settings.actions.map(\.name)
         return names.enumerated().compactMap { index, name in
             guard let name, names[..<index].contains(name),
                 let position = provenance["actions[\(index)].name"] ?? provenance["actions"]
             else { return nil }
-            return ConfigurationProblem(
+            return DocumentProblem(
                 at: position, path: "actions[\(index)].name", found: name, "is the name of another rule as well")
         }
     }
 
     /// Creates a builder for a patch that is checked without the device that it is for: every rule that it switches exists.
-    init(forRulesOf patch: ConfigurationNode) {
+    init(forRulesOf patch: JSONValue) {
         self.init()
-        guard case .mapping(let entries)? = patch["actions"]?.value else { return }
-        addRules(entries.map(\.key).filter(JostleSettings.Device.isID))
+        guard let entries = patch["actions"]?.members else { return }
+        addRules(entries.map(\.name).filter(JostleSettings.Device.isID))
     }
 }

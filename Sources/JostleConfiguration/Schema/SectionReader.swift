@@ -1,3 +1,5 @@
+internal import Documents
+
 /// Reads a tree as a section: sets the valid values and collects the problems.
 ///
 /// Used for the configuration itself and for each element of a list of sections.
@@ -9,7 +11,7 @@ struct SectionReader<Root: KeyedSettings> {
     private(set) var provenance: Provenance
 
     /// The refused values, in the order in which they were read.
-    private(set) var problems: [ConfigurationProblem]
+    private(set) var problems: [DocumentProblem]
 
     /// The directory to which relative paths refer.
     private let directory: String?
@@ -25,7 +27,7 @@ struct SectionReader<Root: KeyedSettings> {
     private(set) var ignored: [String] = []
 
     init(
-        _ value: Root = Root(), _ provenance: Provenance = Provenance(), _ problems: [ConfigurationProblem] = [],
+        _ value: Root = Root(), _ provenance: Provenance = Provenance(), _ problems: [DocumentProblem] = [],
         directory: String?, patch: PatchRules? = nil
     ) {
         self.value = value
@@ -36,40 +38,40 @@ struct SectionReader<Root: KeyedSettings> {
     }
 
     /// Reads a node as the outermost section.
-    mutating func read(_ node: ConfigurationNode, as section: SectionOf<Root>) {
+    mutating func read(_ node: JSONValue, as section: SectionOf<Root>) {
         root = section
         read(node, as: section, path: "")
     }
 
-    private mutating func read(_ node: ConfigurationNode, as section: SectionOf<Root>, path: String) {
-        switch node.value {
+    private mutating func read(_ node: JSONValue, as section: SectionOf<Root>, path: String) {
+        switch node.content {
         case .null where patch != nil:
             for (inner, setting) in section.settings(under: path) { read(node, as: setting, path: inner) }
         case .null:
             // All keys are commented out.
             lookForRequired([], of: section, path: path, at: node.position)
-        case .mapping(let entries):
+        case .object(let entries):
             for entry in entries {
-                let inner = path.isEmpty ? entry.key : "\(path).\(entry.key)"
-                switch section.member(entry.key) {
-                case .section(let section): read(entry.node, as: section, path: inner)
+                let inner = path.isEmpty ? entry.name : "\(path).\(entry.name)"
+                switch section.member(entry.name) {
+                case .section(let section): read(entry.value, as: section, path: inner)
                 case .setting(let setting):
-                    if let elements = setting.elements, let named = elements.matches(entry.node) {
+                    if let elements = setting.elements, let named = elements.matches(entry.value) {
                         read(named, of: elements, path: inner)
                     } else {
-                        read(entry.node, as: setting, path: inner)
+                        read(entry.value, as: setting, path: inner)
                     }
                 // Finding a suggestion takes time, and beyond the limit no problem is reported.
-                case nil where problems.count >= ConfigurationProblem.maximumCount: continue
+                case nil where problems.count >= DocumentProblem.maximumCount: continue
                 case nil where patch?.ignoresUnknownKeys == true && !RemoteKeys.isLocalOnly(inner):
-                    ignored.append(ConfigurationProblem.shortenedPath(inner))
+                    ignored.append(DocumentProblem.shortenedPath(inner))
                 case nil: report(unknownKey(entry, in: section, path: inner))
                 }
             }
             lookForRequired(entries, of: section, path: path, at: node.position)
-        case .scalar, .sequence:
+        case .bool, .number, .string, .array:
             report(
-                ConfigurationProblem(
+                DocumentProblem(
                     at: node.position, path: path, found: node.text, "is not a mapping of keys to values",
                     allowed: section.members.map { "\($0.name): …" }.joined(separator: ", ")))
         }
@@ -77,36 +79,36 @@ struct SectionReader<Root: KeyedSettings> {
 
     /// Reads the keys of elements of a list by their names.
     private mutating func read(
-        _ entries: [ConfigurationNode.Entry], of elements: NamedElements<Root>, path: String
+        _ entries: [JSONValue.Member], of elements: NamedElements<Root>, path: String
     ) {
-        for entry in entries where problems.count < ConfigurationProblem.maximumCount {
-            let inner = "\(path).\(entry.key)"
-            if let section = elements.section(entry.key, value) {
-                read(entry.node, as: section, path: inner)
+        for entry in entries where problems.count < DocumentProblem.maximumCount {
+            let inner = "\(path).\(entry.name)"
+            if let section = elements.section(entry.name, value) {
+                read(entry.value, as: section, path: inner)
             } else if patch?.ignoresUnknownKeys == true {
-                ignored.append(ConfigurationProblem.shortenedPath(inner))
+                ignored.append(DocumentProblem.shortenedPath(inner))
             } else {
-                let (reason, allowed) = elements.unknown(entry.key, value)
+                let (reason, allowed) = elements.unknown(entry.name, value)
                 // The path of the value, if there is one: it is what a message set.
                 var whole = inner
-                if case .mapping(let values) = entry.node.value, values.count == 1 { whole += ".\(values[0].key)" }
-                report(ConfigurationProblem(at: entry.keyPosition, path: whole, reason, allowed: allowed))
+                if let values = entry.value.members, values.count == 1 { whole += ".\(values[0].name)" }
+                report(DocumentProblem(at: entry.position, path: whole, reason, allowed: allowed))
             }
         }
     }
 
-    private mutating func read(_ node: ConfigurationNode, as setting: SettingOf<Root>, path: String) {
+    private mutating func read(_ node: JSONValue, as setting: SettingOf<Root>, path: String) {
         if let patch {
             guard patch.keys.allows(path) else { return report(patch.keys.refusal(path, at: node.position)) }
             patched.append(path)
-            if node.value == .null {
+            if node.isNull {
                 setting.reset(&value)
                 provenance.forget(below: path)
                 provenance[path] = nil
                 return
             }
         }
-        do throws(ValueRefusal) {
+        do {
             try setting.read(node, directory, &value)
             provenance.note(node, at: path)
         } catch {
@@ -115,36 +117,36 @@ struct SectionReader<Root: KeyedSettings> {
                 return
             }
             report(
-                ConfigurationProblem(
+                DocumentProblem(
                     at: error.position ?? node.position, path: path, found: error.found ?? node.text, error.reason,
                     allowed: setting.allowed))
         }
     }
 
     private mutating func lookForRequired(
-        _ entries: [ConfigurationNode.Entry], of section: SectionOf<Root>, path: String,
-        at position: ConfigurationPosition
+        _ entries: [JSONValue.Member], of section: SectionOf<Root>, path: String,
+        at position: DocumentPosition
     ) {
-        for name in section.required where !entries.contains(where: { $0.key == name }) {
-            report(ConfigurationProblem(at: position, path: path, "has no key \"\(name)\""))
+        for name in section.required where !entries.contains(where: { $0.name == name }) {
+            report(DocumentProblem(at: position, path: path, "has no key \"\(name)\""))
         }
     }
 
-    private mutating func report(_ problem: ConfigurationProblem) {
-        if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
+    private mutating func report(_ problem: DocumentProblem) {
+        if problems.count < DocumentProblem.maximumCount { problems.append(problem) }
     }
 
     /// A problem that suggests the key of this name further down, else the nearest key of the section, else the key of
     /// this name elsewhere.
     private func unknownKey(
-        _ entry: ConfigurationNode.Entry, in section: SectionOf<Root>, path: String
-    ) -> ConfigurationProblem {
+        _ entry: JSONValue.Member, in section: SectionOf<Root>, path: String
+    ) -> DocumentProblem {
         let names = section.members.map(\.name)
-        let namesakes = (root ?? section).settings().map(\.path).filter { $0.hasSuffix(".\(entry.key)") }
-        let below = namesakes.filter { $0.hasPrefix(String(path.dropLast(entry.key.count))) }
+        let namesakes = (root ?? section).settings().map(\.path).filter { $0.hasSuffix(".\(entry.name)") }
+        let below = namesakes.filter { $0.hasPrefix(String(path.dropLast(entry.name.count))) }
         var reason = "unknown key"
         var allowed: String?
-        let near = EditDistance.nearest(to: entry.key, among: names)
+        let near = EditDistance.nearest(to: entry.name, among: names)
         if let near, below.isEmpty {
             reason += "; did you mean \"\(near)\"?"
         } else if !namesakes.isEmpty {
@@ -153,7 +155,7 @@ struct SectionReader<Root: KeyedSettings> {
         } else {
             allowed = names.joined(separator: ", ")
         }
-        return ConfigurationProblem(at: entry.keyPosition, path: path, reason, allowed: allowed)
+        return DocumentProblem(at: entry.position, path: path, reason, allowed: allowed)
     }
 }
 
@@ -164,12 +166,12 @@ struct PatchRules {
     var ignoresUnknownKeys: Bool
 }
 
-extension ConfigurationProblem {
+extension DocumentProblem {
     /// The most problems that are reported.
     static let maximumCount = 100
 
     /// The same problem with the path of the enclosing list in front.
-    fileprivate func below(_ path: String) -> ConfigurationProblem {
+    fileprivate func below(_ path: String) -> DocumentProblem {
         var problem = self
         problem.path = path + self.path
         return problem
@@ -178,19 +180,19 @@ extension ConfigurationProblem {
 
 extension Provenance {
     /// Records the position of a value and, for a list of mappings, of each of their keys: `actions[0].publish.topic`.
-    fileprivate mutating func note(_ node: ConfigurationNode, at path: String) {
+    fileprivate mutating func note(_ node: JSONValue, at path: String) {
         forget(below: path)
         self[path] = node.position
-        guard case .sequence(let elements) = node.value else { return }
+        guard let elements = node.elements else { return }
         for (index, element) in elements.enumerated() { noteKeys(of: element, at: "\(path)[\(index)]") }
     }
 
-    private mutating func noteKeys(of node: ConfigurationNode, at path: String) {
-        guard case .mapping(let entries) = node.value else { return }
+    private mutating func noteKeys(of node: JSONValue, at path: String) {
+        guard let entries = node.members else { return }
         self[path] = node.position
         for entry in entries {
-            self["\(path).\(entry.key)"] = entry.node.position
-            noteKeys(of: entry.node, at: "\(path).\(entry.key)")
+            self["\(path).\(entry.name)"] = entry.value.position
+            noteKeys(of: entry.value, at: "\(path).\(entry.name)")
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import IMUDrivers
 internal import MotionCore
 
@@ -194,25 +195,21 @@ extension ValueFormat<Matrix3> {
     }
 
     /// The nine numbers of a node, row by row.
-    private static func numbers(of node: ConfigurationNode) throws(ValueRefusal) -> [Double] {
-        switch node.value {
-        case .sequence(let elements):
-            if case .sequence = elements.first?.value {
-                guard elements.count == 3 else { throw ValueRefusal("is a list of \(elements.count) rows") }
-                var numbers: [Double] = []
-                for element in elements {
-                    guard case .sequence(let row) = element.value, row.count == 3 else {
-                        throw ValueRefusal("has a row that is not three numbers", at: element.position)
-                    }
-                    numbers += try row.map(Self.number)
+    private static func numbers(of node: JSONValue) throws(ValueRefusal) -> [Double] {
+        guard let elements = node.elements else { return try numbers(ofKernelText: try node.scalarText()) }
+        if elements.first?.elements != nil {
+            guard elements.count == 3 else { throw ValueRefusal("is a list of \(elements.count) rows") }
+            var numbers: [Double] = []
+            for element in elements {
+                guard let row = element.elements, row.count == 3 else {
+                    throw ValueRefusal("has a row that is not three numbers", at: element.position)
                 }
-                return numbers
+                numbers += try row.map(Self.number)
             }
-            guard elements.count == 9 else { throw ValueRefusal("is a list of \(elements.count) values") }
-            return try elements.map(Self.number)
-        default:
-            return try numbers(ofKernelText: try node.scalarText())
+            return numbers
         }
+        guard elements.count == 9 else { throw ValueRefusal("is a list of \(elements.count) values") }
+        return try elements.map(Self.number)
     }
 
     /// The numbers of `1, 0, 0; 0, 1, 0; 0, 0, 1`, the form of IIO's `in_mount_matrix`.
@@ -231,9 +228,9 @@ extension ValueFormat<Matrix3> {
         return numbers
     }
 
-    private static func number(_ node: ConfigurationNode) throws(ValueRefusal) -> Double {
+    private static func number(_ node: JSONValue) throws(ValueRefusal) -> Double {
         guard let text = node.text else { throw ValueRefusal("has a value that is not a number", at: node.position) }
-        do throws(ValueRefusal) {
+        do {
             return try finite(text)
         } catch {
             throw ValueRefusal(error.reason, found: error.found, at: node.position)
@@ -290,5 +287,261 @@ extension ValueFormat<TapCounts> {
                 return TapCounts(rawValue: counts.reduce(0) { $0 | 1 << UInt8($1 - 1) })
             },
             write: { counts in some.write((1...3).filter { counts.contains(count: $0) }) })
+    }
+}
+
+extension ValueFormat<String> {
+    /// A GPIO chip's name, or the path of its device file.
+    static var gpioChip: ValueFormat {
+        ValueFormat(
+            allowed: "gpiochip0 … or the path of a GPIO chip", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^(gpiochip[0-9]+|/.+)$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 200)
+                let digits = text.hasPrefix("gpiochip") ? text.dropFirst(8) : ""
+                let isName = !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isNumber }
+                guard isName || text.hasPrefix("/") && text.count > 1 else {
+                    throw ValueRefusal("is not the name of a GPIO chip")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// The number of a GPIO line on its chip, or its name of at most 31 bytes (linux/gpio.h, `GPIO_MAX_NAME_SIZE`).
+    static var gpioLine: ValueFormat {
+        ValueFormat(
+            allowed: "a line's number, 0 … 65535, or its name", wantsExample: true,
+            constraints: [
+                .init(
+                    "anyOf",
+                    [
+                        ["type": "integer", "minimum": 0, "maximum": 65535],
+                        ["type": "string", "minLength": 1, "maxLength": 31],
+                    ])
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 31)
+                guard text.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+                    // -1 and 1.5 are mistaken numbers, not names.
+                    guard NumberText.whole(text) == nil else { throw ValueRefusal("is not a line's number") }
+                    return text
+                }
+                guard UInt16(text) != nil else { throw ValueRefusal("is out of bounds") }
+                return text
+            },
+            write: { .string($0) })
+    }
+}
+
+extension ValueFormat<JostleSettings.Broker> {
+    /// `embedded`, the URL of a broker, or a list of URLs.
+    static var broker: ValueFormat {
+        let url: JSONValue = ["type": "string", "pattern": "^[mM][qQ][tT][tT][sS]?://[^@/?#]+/?$"]
+        return ValueFormat(
+            allowed: "embedded, mqtt://host[:port], mqtts://host[:port], or a list of URLs", wantsExample: true,
+            constraints: [
+                .init("anyOf", [["const": "embedded"], url, ["type": "array", "minItems": 1, "items": url]])
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                guard let elements = node.elements else {
+                    let text = try node.scalarText()
+                    return text == "embedded" ? .embedded : .remote([try address(text, at: node.position)])
+                }
+                guard !elements.isEmpty else { throw ValueRefusal("is an empty list") }
+                var addresses: [BrokerAddress] = []
+                for element in elements {
+                    guard let text = element.text else {
+                        throw ValueRefusal("has an element that is not a URL", at: element.position)
+                    }
+                    addresses.append(try address(text, at: element.position))
+                }
+                return .remote(addresses)
+            },
+            write: { broker in
+                switch broker {
+                case .embedded: return "embedded"
+                case .remote(let addresses) where addresses.count == 1:
+                    return .string(addresses[0].description)
+                case .remote(let addresses): return .array(addresses.map { .string($0.description) })
+                }
+            })
+    }
+
+    private static func address(
+        _ text: String, at position: DocumentPosition
+    ) throws(ValueRefusal) -> BrokerAddress {
+        do {
+            return try BrokerAddress(url: text)
+        } catch {
+            throw ValueRefusal(error.reason, found: withoutCredentials(text), at: position)
+        }
+    }
+
+    /// The text without anything before an `@`, because a password must not be logged.
+    private static func withoutCredentials(_ text: String) -> String {
+        guard let end = text.lastIndex(of: "@") else { return text }
+        let scheme = text.firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
+        return "\(scheme)…\(text[end...])"
+    }
+}
+
+extension ValueFormat<Template> {
+    /// A message's payload: any text, also empty, with placeholders for an event's fields.
+    static var payloadTemplate: ValueFormat {
+        ValueFormat(
+            allowed: "text of at most \(maximumPayload) bytes with ${field} for the event's fields",
+            wantsExample: false,
+            constraints: [.init("type", ["string", "number", "boolean"])],
+            read: { node, _ throws(ValueRefusal) in
+                guard node.members == nil, node.elements == nil else {
+                    throw ValueRefusal("is not text; put JSON in quotes: '{\"state\": \"TOGGLE\"}'")
+                }
+                let text = try node.scalarText()
+                guard text.utf8.count <= maximumPayload else {
+                    throw ValueRefusal("is longer than \(maximumPayload) bytes")
+                }
+                return try Template(text)
+            },
+            write: { .string($0.source) })
+    }
+
+    /// A message's topic: no wildcards, none of the broker's own `$` topics.
+    static var topicTemplate: ValueFormat {
+        ValueFormat(
+            allowed: "a topic without + and #, not beginning with $, with ${field} for the event's fields",
+            wantsExample: true,
+            constraints: [
+                .init("type", "string"), .init("minLength", 1), .init("pattern", "^(?!\\$[^{])[^+#]+$"),
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let topic = try Template(try ValueFormat<String>.lineOfText(node, maximum: maximumTopic))
+                for (index, part) in topic.parts.enumerated() {
+                    switch part {
+                    case .text(let text), .field(_, fallback: let text):
+                        guard !text.contains(where: { $0 == "+" || $0 == "#" }) else {
+                            throw ValueRefusal("has a wildcard")
+                        }
+                        guard index > 0 || !text.hasPrefix("$") else {
+                            throw ValueRefusal("begins with $, which is reserved for the broker")
+                        }
+                        // Brokers may close the connection if they receive one of these (MQTT 5.0, section 1.5.4).
+                        guard text.unicodeScalars.allSatisfy({ !$0.properties.isNoncharacterCodePoint }) else {
+                            throw ValueRefusal("has a code point that is not a character")
+                        }
+                    }
+                }
+                for field in topic.fields {
+                    switch field {
+                    case .side, .from, .to:
+                        throw ValueRefusal("has ${\(field.rawValue)}, which may be +x, and + is a wildcard in topics")
+                    case .event: throw ValueRefusal("has ${event}, which is not allowed in a topic")
+                    default: break
+                    }
+                }
+                return topic
+            },
+            write: { .string($0.source) })
+    }
+
+    /// The longest template of a payload and of a topic, bytes: far above what users write, far below what brokers
+    /// accept.
+    private static var maximumPayload: Int { 16_384 }
+    private static var maximumTopic: Int { 1024 }
+}
+
+extension ValueFormat<[String]> {
+    /// The names of groups, in order.
+    static var groupNames: ValueFormat {
+        anyNumber(of: .groupName, atMost: JostleSettings.Device.maximumGroups)
+    }
+
+    /// Sections and keys that may be changed over MQTT; `*` stands for any characters of a key's name.
+    static var keyPatterns: ValueFormat { anyNumber(of: .keyPattern(allowsVersion: false)) }
+
+    /// The same for a fleet, which can set the version of the program too.
+    static var fleetKeyPatterns: ValueFormat { anyNumber(of: .keyPattern(allowsVersion: true)) }
+}
+
+extension ValueFormat<[JostleSettings.TrustedKey]> {
+    /// The keys that may sign a fleet's documents.
+    static var trustedKeys: ValueFormat {
+        anyNumber(
+            of: ValueFormat<JostleSettings.TrustedKey>(
+                allowed: "public keys, NAME:BASE64, as jostle fleet keygen prints them", wantsExample: false,
+                constraints: [
+                    .init("type", "string"),
+                    .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[A-Za-z0-9+/]{43}=$"),
+                ],
+                read: { node, _ throws(ValueRefusal) in
+                    guard let key = JostleSettings.TrustedKey(try node.scalarText()) else {
+                        throw ValueRefusal("is not a public key with a name")
+                    }
+                    return key
+                },
+                write: { .string($0.text) }), atMost: 16)
+    }
+}
+
+extension ValueFormat<String> {
+    /// A group's name: the same characters as a device's id.
+    static var groupName: ValueFormat {
+        ValueFormat(
+            allowed: "names of groups: 1 … 64 letters, digits, _ and -, beginning with a letter or digit",
+            wantsExample: false, constraints: deviceID.constraints,
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a group's name") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// A rule's name: the same characters as a device's id.
+    static var ruleName: ValueFormat {
+        ValueFormat(
+            allowed: deviceID.allowed, wantsExample: true, constraints: deviceID.constraints,
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a rule's name") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    fileprivate static func keyPattern(allowsVersion: Bool) -> ValueFormat {
+        ValueFormat(
+            allowed: "sections and keys, such as gestures, sensor.rate or sensor.*_range", wantsExample: false,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: RemoteKeys.longest)
+                if RuleSwitch.isPattern(text) { return text }
+                let keys = ConfigurationSchema.paths.filter { RemoteKeys.matches(text, $0) }
+                guard !keys.isEmpty else { throw ValueRefusal("is neither a section nor a key") }
+                let isVersion = text == RemoteKeys.version
+                guard !keys.contains(where: RemoteKeys.isLocalOnly), !isVersion || allowsVersion else {
+                    throw ValueRefusal("can be set only on the device itself")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+}
+
+extension ValueFormat<DailySpan> {
+    /// A daily period, `22:00-07:00`.
+    static var dailySpan: ValueFormat {
+        ValueFormat(
+            allowed: "a time of day from 00:00 to 24:00 such as 22:00-07:00", wantsExample: false,
+            constraints: [
+                .init("type", "string"), .init("pattern", "^ *[0-9]{1,2}:[0-9]{2} *- *[0-9]{1,2}:[0-9]{2} *$"),
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                guard let span = DailySpan(try node.scalarText()) else {
+                    throw ValueRefusal("is not a period such as 22:00-07:00")
+                }
+                return span
+            },
+            write: { .string($0.text) })
     }
 }

@@ -1,23 +1,4 @@
-/// Why a value was refused, phrased to follow the value in a message.
-struct ValueRefusal: Error {
-    var reason: String
-
-    /// What to show instead of the value as it was written, because parts of it may be secret; `nil` shows the value.
-    var found: String?
-
-    /// The position of the refused element of a list; `nil` if the value as a whole is refused.
-    var position: ConfigurationPosition?
-
-    /// The problems of a list's elements, with paths relative to the list: `[0].publish.topic`. If there are any, they
-    /// are reported instead of this refusal.
-    var inner: [ConfigurationProblem] = []
-
-    init(_ reason: String, found: String? = nil, at position: ConfigurationPosition? = nil) {
-        self.reason = reason
-        self.found = found
-        self.position = position
-    }
-}
+internal import Documents
 
 /// The format of one kind of value: how it is read, written, and described to people and editors.
 struct ValueFormat<Value: Sendable>: Sendable {
@@ -31,20 +12,20 @@ struct ValueFormat<Value: Sendable>: Sendable {
     let constraints: [JSONValue.Member]
 
     /// Reads the value of a node; the second argument is the directory to which relative paths refer.
-    let read: @Sendable (ConfigurationNode, String?) throws(ValueRefusal) -> Value
+    let read: @Sendable (JSONValue, String?) throws(ValueRefusal) -> Value
 
     /// Writes a value; numbers without a unit get none.
     let write: @Sendable (Value) -> JSONValue
 }
 
-extension ConfigurationNode {
+extension JSONValue {
     /// The text of a scalar; any other node is refused.
     func scalarText() throws(ValueRefusal) -> String {
-        switch value {
-        case .scalar(let text, _): return text
+        switch content {
         case .null: throw ValueRefusal("has no value")
-        case .sequence: throw ValueRefusal("is a list, not a single value")
-        case .mapping: throw ValueRefusal("is a mapping, not a single value")
+        case .array: throw ValueRefusal("is a list, not a single value")
+        case .object: throw ValueRefusal("is a mapping, not a single value")
+        case .bool, .number, .string: return text ?? ""
         }
     }
 }
@@ -130,12 +111,10 @@ extension ValueFormat<Bool> {
         ValueFormat(
             allowed: "true or false", wantsExample: false, constraints: [.init("type", "boolean")],
             read: { node, _ throws(ValueRefusal) in
-                switch (try node.scalarText(), node.value) {
-                case ("true", .scalar(_, .plain)): return true
-                case ("false", .scalar(_, .plain)): return false
-                case ("true", _), ("false", _): throw ValueRefusal("is text because of its quotes")
-                default: throw ValueRefusal("is neither true nor false")
-                }
+                if let value = node.bool { return value }
+                throw ValueRefusal(
+                    ["true", "false"].contains(try node.scalarText())
+                        ? "is text because of its quotes" : "is neither true nor false")
             },
             write: { .bool($0) })
     }
@@ -164,5 +143,276 @@ extension ValueFormat where Value: Equatable {
                 return pair.value
             },
             write: { value in pairs.first { $0.value == value }.map { .string($0.key) } ?? .null })
+    }
+}
+
+extension ValueFormat {
+    /// One value, or a list of values; duplicates are dropped.
+    static func oneOrMore<Element: Equatable & Sendable>(
+        _ element: ValueFormat<Element>
+    ) -> ValueFormat where Value == [Element] {
+        let one = JSONValue.object(element.constraints)
+        return ValueFormat(
+            allowed: "\(element.allowed), or a list of them", wantsExample: element.wantsExample,
+            constraints: [.init("anyOf", [one, ["type": "array", "minItems": 1, "items": one]])],
+            read: { node, directory throws(ValueRefusal) in
+                guard let nodes = node.elements else { return [try element.read(node, directory)] }
+                guard !nodes.isEmpty else { throw ValueRefusal("is an empty list") }
+                return try element.readDistinct(nodes, directory)
+            },
+            write: { values in
+                values.count == 1 ? element.write(values[0]) : .array(values.map(element.write))
+            })
+    }
+}
+
+extension ValueFormat {
+    /// A list of names from a fixed set; it may be empty, and duplicates are dropped.
+    static func names<Element: Equatable & Sendable>(
+        _ pairs: [(key: String, value: Element)]
+    ) -> ValueFormat where Value == [Element] {
+        anyNumber(of: .choice(pairs))
+    }
+
+    /// A list of values; it may be empty, and duplicates are dropped.
+    static func anyNumber<Element: Equatable & Sendable>(
+        of element: ValueFormat<Element>, atMost maximum: Int? = nil
+    ) -> ValueFormat where Value == [Element] {
+        let limit = maximum.map { [JSONValue.Member("maxItems", .number("\($0)"))] } ?? []
+        return ValueFormat(
+            allowed: "a list of \(maximum.map { "at most \($0) " } ?? "")\(element.allowed)", wantsExample: false,
+            constraints: [.init("type", "array"), .init("items", .object(element.constraints))] + limit,
+            read: { node, directory throws(ValueRefusal) in
+                let nodes: [JSONValue]
+                switch node.content {
+                case .array(let elements): nodes = elements
+                case .object: throw ValueRefusal("is a mapping, not a list")
+                case .null: throw ValueRefusal("has no value")
+                case .bool, .number, .string: throw ValueRefusal("is not a list")
+                }
+                if let maximum, nodes.count > maximum { throw ValueRefusal("has more than \(maximum) elements") }
+                return try element.readDistinct(nodes, directory)
+            },
+            write: { .array($0.map(element.write)) })
+    }
+}
+
+extension ValueFormat where Value: Equatable {
+    /// The distinct values of a list's elements, in order; a refusal contains the element's position.
+    fileprivate func readDistinct(
+        _ nodes: [JSONValue], _ directory: String?
+    ) throws(ValueRefusal) -> [Value] {
+        var values: [Value] = []
+        for node in nodes {
+            do {
+                let value = try read(node, directory)
+                if !values.contains(value) { values.append(value) }
+            } catch {
+                throw ValueRefusal(error.reason, found: error.found ?? node.text, at: error.position ?? node.position)
+            }
+        }
+        return values
+    }
+}
+
+/// A problem with an element of a list whose values are valid one by one.
+struct ElementFault {
+    /// The key within the element; empty for the element as a whole.
+    var key: String
+    var reason: String
+    var allowed: String?
+}
+
+extension ValueFormat {
+    /// A list of mappings with the keys of `section`; `faults` checks an element as a whole.
+    ///
+    /// All problems of all elements are reported. A list with a problem is refused as a whole.
+    static func list<Element: KeyedSettings>(
+        of section: SectionOf<Element>, faults: @escaping @Sendable (Element) -> [ElementFault]
+    ) -> ValueFormat where Value == [Element] {
+        let keys = section.members.map(\.name).joined(separator: ", ")
+        return ValueFormat(
+            allowed: "a list of mappings with the keys \(keys)", wantsExample: false,
+            constraints: [.init("type", "array"), .init("items", ConfigurationSchema.schema(of: section))],
+            read: { node, directory throws(ValueRefusal) in
+                let nodes: [JSONValue]
+                switch node.content {
+                case .array(let elements): nodes = elements
+                case .object: throw ValueRefusal("is a mapping, not a list of mappings")
+                case .null: throw ValueRefusal("has no value")
+                case .bool, .number, .string: throw ValueRefusal("is a single value, not a list of mappings")
+                }
+                var elements: [Element] = []
+                var problems: [DocumentProblem] = []
+                for (index, node) in nodes.enumerated() where problems.count < DocumentProblem.maximumCount {
+                    var reader = SectionReader<Element>(directory: directory)
+                    reader.read(node, as: section)
+                    elements.append(reader.value)
+                    // Faults that merely follow from a refused value are not reported.
+                    var found = reader.problems
+                    if found.isEmpty { found = faults(reader.value).map { $0.problem(in: node) } }
+                    problems += found.map { problem in
+                        var problem = problem
+                        problem.path = "[\(index)]" + (problem.path.isEmpty ? "" : ".\(problem.path)")
+                        return problem
+                    }
+                }
+                guard problems.isEmpty else {
+                    var refusal = ValueRefusal("has invalid elements")
+                    refusal.inner = problems
+                    throw refusal
+                }
+                return elements
+            },
+            write: { .array($0.map { .object(ConfigurationSchema.deviations(of: section, $0)) }) })
+    }
+}
+
+extension ElementFault {
+    /// The problem at the position of its key in the element.
+    fileprivate func problem(in element: JSONValue) -> DocumentProblem {
+        let place = key.split(separator: ".").reduce(element) { node, name in node[String(name)] ?? node }
+        return DocumentProblem(at: place.position, path: key, found: place.text, reason, allowed: allowed)
+    }
+}
+
+extension ValueFormat<String> {
+    /// Free text of at most `maximum` bytes on one line.
+    static func text(maximum: Int) -> ValueFormat {
+        ValueFormat(
+            allowed: "text of 1 … \(maximum) bytes on one line", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1), .init("maxLength", .number("\(maximum)"))],
+            read: { node, _ throws(ValueRefusal) in try lineOfText(node, maximum: maximum) },
+            write: { .string($0) })
+    }
+
+    /// A file's path; a relative one refers to the directory of the configuration file that contains it.
+    static var path: ValueFormat {
+        ValueFormat(
+            allowed: "the path of a file", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, directory throws(ValueRefusal) in
+                resolved(try lineOfText(node, maximum: 4095), in: directory)
+            },
+            write: { .string($0) })
+    }
+
+    /// A file's path like `path`, or `credential:NAME` for a credential that systemd passes to the service
+    /// (LoadCredential=).
+    static var credentialPath: ValueFormat {
+        ValueFormat(
+            allowed: "the path of a file, or credential:NAME", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, directory throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 4095)
+                guard let name = JostleSettings.MQTT.credentialName(text) else { return resolved(text, in: directory) }
+                guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+                    throw ValueRefusal("is not the name of a credential")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// A name of letters and digits, or the path of a file. Any text with a slash or a dot is a path.
+    static var nameOrPath: ValueFormat {
+        ValueFormat(
+            allowed: "demo, rest, or the path of a recording", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, directory throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 4095)
+                return text.contains { $0 == "/" || $0 == "." } ? resolved(text, in: directory) : text
+            },
+            write: { .string($0) })
+    }
+
+    /// The version of a Debian package.
+    static var packageVersion: ValueFormat {
+        ValueFormat(
+            allowed: "the version of a package: at most 64 letters, digits and .+~:-, beginning with a digit",
+            wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^[0-9][A-Za-z0-9.+~:-]{0,63}$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isVersion(text) else { throw ValueRefusal("is not a version") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// A device's id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`; it fits into topics and cannot look like a fleet topic.
+    static var deviceID: ValueFormat {
+        ValueFormat(
+            allowed: "1 … 64 letters, digits, _ and -, beginning with a letter or digit", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a device's id") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// The first part of the topics: non-empty levels separated by slashes, no wildcards, none of the broker's own `$`
+    /// topics.
+    static var topicPrefix: ValueFormat {
+        ValueFormat(
+            allowed: "levels separated by /, without +, # and spaces, not beginning with $", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^(?!\\$)[^/+#\\s]+(/[^/+#\\s]+)*$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 200)
+                guard !text.hasPrefix("$") else {
+                    throw ValueRefusal("begins with $, which is reserved for the broker")
+                }
+                guard !text.contains(where: { $0 == "+" || $0 == "#" || $0.isWhitespace }) else {
+                    throw ValueRefusal("has a wildcard or a space")
+                }
+                guard text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }) else {
+                    throw ValueRefusal("has an empty level")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// A web page's URL: http or https, a host, no spaces.
+    static var webAddress: ValueFormat {
+        ValueFormat(
+            allowed: "a URL that begins with http:// or https://", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^https?://[^/\\s]+(/\\S*)?$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 1024)
+                guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else {
+                    throw ValueRefusal("is not a web page's URL: it begins neither with http:// nor with https://")
+                }
+                let rest = text.dropFirst(scheme.count)
+                guard let first = rest.first, first != "/", !text.contains(where: \.isWhitespace) else {
+                    throw ValueRefusal("is not a web page's URL: it has no host, or contains a space")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// `a, b or c`.
+    static func list(_ names: [String], _ conjunction: String = "or") -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return "\(names.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
+    }
+
+    /// The text of a node; refuses empty and too long text and control characters.
+    static func lineOfText(_ node: JSONValue, maximum: Int) throws(ValueRefusal) -> String {
+        let text = try node.scalarText()
+        guard !text.isEmpty else { throw ValueRefusal("is empty") }
+        guard text.utf8.count <= maximum else { throw ValueRefusal("is longer than \(maximum) bytes") }
+        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw ValueRefusal("has control characters")
+        }
+        return text
+    }
+
+    private static func resolved(_ path: String, in directory: String?) -> String {
+        guard let directory, !directory.isEmpty, !path.hasPrefix("/") else { return path }
+        return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
     }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import Glibc
 
 /// A broker's host and port, and whether it uses TLS: the parts of a `mqtt://` or `mqtts://` URL.
@@ -26,61 +27,52 @@ package struct BrokerAddress: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BrokerAddress {
-    /// Why a text is not a broker's URL, phrased to follow the quoted text in a message.
-    struct Malformed: Error, Equatable {
-        var reason: String
-
-        init(_ reason: String) {
-            self.reason = reason
-        }
-    }
-
     /// Parses `mqtt://host[:port]` or `mqtts://host[:port]`; one trailing slash is ignored.
-    init(url: String) throws(Malformed) {
+    init(url: String) throws(ValueRefusal) {
         guard let separator = url.firstRange(of: "://") else {
-            throw Malformed("is not a broker's URL: it has no scheme")
+            throw ValueRefusal("is not a broker's URL: it has no scheme")
         }
         let usesTLS: Bool
         switch url[..<separator.lowerBound].lowercased() {
         case "mqtt": usesTLS = false
         case "mqtts": usesTLS = true
-        default: throw Malformed("has a scheme that is not supported")
+        default: throw ValueRefusal("has a scheme that is not supported")
         }
         var rest = url[separator.upperBound...]
         if rest.contains("@") {
-            throw Malformed("contains credentials; set mqtt.username and mqtt.password_file instead")
+            throw ValueRefusal("contains credentials; set mqtt.username and mqtt.password_file instead")
         }
         if rest.hasSuffix("/") { rest.removeLast() }
         guard !rest.contains(where: { "/?#".contains($0) }) else {
-            throw Malformed("has a path, query or fragment; only host and port are used")
+            throw ValueRefusal("has a path, query or fragment; only host and port are used")
         }
         let (host, portText) = try Self.split(rest)
         self.init(host: host, port: try portText.map(Self.port), usesTLS: usesTLS)
     }
 
     /// Divides `host:port` or `[address]:port`, and checks the host.
-    private static func split(_ authority: Substring) throws(Malformed) -> (host: String, port: Substring?) {
+    private static func split(_ authority: Substring) throws(ValueRefusal) -> (host: String, port: Substring?) {
         if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]") else { throw Malformed("has no closing bracket") }
+            guard let end = authority.firstIndex(of: "]") else { throw ValueRefusal("has no closing bracket") }
             let host = String(authority[authority.index(after: authority.startIndex)..<end])
-            guard isIPv6(host) else { throw Malformed("has brackets without an IPv6 address in them") }
+            guard isIPv6(host) else { throw ValueRefusal("has brackets without an IPv6 address in them") }
             let after = authority[authority.index(after: end)...]
             guard !after.isEmpty else { return (host, nil) }
-            guard after.hasPrefix(":") else { throw Malformed("continues after the closing bracket") }
+            guard after.hasPrefix(":") else { throw ValueRefusal("continues after the closing bracket") }
             return (host, after.dropFirst())
         }
         let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count <= 2 else { throw Malformed("has too many colons; put an IPv6 address in brackets") }
+        guard parts.count <= 2 else { throw ValueRefusal("has too many colons; put an IPv6 address in brackets") }
         let host = String(parts[0])
         guard isHostName(host) else {
-            throw Malformed(host.isEmpty ? "has no host" : "has a host that is neither a name nor an address")
+            throw ValueRefusal(host.isEmpty ? "has no host" : "has a host that is neither a name nor an address")
         }
         return (host, parts.count == 2 ? parts[1] : nil)
     }
 
-    private static func port(_ text: Substring) throws(Malformed) -> UInt16 {
+    private static func port(_ text: Substring) throws(ValueRefusal) -> UInt16 {
         guard text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let port = UInt16(text), port > 0 else {
-            throw Malformed("has a port outside 1 … 65535")
+            throw ValueRefusal("has a port outside 1 … 65535")
         }
         return port
     }

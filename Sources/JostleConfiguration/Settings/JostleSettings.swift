@@ -1,4 +1,5 @@
 package import IMUDrivers
+package import LinuxSystem
 package import MotionCore
 
 /// Everything that a user can configure, as plain values in SI units.
@@ -318,5 +319,116 @@ extension JostleSettings {
 
         /// Whether `a` is more severe than `b`.
         package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
+    }
+}
+
+extension JostleSettings {
+    /// The commands over MQTT; the raw value is the last level of the command's topic.
+    package enum Command: String, CaseIterable, Sendable {
+        case ping
+        case getState = "get-state"
+        case identify
+        case tare
+        case simulate
+        case start
+        case stop
+        case stream
+        case record
+        case calibrate
+        case restart
+    }
+
+    /// Which commands are allowed.
+    package struct Commands: Equatable, Sendable {
+        /// The allowed commands; others are refused. Default: those whose effect ends at the next start at the latest,
+        /// and that do not fill the disk. `tare` is allowed too, although its effect lasts if `attitude.reference` is
+        /// `stored`.
+        package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
+
+        package init() {}
+    }
+}
+
+extension JostleSettings {
+    /// Which keys a home may set on the topics `set/<key>`.
+    package struct SettingsAccess: Equatable, Sendable {
+        /// Sections and keys; an empty list allows none. Default: `gestures`, `attitude`, `publish` and the switches
+        /// of rules.
+        package var allow = ["gestures", "attitude", "publish", RuleSwitch.pattern]
+
+        package init() {}
+    }
+
+    /// The configuration of a fleet over MQTT.
+    package struct Fleet: Equatable, Sendable {
+        /// The sections and keys that the fleet's layers may set. Smaller limits what an operator, or whoever controls the
+        /// broker, can change.
+        package var remote = [
+            "gestures", "attitude", "publish", "sensor.rate", "sensor.*_range", "home_assistant.discovery",
+            RuleSwitch.pattern,
+        ]
+
+        /// Seconds for which a new revision is watched before it counts as proven. Default 60. Smaller notices fewer
+        /// faults, larger keeps the way back open for longer.
+        package var probation = 60.0
+
+        /// The keys whose signatures the fleet's documents need; without any, documents need none. Default: none.
+        package var trustedKeys: [TrustedKey] = []
+
+        package init() {}
+    }
+
+    /// A key that signs a fleet's documents.
+    package struct TrustedKey: Equatable, Sendable {
+        /// The name in signatures.
+        package var name: String
+        /// The public key of Ed25519, 32 bytes in base64.
+        package var publicKey: String
+
+        package init(name: String, publicKey: String) {
+            self.name = name
+            self.publicKey = publicKey
+        }
+
+        /// Reads `ops-1:MCow…=`; `nil` if the text is none.
+        package init?(_ text: String) {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, Device.isID(parts[0]), parts[1].utf8.count == 44, parts[1].hasSuffix("="),
+                parts[1].dropLast().allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "/") })
+            else { return nil }
+            self.init(name: parts[0], publicKey: parts[1])
+        }
+
+        /// `ops-1:MCow…=`.
+        package var text: String { "\(name):\(publicKey)" }
+    }
+}
+
+extension JostleSettings {
+    /// The web page: what `jostle-page` serves, and to whom.
+    package struct Page: Equatable, Sendable {
+        /// The address and port at which it listens. Default `127.0.0.1:8088`: for this machine alone.
+        package var listen = ListeningAddress(host: "127.0.0.1", port: 8088)
+
+        /// The host names under which browsers reach it, besides `localhost`, this machine's name and numeric addresses.
+        /// Default: none.
+        package var hosts: [String] = []
+
+        /// The file whose first line is the password of the page. Default: none; only links that the program prints
+        /// admit a browser.
+        package var passwordFile: String?
+
+        /// The certificate with which it identifies itself, and the file with its private key. Default: none.
+        package var certificateFile: String?
+        package var keyFile: String?
+
+        /// Whether visitors may change settings and send commands. Default false.
+        package var mayControl = false
+
+        /// The file whose first line is the token with which `/metrics` is read. Default: none; then this machine reads it
+        /// without a token, and no other.
+        package var metricsTokenFile: String?
+
+        package init() {}
     }
 }

@@ -1,3 +1,5 @@
+package import Documents
+
 /// A text with placeholders for the fields of an event: `TOGGLE because of ${gesture}`.
 ///
 /// `${field}` inserts a field, `${field:-text}` inserts `text` if the event lacks the field, and `$${` inserts the
@@ -36,18 +38,13 @@ package struct Template: Equatable, Sendable {
         case simulated
     }
 
-    /// Why a text is not a valid template, phrased to follow the text in a message.
-    package struct Malformed: Error, Equatable, Sendable {
-        package var reason: String
-    }
-
     /// The pieces, in order.
     package private(set) var parts: [Part] = []
 
     /// The text from which the template was parsed.
     package let source: String
 
-    package init(_ source: String) throws(Malformed) {
+    package init(_ source: String) throws(ValueRefusal) {
         self.source = source
         var text = ""
         var rest = source[...]
@@ -57,7 +54,7 @@ package struct Template: Equatable, Sendable {
                 rest = rest.dropFirst(3)
             } else if rest.hasPrefix("${") {
                 guard let end = rest.firstIndex(of: "}") else {
-                    throw Malformed(reason: "has ${ without }; to write the characters ${, use $${")
+                    throw ValueRefusal("has ${ without }; to write the characters ${, use $${")
                 }
                 if !text.isEmpty { parts.append(.text(text)) }
                 text = ""
@@ -83,7 +80,7 @@ package struct Template: Equatable, Sendable {
     }
 
     /// Parses the text between `${` and `}`: a name, or a name and a fallback.
-    private static func placeholder(_ inside: Substring) throws(Malformed) -> Part {
+    private static func placeholder(_ inside: Substring) throws(ValueRefusal) -> Part {
         let separator = inside.firstRange(of: ":-")
         let name = String(inside[..<(separator?.lowerBound ?? inside.endIndex)])
         guard let field = Field(rawValue: name) else {
@@ -91,7 +88,7 @@ package struct Template: Equatable, Sendable {
             let advice =
                 EditDistance.nearest(to: name, among: names).map { "; did you mean \"${\($0)}\"?" }
                 ?? "; the fields are \(names.joined(separator: ", "))"
-            throw Malformed(reason: "has an unknown field \(ConfigurationProblem.quoted("${\(name)}"))\(advice)")
+            throw ValueRefusal("has an unknown field \(DocumentProblem.quoted("${\(name)}"))\(advice)")
         }
         return .field(field, fallback: separator.map { String(inside[$0.upperBound...]) } ?? "")
     }

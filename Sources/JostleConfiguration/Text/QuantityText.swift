@@ -7,7 +7,7 @@ package enum QuantityText {
     package static func duration(_ text: String) -> Double? { read(text, .duration) }
 
     private static func read(_ text: String, _ dimension: Dimension) -> Double? {
-        do throws(ValueRefusal) {
+        do {
             let value = try dimension.read(text)
             return value >= 0 ? value : nil
         } catch {

@@ -1,12 +1,14 @@
+package import Documents
+
 /// Which layer set each key.
 package struct Provenance: Equatable, Sendable {
-    private var positions: [String: ConfigurationPosition] = [:]
+    private var positions: [String: DocumentPosition] = [:]
 
     /// Creates the provenance of the built-in defaults: no key is set.
     package init() {}
 
     /// The position at which the key with this path was set; `nil` if the built-in default is in force.
-    package internal(set) subscript(path: String) -> ConfigurationPosition? {
+    package internal(set) subscript(path: String) -> DocumentPosition? {
         get { positions[path] }
         set { positions[path] = newValue }
     }

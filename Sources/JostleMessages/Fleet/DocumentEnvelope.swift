@@ -1,4 +1,5 @@
 internal import Cryptography
+package import Documents
 internal import JostleConfiguration
 
 /// What identifies a document: its number, which grows with every publication on a topic, and its hash.
@@ -52,50 +53,44 @@ package struct DocumentEnvelope: Equatable, Sendable {
     package let signature: Signature?
 
     /// The whole document.
-    let tree: ConfigurationNode
+    let tree: JSONValue
 
     /// The largest document, bytes.
     package static let maximumBytes = 65_536
 
-    private static let limits: ReaderLimits = {
-        var limits = ReaderLimits()
-        limits.bytes = maximumBytes
-        limits.depth = 16
-        limits.keys = 1000
-        return limits
-    }()
+    private static let limits = ReaderLimits(bytes: maximumBytes, keys: 1000)
 
     private static let members = ["schema", "revision", "by", "at", "note", "signature"]
 
     /// Reads a document whose members are those of every envelope and `more`.
     ///
     /// - Throws: the first problem, with the path of the member.
-    init(reading bytes: [UInt8], source: ConfigurationSource, more: [String]) throws(ConfigurationProblem) {
+    init(reading bytes: [UInt8], source: DocumentSource, more: [String]) throws(DocumentProblem) {
         let tree = try JSONReader.read(bytes, source: source, limits: DocumentEnvelope.limits)
-        guard case .mapping(let entries) = tree.value else {
-            throw ConfigurationProblem(at: tree.position, "not a JSON object")
+        guard let entries = tree.members else {
+            throw DocumentProblem(at: tree.position, "not a JSON object")
         }
         let names = DocumentEnvelope.members + more
         // The schema comes first: the members of another one are unknown.
         guard let schema = tree["schema"] else {
-            throw ConfigurationProblem(at: tree.position, "has no key \"schema\"")
+            throw DocumentProblem(at: tree.position, "has no key \"schema\"")
         }
-        guard schema.value == .scalar("1", .plain) else {
-            throw ConfigurationProblem(
+        guard schema == 1 else {
+            throw DocumentProblem(
                 at: schema.position, path: "schema", found: schema.text, "is not supported", allowed: "1")
         }
-        if let unknown = entries.first(where: { !names.contains($0.key) }) {
-            throw ConfigurationProblem(
-                at: unknown.keyPosition, path: unknown.key, "unknown key",
+        if let unknown = entries.first(where: { !names.contains($0.name) }) {
+            throw DocumentProblem(
+                at: unknown.position, path: unknown.name, "unknown key",
                 allowed: names.joined(separator: ", "))
         }
         let number = try tree.integer("revision", in: 1...DocumentRevision.maximum)
-        guard let number else { throw ConfigurationProblem(at: tree.position, "has no key \"revision\"") }
+        guard let number else { throw DocumentProblem(at: tree.position, "has no key \"revision\"") }
         by = try tree.line("by", maximum: 200)
         at = try tree.integer("at", in: 0...DocumentRevision.maximum)
         note = try tree.line("note", maximum: 1000)
         signature = try DocumentEnvelope.signature(in: tree)
-        let canonical = try CanonicalJSON.text(of: DocumentEnvelope.withoutSignature(tree))
+        let canonical = try DocumentEnvelope.withoutSignature(tree).canonicalText()
         revision = DocumentRevision(number: number, hash: SHA256Digest(of: canonical.utf8).hexadecimal)
         self.bytes = bytes
         self.tree = tree
@@ -103,7 +98,7 @@ package struct DocumentEnvelope: Equatable, Sendable {
 
     /// The revision number of a document that may be unreadable otherwise; `nil` if it has none.
     package static func number(in bytes: [UInt8]) -> Int64? {
-        do throws(ConfigurationProblem) {
+        do {
             let tree = try JSONReader.read(bytes, source: .message(""), limits: limits)
             return try tree.integer("revision", in: 1...DocumentRevision.maximum)
         } catch {
@@ -112,20 +107,20 @@ package struct DocumentEnvelope: Equatable, Sendable {
     }
 
     /// The whole document but for the signature.
-    var contentWithoutSignature: ConfigurationNode { DocumentEnvelope.withoutSignature(tree) }
+    var contentWithoutSignature: JSONValue { DocumentEnvelope.withoutSignature(tree) }
 
-    private static func withoutSignature(_ tree: ConfigurationNode) -> ConfigurationNode {
-        guard case .mapping(let entries) = tree.value else { return tree }
-        return ConfigurationNode(.mapping(entries.filter { $0.key != "signature" }), at: tree.position)
+    private static func withoutSignature(_ tree: JSONValue) -> JSONValue {
+        guard let entries = tree.members else { return tree }
+        return JSONValue(.object(entries.filter { $0.name != "signature" }), at: tree.position)
     }
 
-    private static func signature(in tree: ConfigurationNode) throws(ConfigurationProblem) -> Signature? {
+    private static func signature(in tree: JSONValue) throws(DocumentProblem) -> Signature? {
         guard let node = tree["signature"] else { return nil }
-        guard case .mapping(let entries) = node.value, entries.allSatisfy({ ["key", "value"].contains($0.key) }),
+        guard let entries = node.members, entries.allSatisfy({ ["key", "value"].contains($0.name) }),
             let key = try node.line("key", maximum: 64, under: "signature"),
             let value = try node.line("value", maximum: 1024, under: "signature")
         else {
-            throw ConfigurationProblem(
+            throw DocumentProblem(
                 at: node.position, path: "signature", "is not a signature", allowed: "{\"key\": …, \"value\": …}")
         }
         return Signature(key: key, value: value)
@@ -134,15 +129,12 @@ package struct DocumentEnvelope: Equatable, Sendable {
     package static func == (one: DocumentEnvelope, other: DocumentEnvelope) -> Bool { one.bytes == other.bytes }
 }
 
-extension ConfigurationNode {
+extension JSONValue {
     /// A whole number; `nil` if the key is absent.
-    func integer(_ key: String, in bounds: ClosedRange<Int64>) throws(ConfigurationProblem) -> Int64? {
+    func integer(_ key: String, in bounds: ClosedRange<Int64>) throws(DocumentProblem) -> Int64? {
         guard let node = self[key] else { return nil }
-        // In JSON 5.0 and 5e0 are the integer 5. Digits alone are not rounded.
-        guard case .scalar(let text, .plain) = node.value,
-            let value = Int64(text) ?? Double(text).flatMap({ Int64(exactly: $0) }), bounds.contains(value)
-        else {
-            throw ConfigurationProblem(
+        guard let value = node.integer, bounds.contains(value) else {
+            throw DocumentProblem(
                 at: node.position, path: key, found: node.text, "is not a whole number within its bounds",
                 allowed: "\(bounds.lowerBound) … \(bounds.upperBound)")
         }
@@ -152,15 +144,59 @@ extension ConfigurationNode {
     /// A text on one line; `nil` if the key is absent.
     func line(
         _ key: String, maximum: Int, under parent: String? = nil
-    ) throws(ConfigurationProblem) -> String? {
+    ) throws(DocumentProblem) -> String? {
         guard let node = self[key] else { return nil }
-        guard case .scalar(let text, .quoted) = node.value, (1...maximum).contains(text.utf8.count),
+        guard let text = node.string, (1...maximum).contains(text.utf8.count),
             text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else {
-            throw ConfigurationProblem(
+            throw DocumentProblem(
                 at: node.position, path: (parent.map { "\($0)." } ?? "") + key, found: node.text,
                 "is not a line of text", allowed: "text of 1 … \(maximum) bytes on one line")
         }
         return text
+    }
+}
+
+/// A document to be published, without its revision.
+package struct DocumentDraft: Equatable, Sendable {
+    /// The layer's configuration or the device's groups, and other members that belong to the kind of document.
+    package var content: [JSONValue.Member]
+
+    /// Who publishes it, when (epoch milliseconds), and why.
+    package var by: String?
+    package var at: Int64?
+    package var note: String?
+
+    /// A draft of a layer.
+    package init(
+        config: JSONValue, candidate: JSONValue? = nil, ignoresUnknownKeys: Bool = false, by: String?, at: Int64?,
+        note: String? = nil
+    ) {
+        content = [.init("config", config)]
+        if let candidate { content.append(.init("candidate", candidate)) }
+        if ignoresUnknownKeys { content.append(.init("unknown", "ignore")) }
+        self.by = by
+        self.at = at
+        self.note = note
+    }
+
+    /// A draft of the groups of a device.
+    package init(groups: [String], by: String?, at: Int64?, note: String? = nil) {
+        content = [.init("groups", .array(groups.map { .string($0) }))]
+        self.by = by
+        self.at = at
+        self.note = note
+    }
+
+    /// The message to publish.
+    package func bytes(revision: Int64, signature: DocumentEnvelope.Signature? = nil) -> [UInt8] {
+        var members: [JSONValue.Member] = [.init("schema", 1), .init("revision", .number("\(revision)"))] + content
+        if let by { members.append(.init("by", .string(by))) }
+        if let at { members.append(.init("at", .number("\(at)"))) }
+        if let note { members.append(.init("note", .string(note))) }
+        if let signature {
+            members.append(.init("signature", ["key": .string(signature.key), "value": .string(signature.value)]))
+        }
+        return Array(JSONValue.object(members).compactText.utf8)
     }
 }

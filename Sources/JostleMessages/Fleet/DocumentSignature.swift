@@ -1,4 +1,5 @@
 internal import Cryptography
+package import Documents
 package import JostleConfiguration
 
 extension DocumentEnvelope {
@@ -6,8 +7,8 @@ extension DocumentEnvelope {
     /// (RFC 8785) without the signature.
     ///
     /// - Throws: never for an envelope that was read.
-    package func signedText(topic: String) throws(ConfigurationProblem) -> [UInt8] {
-        Array("jostle-layer-v1\n\(topic)\n\(try CanonicalJSON.text(of: contentWithoutSignature))".utf8)
+    package func signedText(topic: String) throws(DocumentProblem) -> [UInt8] {
+        Array("jostle-layer-v1\n\(topic)\n\(try contentWithoutSignature.canonicalText())".utf8)
     }
 }
 
@@ -20,18 +21,18 @@ package struct TrustedKeys: Sendable {
     }
 
     /// Why a document on a topic is not to be trusted; `nil` if it is.
-    package func problem(of envelope: DocumentEnvelope, topic: String) -> ConfigurationProblem? {
+    package func problem(of envelope: DocumentEnvelope, topic: String) -> DocumentProblem? {
         guard !keys.isEmpty else { return nil }
-        func problem(_ reason: String, found: String? = nil) -> ConfigurationProblem {
-            ConfigurationProblem(
-                at: ConfigurationPosition(.message(topic)), path: "signature", found: found, reason,
+        func problem(_ reason: String, found: String? = nil) -> DocumentProblem {
+            DocumentProblem(
+                at: DocumentPosition(.message(topic)), path: "signature", found: found, reason,
                 allowed: "a signature by \(keys.map(\.name).joined(separator: ", "))")
         }
         guard let signature = envelope.signature else { return problem("is missing") }
         guard let (_, key) = keys.first(where: { $0.name == signature.key }) else {
             return problem("is by a key that is not trusted", found: signature.key)
         }
-        do throws(ConfigurationProblem) {
+        do {
             guard let key, let bytes = Base64.decode(signature.value),
                 key.verifies(bytes, of: try envelope.signedText(topic: topic))
             else { return problem("does not fit the document", found: signature.key) }
@@ -84,7 +85,7 @@ package struct DocumentSigner: Sendable {
     /// The signature of a document that is about to be published on a topic; `nil` if OpenSSL cannot sign.
     package func sign(
         _ envelope: DocumentEnvelope, topic: String
-    ) throws(ConfigurationProblem) -> DocumentEnvelope.Signature? {
+    ) throws(DocumentProblem) -> DocumentEnvelope.Signature? {
         let text = try envelope.signedText(topic: topic)
         return SigningKey.read(pem: pem)?.sign(text).map { .init(key: name, value: Base64.encode($0)) }
     }

@@ -1,11 +1,12 @@
 internal import Cryptography
+package import Documents
 package import JostleConfiguration
 
 /// A layer of a fleet's configuration, as it is published on its topic: see docs/fleet-protocol.md.
 package struct LayerDocument: Equatable, Sendable {
     /// A configuration that replaces the layer's own on a part of the fleet.
     package struct Candidate: Equatable, Sendable {
-        package var config: ConfigurationNode
+        package var config: JSONValue
         /// The part of the fleet, 0 … 100 %.
         package var percent: Double
         /// What decides which part; another seed selects other devices.
@@ -25,7 +26,7 @@ package struct LayerDocument: Equatable, Sendable {
     package let envelope: DocumentEnvelope
 
     /// The merge patch over the layers below.
-    package let config: ConfigurationNode
+    package let config: JSONValue
 
     package let candidate: Candidate?
 
@@ -37,20 +38,20 @@ package struct LayerDocument: Equatable, Sendable {
     /// Reads a document of the layer with this name.
     ///
     /// - Throws: the first problem. The configuration itself is not checked.
-    package init(reading bytes: [UInt8], layer: String) throws(ConfigurationProblem) {
+    package init(reading bytes: [UInt8], layer: String) throws(DocumentProblem) {
         envelope = try DocumentEnvelope(
             reading: bytes, source: .layer(layer), more: ["config", "candidate", "unknown"])
         let tree = envelope.tree
         guard let config = tree["config"] else {
-            throw ConfigurationProblem(at: tree.position, "has no key \"config\"")
+            throw DocumentProblem(at: tree.position, "has no key \"config\"")
         }
         self.config = try LayerDocument.mapping(config, "config")
         candidate = try LayerDocument.candidate(in: tree)
-        switch tree["unknown"]?.value {
-        case nil, .scalar("reject", .quoted): ignoresUnknownKeys = false
-        case .scalar("ignore", .quoted): ignoresUnknownKeys = true
+        switch tree["unknown"] {
+        case nil, "reject": ignoresUnknownKeys = false
+        case "ignore": ignoresUnknownKeys = true
         default:
-            throw ConfigurationProblem(
+            throw DocumentProblem(
                 at: tree["unknown"]?.position ?? tree.position, path: "unknown", found: tree["unknown"]?.text,
                 "is unknown", allowed: "reject or ignore")
         }
@@ -62,24 +63,24 @@ package struct LayerDocument: Equatable, Sendable {
         return configs.map { ConfigurationPatch($0, ignoresUnknownKeys: ignoresUnknownKeys) }
     }
 
-    private static func candidate(in tree: ConfigurationNode) throws(ConfigurationProblem) -> Candidate? {
+    private static func candidate(in tree: JSONValue) throws(DocumentProblem) -> Candidate? {
         guard let node = tree["candidate"] else { return nil }
         _ = try mapping(node, "candidate")
-        if case .mapping(let entries) = node.value,
-            let unknown = entries.first(where: { !["config", "percent", "seed"].contains($0.key) })
+        if let entries = node.members,
+            let unknown = entries.first(where: { !["config", "percent", "seed"].contains($0.name) })
         {
-            throw ConfigurationProblem(
-                at: unknown.keyPosition, path: "candidate.\(unknown.key)", "unknown key",
+            throw DocumentProblem(
+                at: unknown.position, path: "candidate.\(unknown.name)", "unknown key",
                 allowed: "config, percent, seed")
         }
         guard let config = node["config"], let percent = node["percent"],
             let seed = try node.line("seed", maximum: 200, under: "candidate")
         else {
-            throw ConfigurationProblem(
+            throw DocumentProblem(
                 at: node.position, path: "candidate", "is not complete", allowed: "config, percent and seed")
         }
-        guard case .scalar(let text, .plain) = percent.value, let share = Double(text), (0...100).contains(share) else {
-            throw ConfigurationProblem(
+        guard let share = percent.number, (0...100).contains(share) else {
+            throw DocumentProblem(
                 at: percent.position, path: "candidate.percent", found: percent.text, "is not a percentage",
                 allowed: "0 … 100")
         }
@@ -87,10 +88,10 @@ package struct LayerDocument: Equatable, Sendable {
     }
 
     private static func mapping(
-        _ node: ConfigurationNode, _ path: String
-    ) throws(ConfigurationProblem) -> ConfigurationNode {
-        guard case .mapping = node.value else {
-            throw ConfigurationProblem(at: node.position, path: path, found: node.text, "is not a JSON object")
+        _ node: JSONValue, _ path: String
+    ) throws(DocumentProblem) -> JSONValue {
+        guard node.members != nil else {
+            throw DocumentProblem(at: node.position, path: path, found: node.text, "is not a JSON object")
         }
         return node
     }
@@ -108,21 +109,21 @@ package struct RegistryDocument: Equatable, Sendable {
     /// Reads a document.
     ///
     /// - Throws: the first problem.
-    package init(reading bytes: [UInt8]) throws(ConfigurationProblem) {
+    package init(reading bytes: [UInt8]) throws(DocumentProblem) {
         envelope = try DocumentEnvelope(reading: bytes, source: .layer("registry"), more: ["groups"])
         let tree = envelope.tree
-        guard let node = tree["groups"] else { throw ConfigurationProblem(at: tree.position, "has no key \"groups\"") }
-        guard case .sequence(let elements) = node.value, elements.count <= JostleSettings.Device.maximumGroups else {
-            throw ConfigurationProblem(
+        guard let node = tree["groups"] else { throw DocumentProblem(at: tree.position, "has no key \"groups\"") }
+        guard let elements = node.elements, elements.count <= JostleSettings.Device.maximumGroups else {
+            throw DocumentProblem(
                 at: node.position, path: "groups", "is not a list of groups",
                 allowed: "at most \(JostleSettings.Device.maximumGroups) names")
         }
         var names: [String] = []
         for element in elements {
-            guard case .scalar(let name, .quoted) = element.value, JostleSettings.Device.isID(name),
+            guard let name = element.string, JostleSettings.Device.isID(name),
                 !names.contains(name)
             else {
-                throw ConfigurationProblem(
+                throw DocumentProblem(
                     at: element.position, path: "groups", found: element.text, "is not a group, or is listed twice",
                     allowed: "1 … 64 letters, digits, _ and -, beginning with a letter or digit")
             }

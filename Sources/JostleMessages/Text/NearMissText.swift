@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 package import MotionCore
 

@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleConfiguration
 package import JostleMessages
 
@@ -73,7 +74,7 @@ package struct ApplyPlan: Equatable, Sendable {
         let revision = RevisionPlan(for: id, in: model)
         let ignores = wanted ?? stored?.layer?.ignoresUnknownKeys ?? false
         let isEqual = stored?.layer.map {
-            $0.ignoresUnknownKeys == ignores && LayerEdit.isEqual(JSONValue($0.config), config)
+            $0.ignoresUnknownKeys == ignores && LayerEdit.isEqual($0.config, config)
         }
         if let candidate = stored?.layer?.candidate, candidate.percent > 0 { candidates.append(id) }
         if revision.isUpToDate {
@@ -126,7 +127,7 @@ package struct ApplyPlan: Equatable, Sendable {
         for (id, stored) in model.documents {
             switch stored.content {
             case .layer(let layer):
-                if JSONValue(layer.config) != .object([]) || layer.candidate != nil { known.insert(id) }
+                if layer.config != .object([]) || layer.candidate != nil { known.insert(id) }
             case .registry(let document): if !document.groups.isEmpty { known.insert(id) }
             case .unreadable, .untrusted: known.insert(id)
             }

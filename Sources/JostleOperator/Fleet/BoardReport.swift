@@ -1,4 +1,5 @@
-package import JostleConfiguration
+package import Documents
+internal import JostleConfiguration
 package import JostleMessages
 
 /// What a device reports of its configuration: `config/reported`. Bounded, whatever the message contains.
@@ -67,18 +68,12 @@ package struct BoardReport: Equatable, Sendable {
     /// The most layers, and errors and unknown keys of each, that are kept.
     private static let maximum = (layers: 64, errors: 20)
 
-    private static let limits: ReaderLimits = {
-        var limits = ReaderLimits()
-        limits.bytes = WatchListener.maximumMessage
-        limits.depth = 16
-        limits.nodes = 5000
-        return limits
-    }()
+    private static let limits = ReaderLimits(bytes: WatchListener.maximumMessage, nodes: 5000)
 
     /// Reads a message.
     ///
     /// - Throws: if it is not a JSON object.
-    package init(reading bytes: [UInt8]) throws(ConfigurationProblem) {
+    package init(reading bytes: [UInt8]) throws {
         let tree = try BoardReport.tree(bytes)
         self.bytes = bytes
         run = tree["run"]?.foreignText
@@ -89,7 +84,7 @@ package struct BoardReport: Equatable, Sendable {
         if let entries = tree["layers"]?.members {
             var layers: [LayerName: Layer] = [:]
             for entry in entries.prefix(BoardReport.maximum.layers) {
-                guard let name = LayerName(entry.key), let layer = BoardReport.layer(entry.node) else { continue }
+                guard let name = LayerName(entry.name), let layer = BoardReport.layer(entry.value) else { continue }
                 layers[name] = layer
             }
             self.layers = layers
@@ -98,16 +93,16 @@ package struct BoardReport: Equatable, Sendable {
         }
     }
 
-    private static func tree(_ bytes: [UInt8]) throws(ConfigurationProblem) -> ConfigurationNode {
-        let source = ConfigurationSource.message("config/reported")
+    private static func tree(_ bytes: [UInt8]) throws -> JSONValue {
+        let source = DocumentSource.message("config/reported")
         let tree = try JSONReader.read(bytes, source: source, limits: limits)
-        guard case .mapping = tree.value else {
-            throw ConfigurationProblem(at: ConfigurationPosition(source), "not a JSON object")
+        guard tree.members != nil else {
+            throw DocumentProblem(at: DocumentPosition(source), "not a JSON object")
         }
         return tree
     }
 
-    private static func layer(_ node: ConfigurationNode) -> Layer? {
+    private static func layer(_ node: JSONValue) -> Layer? {
         guard let status = node["status"]?.text else { return nil }
         return Layer(
             status: LayerStatus(MessageFields.bounded(status)), revision: node["revision"]?.revisionNumber,
@@ -119,7 +114,7 @@ package struct BoardReport: Equatable, Sendable {
             unknownKeys: (node["unknown_keys"]?.elements ?? []).prefix(maximum.errors).compactMap(\.foreignText))
     }
 
-    private static func refusals(_ node: ConfigurationNode?, key: String = "path") -> [Refusal] {
+    private static func refusals(_ node: JSONValue?, key: String = "path") -> [Refusal] {
         (node?.elements ?? []).prefix(maximum.errors).map { entry in
             Refusal(
                 path: entry[key]?.foreignText ?? "", value: entry["value"]?.foreignText,
@@ -141,7 +136,7 @@ package struct BoardReport: Equatable, Sendable {
 
         /// A time in seconds, which is written as `60 s` or as a number; `nil` if there is none.
         package func seconds(_ key: String) -> Double? {
-            switch values.first(where: { $0.key == key })?.value {
+            switch values.first(where: { $0.key == key })?.value.content {
             case .number(let text)?: return Double(text)
             case .string(let text)?:
                 let parts = text.split(separator: " ")
@@ -157,10 +152,10 @@ package struct BoardReport: Equatable, Sendable {
     /// The settings in force. Parsed at each call, so that the reports of thousands of devices do not fill the memory.
     package func settings() -> Settings {
         var settings = Settings()
-        do throws(ConfigurationProblem) {
+        do {
             let tree = try BoardReport.tree(bytes)
             if let values = tree["settings"] { BoardReport.flatten(values, path: "", into: &settings.values) }
-            for entry in tree["origins"]?.members ?? [] { settings.origins[entry.key] = entry.node.foreignText }
+            for entry in tree["origins"]?.members ?? [] { settings.origins[entry.name] = entry.value.foreignText }
         } catch {
             return Settings()
         }
@@ -169,7 +164,7 @@ package struct BoardReport: Equatable, Sendable {
 
     /// The values that the home set and the device refused.
     package func refusedValues() -> [Refusal] {
-        do throws(ConfigurationProblem) {
+        do {
             return BoardReport.refusals(try BoardReport.tree(bytes)["refused"], key: "key")
         } catch {
             return []
@@ -177,47 +172,34 @@ package struct BoardReport: Equatable, Sendable {
     }
 
     private static func flatten(
-        _ node: ConfigurationNode, path: String, into values: inout [(key: String, value: JSONValue)]
+        _ node: JSONValue, path: String, into values: inout [(key: String, value: JSONValue)]
     ) {
-        guard case .mapping(let entries) = node.value, !entries.isEmpty else {
-            values.append((MessageFields.bounded(path), JSONValue(node)))
+        guard let entries = node.members, !entries.isEmpty else {
+            values.append((MessageFields.bounded(path), node))
             if path == "actions" { addRules(node, to: &values) }
             return
         }
         for entry in entries {
-            flatten(entry.node, path: path.isEmpty ? entry.key : "\(path).\(entry.key)", into: &values)
+            flatten(entry.value, path: path.isEmpty ? entry.name : "\(path).\(entry.name)", into: &values)
         }
     }
 
     /// Adds the switches of the rules that have names.
-    private static func addRules(_ node: ConfigurationNode, to values: inout [(key: String, value: JSONValue)]) {
+    private static func addRules(_ node: JSONValue, to values: inout [(key: String, value: JSONValue)]) {
         for rule in node.elements ?? [] {
             guard let name = rule["name"]?.text, let key = RuleSwitch(key: RuleSwitch(name).key)?.key else { continue }
-            values.append((key, rule["enabled"].map { JSONValue($0) } ?? true))
+            values.append((key, rule["enabled"] ?? true))
         }
     }
 
     package static func == (one: BoardReport, other: BoardReport) -> Bool { one.bytes == other.bytes }
 }
 
-extension ConfigurationNode {
+extension JSONValue {
     /// The text of a scalar from an untrusted message.
     fileprivate var foreignText: String? { text.map(MessageFields.bounded) }
 
-    fileprivate var elements: [ConfigurationNode]? {
-        guard case .sequence(let elements) = value else { return nil }
-        return elements
-    }
-
-    fileprivate var members: [ConfigurationNode.Entry]? {
-        guard case .mapping(let entries) = value else { return nil }
-        return entries
-    }
-
     fileprivate var revisionNumber: Int64? {
-        guard case .scalar(let text, .plain) = value, let number = Int64(text),
-            (0...DocumentRevision.maximum).contains(number)
-        else { return nil }
-        return number
+        integer.flatMap { (0...DocumentRevision.maximum).contains($0) ? $0 : nil }
     }
 }

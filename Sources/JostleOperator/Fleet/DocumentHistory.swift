@@ -1,6 +1,6 @@
 internal import JostleConfiguration
 internal import JostleMessages
-package import LinuxSystem
+internal import LinuxSystem
 
 /// The documents that this machine has seen, one file for each: what `jostle fleet rollback` goes back to.
 ///
@@ -29,7 +29,7 @@ package struct DocumentHistory: Sendable {
     /// Keeps the readable ones among these documents.
     ///
     /// - Throws: why a file cannot be written.
-    package func keep(_ documents: [FleetDocumentID: StoredDocument]) throws(SystemFailure) {
+    package func keep(_ documents: [FleetDocumentID: StoredDocument]) throws {
         let readable = documents.filter { $0.value.revision != nil }
         guard !readable.isEmpty else { return }
         FileContents.makeDirectories(directory)
@@ -46,7 +46,7 @@ package struct DocumentHistory: Sendable {
     /// Keeps documents that are about to be sent.
     ///
     /// - Throws: why a file cannot be written.
-    package func keep(sending publications: [FleetPublication]) throws(SystemFailure) {
+    package func keep(sending publications: [FleetPublication]) throws {
         guard !publications.isEmpty else { return }
         FileContents.makeDirectories(directory)
         let names = names()
@@ -58,7 +58,7 @@ package struct DocumentHistory: Sendable {
     private func add(
         _ id: FleetDocumentID, _ revision: DocumentRevision, _ bytes: [UInt8], isSeen: Bool,
         beside names: [FleetDocumentID: [Entry]]
-    ) throws(SystemFailure) {
+    ) throws {
         var kept = (names[id] ?? []).filter { $0.isSeen == isSeen }
         let name = DocumentHistory.name(id, revision, isSeen: isSeen)
         guard !kept.contains(where: { $0.name == name }) else { return }
@@ -90,7 +90,7 @@ package struct DocumentHistory: Sendable {
 
     private func documents(_ id: FleetDocumentID, areSeen: Bool) -> [StoredDocument] {
         (names()[id] ?? []).filter { $0.isSeen == areSeen }.reversed().compactMap { entry in
-            do throws(SystemFailure) {
+            do {
                 let limit = DocumentEnvelope.maximumBytes + 1
                 let bytes = try FileContents.bytes(of: "\(directory)/\(entry.name)", limit: limit)
                 let stored = StoredDocument(id, bytes, trust: trust)
@@ -121,7 +121,7 @@ package struct DocumentHistory: Sendable {
     /// The files in the order in which this machine first saw or sent them. None if they cannot be read.
     private func names() -> [FleetDocumentID: [Entry]] {
         var files: [String] = []
-        do throws(SystemFailure) {
+        do {
             files = try DirectoryContents.names(directory)
         } catch {
             return [:]

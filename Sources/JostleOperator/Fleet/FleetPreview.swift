@@ -1,4 +1,5 @@
-package import JostleConfiguration
+package import Documents
+internal import JostleConfiguration
 internal import JostleMessages
 
 /// What proposed documents would change, device by device: from the reports of the devices and from the documents that
@@ -34,10 +35,8 @@ package struct FleetPreview: Sendable {
         package init(_ drafts: [(document: FleetDocumentID, content: [JSONValue.Member])]) {
             for (document, content) in drafts {
                 if let config = content.first(where: { $0.name == "config" })?.value { layers[document] = config }
-                guard case .registry(let id) = document, case .array(let names)? = content.first?.value else {
-                    continue
-                }
-                groups[id] = names.compactMap { if case .string(let name) = $0 { name } else { nil } }
+                guard case .registry(let id) = document, let names = content.first?.value.elements else { continue }
+                groups[id] = names.compactMap(\.string)
             }
         }
     }
@@ -82,8 +81,8 @@ package struct FleetPreview: Sendable {
     }
 
     private static func refusedKeys(_ keys: Set<String>, _ remote: JSONValue?) -> [String] {
-        guard case .array(let elements)? = remote else { return [] }
-        let patterns = elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
+        guard let elements = remote?.elements else { return [] }
+        let patterns = elements.compactMap(\.string)
         return keys.filter { !RemoteKeys.allows($0, patterns: patterns) }.sorted()
     }
 
@@ -130,7 +129,7 @@ package struct FleetPreview: Sendable {
             }
             if let config = proposal[document] {
                 return Checks.look(document, in: &proposed) {
-                    ConfigurationNode(of: config, at: ConfigurationPosition(.layer(document.text)))
+                    config.placed(at: DocumentPosition(.layer(document.text)))
                 }
             }
             guard let layer, !isAnswered || ![.rejected, .rolledBack].contains(status?.status) else { return [] }
@@ -139,7 +138,7 @@ package struct FleetPreview: Sendable {
 
         private static func look(
             _ document: FleetDocumentID, in cache: inout [FleetDocumentID: [PatchCheck.Value]],
-            _ config: () -> ConfigurationNode
+            _ config: () -> JSONValue
         ) -> [PatchCheck.Value] {
             if let values = cache[document] { return values }
             let values = PatchCheck(ConfigurationPatch(config(), ignoresUnknownKeys: true)).values

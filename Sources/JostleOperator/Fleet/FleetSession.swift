@@ -73,21 +73,18 @@ package final class FleetSession {
 
     /// Prepares a connection over the configured broker. `connect` connects.
     ///
-    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
+    /// - Throws: if the configuration does not lead to a broker.
     package init(
         settings: JostleSettings, interests: Interests = [], times: Times = Times(), trust: DocumentTrust? = nil,
         signals: SignalWaiter
-    ) throws(FleetSessionError) {
+    ) throws {
         let settings = settings.forCommands
-        if settings.mqtt.broker == .embedded { throw .privateBroker }
-        guard let wake = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
-        var options: MQTTOptions
-        do throws(SecretFileError) {
-            options = try settings.mqttOptions(
-                clientID: "fleet-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
-        } catch {
-            throw .secretFile(error)
+        if settings.mqtt.broker == .embedded {
+            throw BrokerError.privateBroker(advice: "name the fleet's broker with --broker")
         }
+        guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
+        var options = try settings.mqttOptions(
+            clientID: "fleet-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
         // Short, because a person is waiting, and a single client does not load the broker.
         options.backoff.cap = .seconds(2)
         options.queueCapacity = 20_000
@@ -96,11 +93,7 @@ package final class FleetSession {
             run: RunName.new())
         hasOneBroker = options.brokers.count == 1
         let inbox = FleetInbox(wake: wake)
-        do throws(MQTTError) {
-            client = try MQTTClient<Int>(options: options) { inbox.handle($0) }
-        } catch {
-            throw .mqtt(error)
-        }
+        client = try MQTTClient<Int>(options: options) { inbox.handle($0) }
         self.inbox = inbox
         self.signals = signals
         self.times = times
@@ -124,14 +117,10 @@ package final class FleetSession {
     /// Connects and reads what the broker holds.
     ///
     /// - Throws: if the broker is not reached, or does not permit reading.
-    package func connect() throws(FleetSessionError) {
+    package func connect() throws {
         let deadline = WallClock.monotonic.advanced(bySeconds: times.connection)
         try subscribe(to: documentFilters + boardFilters)
-        do throws(MQTTError) {
-            try client.start()
-        } catch {
-            throw .mqtt(error)
-        }
+        try client.start()
         try wait(until: deadline) {
             inbox.status.isConnected || hasOneBroker && inbox.status.isBarred
         }
@@ -141,22 +130,18 @@ package final class FleetSession {
     }
 
     /// - Throws: why there is no connection.
-    package func requireConnection() throws(FleetSessionError) {
+    package func requireConnection() throws {
         let status = inbox.status
         guard !status.isConnected else { return }
-        if status.isBarred, let failure = status.lastFailure { throw .refused(failure) }
-        throw .notConnected(status.lastFailure)
+        if status.isBarred, let failure = status.lastFailure { throw BrokerError.refused(failure) }
+        throw BrokerError.notConnected(status.lastFailure)
     }
 
     /// Subscribes, or subscribes again to get the retained messages again.
-    func subscribe(to filters: [String]) throws(FleetSessionError) {
+    func subscribe(to filters: [String]) throws {
         for filter in filters {
             inbox.expect(filter)
-            do throws(MQTTError) {
-                try client.subscribe(to: filter, qos: .atLeastOnce)
-            } catch {
-                throw .mqtt(error)
-            }
+            try client.subscribe(to: filter, qos: .atLeastOnce)
         }
     }
 
@@ -168,7 +153,7 @@ package final class FleetSession {
     /// Waits for the answers to all subscriptions and then for the retained messages.
     ///
     /// - Throws: if the connection is lost, or a subscription is refused.
-    func settle() throws(FleetSessionError) {
+    func settle() throws {
         let deadline = WallClock.monotonic.advanced(bySeconds: times.reading)
         while !inbox.status.pending.isEmpty, WallClock.monotonic < deadline {
             // A broker that drops messages for a slow client may drop an answer too.
@@ -179,21 +164,21 @@ package final class FleetSession {
         try requireConnection()
         let status = inbox.status
         if let filter = status.refused.keys.sorted().first, let reason = status.refused[filter] {
-            throw .notAllowed(filter: filter, reason: "\(reason)")
+            throw BrokerError.notAllowed(filter: filter, reason: "\(reason)")
         }
-        guard status.pending.isEmpty else { throw .notConnected("it does not answer to subscriptions") }
+        guard status.pending.isEmpty else { throw BrokerError.notConnected("it does not answer to subscriptions") }
         lastRetained = WallClock.monotonic
         try wait(until: deadline) { isQuiet }
         try requireConnection()
-        if inbox.status.dropped > 0 { throw .incomplete(dropped: inbox.status.dropped) }
+        if inbox.status.dropped > 0 { throw BrokerError.incomplete(dropped: inbox.status.dropped) }
         // What is missing cannot be told from what does not exist.
-        guard isQuiet else { throw .unsettled(seconds: times.reading) }
+        guard isQuiet else { throw BrokerError.unsettled(seconds: times.reading) }
     }
 
     private var isQuiet: Bool { WallClock.monotonic.seconds(since: lastRetained) >= times.quiet }
 
     /// Reads documents again, each by its own topic: one that the broker no longer holds is then no longer in the model.
-    package func read(_ documents: [FleetDocumentID]) throws(FleetSessionError) {
+    package func read(_ documents: [FleetDocumentID]) throws {
         model.forget(documents)
         try read(topics: documents.map { $0.topic(topics) })
     }
@@ -202,17 +187,17 @@ package final class FleetSession {
     ///
     /// - Throws: `interrupted` if a signal arrives.
     package func listen(for seconds: Double, until isDone: (FleetModel) -> Bool = { _ in false })
-        throws(FleetSessionError)
+        throws
     {
         try wait(until: WallClock.monotonic.advanced(bySeconds: seconds)) { isDone(model) }
     }
 
-    func wait(until deadline: Timestamp, _ isDone: () -> Bool) throws(FleetSessionError) {
+    func wait(until deadline: Timestamp, _ isDone: () -> Bool) throws {
         take()
         while !isDone() {
             let rest = deadline.remaining(at: WallClock.monotonic)
             guard rest > 0 else { return }
-            if signals.wait(seconds: min(rest, 0.05), or: inbox.wake) { throw .interrupted }
+            if signals.wait(seconds: min(rest, 0.05), or: inbox.wake) { throw BrokerError.interrupted }
             take()
         }
     }
@@ -247,22 +232,20 @@ package final class FleetSession {
     }
 
     /// Publishes messages and waits for the broker's answers.
-    package func publish(_ messages: [MQTTMessage]) throws(FleetSessionError) -> [Outcome] {
+    package func publish(_ messages: [MQTTMessage]) throws -> [Outcome] {
         let first = nextToken
         for message in messages {
             let token = nextToken
             nextToken += 1
             var isAccepted = false
             while !isAccepted {
-                do throws(MQTTError) {
+                do {
                     try client.publish(message, token: token)
                     isAccepted = true
                     hasSent = true
                 } catch {
-                    guard case .queueFull = error, inbox.status.isConnected else {
-                        if case .notConnected = error { throw .notConnected(inbox.status.lastFailure) }
-                        throw .mqtt(error)
-                    }
+                    if error == .notConnected { throw BrokerError.notConnected(inbox.status.lastFailure) }
+                    guard error == .queueFull, inbox.status.isConnected else { throw error }
                     try listen(for: 0.05)
                 }
             }
@@ -295,7 +278,7 @@ package final class FleetSession {
     /// Publishes documents, reads them back after a while and compares their hashes.
     package func publish(
         _ publications: [FleetPublication]
-    ) throws(FleetSessionError) -> [FleetDocumentID: DocumentOutcome] {
+    ) throws -> [FleetDocumentID: DocumentOutcome] {
         let before = model.documents
         let answers = try publish(
             publications.map { publication in
@@ -320,4 +303,211 @@ package final class FleetSession {
         }
         return outcomes
     }
+}
+
+/// Brokers hold back or drop retained messages if there are very many for one subscription.
+///
+/// mosquitto drops what exceeds `max_queued_messages`, 1,000 by default, and does not say so. What is missing would look
+/// like something that does not exist.
+extension FleetSession {
+    /// What is known about missing messages.
+    package enum Gaps: Sendable {
+        case none
+        /// A filter brought so many messages that others may be missing.
+        case possible
+        /// Reports were missing, or as many messages came as a broker sends by default.
+        case likely
+    }
+
+    /// The fewest messages for one filter after which others may be missing: mosquitto's default.
+    private static let suspicious = 1000
+
+    /// Messages that mosquitto sends by default beyond those that it queues.
+    private static let inFlight = 40
+
+    /// The most topics that are subscribed to at a time.
+    private static let batch = 200
+
+    /// Counts the retained messages by filter.
+    func count(_ messages: [MQTTMessage]) {
+        for message in messages where message.retain {
+            for filter in documentFilters + boardFilters
+            where MQTTTopic.matches(message.topic, filter: filter) {
+                retainedCounts[filter, default: 0] += 1
+            }
+        }
+    }
+
+    /// Reads what is missing of the devices that are known, each by its own topic.
+    func fillGaps() throws {
+        guard let most = retainedCounts.values.max(), most >= FleetSession.suspicious else { return }
+        gaps = .possible
+        let isLimit = { (count: Int) in count <= FleetSession.suspicious + FleetSession.inFlight }
+        if retainedCounts.values.contains(where: { $0 >= FleetSession.suspicious && isLimit($0) }) { gaps = .likely }
+        var missing: [String] = []
+        for board in model.allBoards {
+            if board.isOnline == nil { missing.append(Topics(prefix: topics.prefix, id: board.id).availability) }
+            if board.report == nil { missing.append(topics.reported(board.id)) }
+        }
+        let before = model.boards.values.filter { $0.report != nil }.count
+        try read(topics: missing)
+        if model.boards.values.filter({ $0.report != nil }).count > before { gaps = .likely }
+    }
+
+    /// Reads documents by their own topics if they may be missing from the model.
+    package func complete(_ documents: [FleetDocumentID]) throws {
+        if gaps != .none { try read(documents) }
+    }
+
+    /// Reads retained messages by their own topics.
+    func read(topics: [String]) throws {
+        var rest = topics[...]
+        while !rest.isEmpty {
+            let filters = Array(rest.prefix(FleetSession.batch))
+            rest = rest.dropFirst(FleetSession.batch)
+            try subscribe(to: filters)
+            try settle()
+            for filter in filters where !documentFilters.contains(filter) { unsubscribe(from: filter) }
+        }
+    }
+}
+
+/// Commands to many devices.
+extension FleetSession {
+    /// Sends a command to devices and waits for their answers, at most `seconds`.
+    ///
+    /// - Parameters:
+    ///   - name: the command.
+    ///   - arguments: its arguments, a JSON object.
+    ///   - ids: the devices.
+    ///   - seconds: the time limit.
+    ///   - onAnswer: is called when another device has answered, with the number of answers.
+    /// - Returns: the answers; a device that did not answer has none.
+    /// - Throws: if the broker is not reached or refuses the command.
+    package func command(
+        _ name: String, _ arguments: [UInt8], to ids: [String], within seconds: Double,
+        onAnswer: (Int) -> Void = { _ in }
+    ) throws -> CommandAnswers {
+        let replyTopic = inbox.status.hasProperties ? self.replyTopic : nil
+        let filter = replyTopic ?? "\(topics.prefix)/+/command/\(name)/result"
+        var answers = CommandAnswers(replyTopic: replyTopic)
+        var messages: [MQTTMessage] = []
+        for id in ids {
+            let topics = Topics(prefix: topics.prefix, id: id)
+            let correlation = Array(RunName.new().utf8)
+            answers.expect(id, correlation: correlation, resultTopic: topics.result(of: name))
+            var message = MQTTMessage(
+                topic: topics.command(name), payload: arguments, qos: .atLeastOnce, retain: false)
+            // The broker discards an undelivered command when nobody waits for the answer any more.
+            message.properties.messageExpiry = UInt32(max(1, min(seconds, 3600).rounded(.up)))
+            message.properties.responseTopic = replyTopic
+            message.properties.correlationData = correlation
+            message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
+            messages.append(message)
+        }
+        try subscribe(to: [filter])
+        defer { unsubscribe(from: filter) }
+        try settle()
+        var received: [MQTTMessage] = []
+        onOther = { received.append($0) }
+        defer { onOther = nil }
+        let start = WallClock.monotonic
+        for outcome in try publish(messages) {
+            if case .refused(let reason) = outcome {
+                throw BrokerError.refused("the broker refused the command: \(reason)")
+            }
+        }
+        try wait(until: start.advanced(bySeconds: seconds)) {
+            let before = answers.answers.count
+            for message in received { answers.take(message) }
+            received = []
+            if answers.answers.count != before { onAnswer(answers.answers.count) }
+            return answers.isComplete
+        }
+        return answers
+    }
+
+    /// The topics with retained messages of a device, its announcements to Home Assistant under `discoveryPrefix`
+    /// included.
+    package func retainedTopics(of id: String, discoveryPrefix: String) throws -> [String] {
+        let filters = ["\(topics.prefix)/\(id)/#", topics.registry(id), "\(discoveryPrefix)/+/\(id)/#"]
+        var found: Set<String> = []
+        onOther = { message in
+            guard message.retain, !message.payload.isEmpty,
+                filters.contains(where: { MQTTTopic.matches(message.topic, filter: $0) })
+            else { return }
+            found.insert(message.topic)
+        }
+        defer { onOther = nil }
+        try subscribe(to: filters)
+        try settle()
+        for filter in filters where filter != topics.registry(id) { unsubscribe(from: filter) }
+        return found.sorted()
+    }
+
+    /// Removes retained messages.
+    ///
+    /// - Returns: the topics for which the broker refused it, and why.
+    package func clear(_ topics: [String]) throws -> [(topic: String, reason: String)] {
+        let messages = topics.map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true) }
+        return zip(topics, try publish(messages)).compactMap { topic, outcome in
+            switch outcome {
+            case .acknowledged: nil
+            case .refused(let reason): (topic, reason)
+            case .unknown: (topic, "the broker did not answer")
+            }
+        }
+    }
+}
+
+/// The answers of many devices to one command.
+package struct CommandAnswers: Sendable {
+    /// A device's answer.
+    package enum Answer: Sendable {
+        case answered(RemoteAnswer, json: String)
+        /// The answer cannot be parsed, and why.
+        case malformed(String)
+    }
+
+    /// The answers so far, by device.
+    package private(set) var answers: [String: Answer] = [:]
+
+    /// The devices that were asked, by the correlation data of their question and by the topic of their answer.
+    private var idsByCorrelation: [[UInt8]: String] = [:]
+    private var idsByTopic: [String: String] = [:]
+    private let replyTopic: String?
+
+    /// Expects answers on `replyTopic` with the correlation data; without a reply topic, on the devices' result topics.
+    init(replyTopic: String?) {
+        self.replyTopic = replyTopic
+    }
+
+    /// Expects an answer of a device.
+    ///
+    /// The correlation data must not be guessable by other devices, which read the same reply topic's name.
+    mutating func expect(_ id: String, correlation: [UInt8], resultTopic: String) {
+        idsByCorrelation[correlation] = id
+        idsByTopic[resultTopic] = id
+    }
+
+    /// Takes a message; others than answers are ignored.
+    mutating func take(_ message: MQTTMessage) {
+        let id: String?
+        if let replyTopic {
+            guard message.topic == replyTopic, let correlation = message.properties.correlationData else { return }
+            id = idsByCorrelation[correlation]
+        } else {
+            id = message.retain ? nil : idsByTopic[message.topic]
+        }
+        guard let id, answers[id] == nil else { return }
+        do {
+            let answer = try RemoteAnswer(message.payload)
+            answers[id] = .answered(answer, json: String(decoding: message.payload, as: UTF8.self))
+        } catch {
+            answers[id] = .malformed(MessageFields.bounded("\(error)"))
+        }
+    }
+
+    /// Whether every device has answered.
+    package var isComplete: Bool { answers.count == idsByCorrelation.count }
 }

@@ -1,4 +1,5 @@
-package import JostleConfiguration
+package import Documents
+internal import JostleConfiguration
 package import JostleMessages
 internal import LinuxSystem
 
@@ -25,29 +26,29 @@ package struct LayerEdit: Equatable, Sendable {
     /// Parses `KEY=VALUE`; a value that begins with a bracket, brace or quote is YAML, any other is plain text.
     ///
     /// - Throws: if it has no value, or a key that is none.
-    package static func set(_ argument: String) throws(ConfigurationProblem) -> Change {
+    package static func set(_ argument: String) throws(DocumentProblem) -> Change {
         guard let separator = argument.firstIndex(of: "=") else {
-            throw ConfigurationProblem(
-                at: ConfigurationPosition(.layer(ForeignText.excerpt(argument))),
+            throw DocumentProblem(
+                at: DocumentPosition(.layer(ForeignText.excerpt(argument))),
                 "has no value; write KEY=VALUE")
         }
         let key = String(argument[..<separator])
         let path = try path(key)
-        let position = ConfigurationPosition(.layer(ForeignText.excerpt(key)))
+        let position = DocumentPosition(.layer(ForeignText.excerpt(key)))
         let node = try Override.value(String(argument[argument.index(after: separator)...]), at: position)
-        return .set(path: path, JSONValue(yaml: node))
+        return .set(path: path, node)
     }
 
     /// Parses the key of `unset`.
     ///
     /// - Throws: if it is none.
-    package static func unset(_ key: String) throws(ConfigurationProblem) -> Change { .unset(path: try path(key)) }
+    package static func unset(_ key: String) throws(DocumentProblem) -> Change { .unset(path: try path(key)) }
 
-    private static func path(_ key: String) throws(ConfigurationProblem) -> [String] {
+    private static func path(_ key: String) throws(DocumentProblem) -> [String] {
         let path = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard path.count <= Override.deepestPath, path.allSatisfy({ !$0.isEmpty }) else {
-            throw ConfigurationProblem(
-                at: ConfigurationPosition(.layer(ForeignText.excerpt(key))), "is not a key; write section.key")
+            throw DocumentProblem(
+                at: DocumentPosition(.layer(ForeignText.excerpt(key))), "is not a key; write section.key")
         }
         return path
     }
@@ -55,7 +56,7 @@ package struct LayerEdit: Equatable, Sendable {
     /// The changed configuration of a layer, `{}` for one that does not exist yet.
     ///
     /// - Throws: if a key lies below another key's value.
-    package func applied(to config: JSONValue) throws(ConfigurationProblem) -> JSONValue {
+    package func applied(to config: JSONValue) throws(DocumentProblem) -> JSONValue {
         var config = config
         for change in changes {
             switch change {
@@ -68,12 +69,12 @@ package struct LayerEdit: Equatable, Sendable {
 
     private static func setting(
         _ rest: ArraySlice<String>, to value: JSONValue, in config: JSONValue, _ path: [String]
-    ) throws(ConfigurationProblem) -> JSONValue {
+    ) throws(DocumentProblem) -> JSONValue {
         guard let name = rest.first else { return value }
-        guard case .object(var members) = config else {
+        guard var members = config.members else {
             let above = path.dropLast(rest.count).joined(separator: ".")
-            throw ConfigurationProblem(
-                at: ConfigurationPosition(.layer(path.joined(separator: "."))),
+            throw DocumentProblem(
+                at: DocumentPosition(.layer(path.joined(separator: "."))),
                 "cannot be set: the layer sets \(above) to \(config.compactText); unset \(above) first")
         }
         if let index = members.firstIndex(where: { $0.name == name }) {
@@ -86,7 +87,7 @@ package struct LayerEdit: Equatable, Sendable {
 
     /// Removes a key, and the sections that become empty.
     private static func removing(_ rest: ArraySlice<String>, from config: JSONValue) -> JSONValue {
-        guard case .object(var members) = config, let name = rest.first,
+        guard var members = config.members, let name = rest.first,
             let index = members.firstIndex(where: { $0.name == name })
         else { return config }
         if rest.count == 1 {
@@ -108,8 +109,8 @@ package struct LayerEdit: Equatable, Sendable {
     /// - Throws: if the change cannot be made.
     package func draft(
         changing document: LayerDocument?, repeats: Bool = false, by: String?, at: Int64?, note: String?
-    ) throws(ConfigurationProblem) -> DocumentDraft? {
-        let old = document.map { JSONValue($0.config) } ?? .object([])
+    ) throws(DocumentProblem) -> DocumentDraft? {
+        let old = document?.config ?? .object([])
         let new = try applied(to: old)
         let ignores = ignoresUnknownKeys ?? document?.ignoresUnknownKeys ?? false
         if let document, !repeats, ignores == document.ignoresUnknownKeys, LayerEdit.isEqual(new, old) { return nil }
@@ -120,14 +121,7 @@ package struct LayerEdit: Equatable, Sendable {
 
     /// Whether two configurations are the same, whatever the order of their keys and the notation of their numbers.
     package static func isEqual(_ one: JSONValue, _ other: JSONValue) -> Bool {
-        if one == other { return true }
-        let position = ConfigurationPosition(.layer(""))
-        do throws(ConfigurationProblem) {
-            return try CanonicalJSON.text(of: ConfigurationNode(of: one, at: position))
-                == CanonicalJSON.text(of: ConfigurationNode(of: other, at: position))
-        } catch {
-            return false
-        }
+        one == other || one.text(.canonical) == other.text(.canonical)
     }
 }
 
@@ -135,7 +129,16 @@ extension LayerDocument.Candidate {
     /// The candidate as a member of a document.
     var json: JSONValue {
         .object([
-            .init("config", JSONValue(config)), .init("percent", .number(percent)), .init("seed", .string(seed)),
+            .init("config", config), .init("percent", .number(percent)), .init("seed", .string(seed)),
         ])
+    }
+}
+
+extension DocumentDraft {
+    /// A draft with the content of an earlier document, its candidate included.
+    package init(copying layer: LayerDocument, by: String?, at: Int64?, note: String?) {
+        self.init(
+            config: layer.config, candidate: layer.candidate?.json,
+            ignoresUnknownKeys: layer.ignoresUnknownKeys, by: by, at: at, note: note)
     }
 }

@@ -1,3 +1,4 @@
+package import Documents
 package import JostleConfiguration
 package import JostleMessages
 
@@ -8,10 +9,10 @@ package struct StoredDocument: Equatable, Sendable {
         case layer(LayerDocument)
         case registry(RegistryDocument)
         /// No document of the fleet, and why.
-        case unreadable(ConfigurationProblem)
+        case unreadable(DocumentProblem)
         /// A document that no trusted key has signed, and what is wrong with its signature. Nothing must be built on it:
         /// whoever published it, the next revision would be signed.
-        case untrusted(ConfigurationProblem)
+        case untrusted(DocumentProblem)
     }
 
     /// The message as it was received.
@@ -25,7 +26,7 @@ package struct StoredDocument: Equatable, Sendable {
     package init(_ id: FleetDocumentID, _ bytes: [UInt8], trust: DocumentTrust? = nil) {
         self.bytes = bytes
         number = DocumentEnvelope.number(in: bytes)
-        do throws(ConfigurationProblem) {
+        do {
             let envelope: DocumentEnvelope
             let readable: Content
             if case .registry = id {
@@ -61,7 +62,7 @@ package struct StoredDocument: Equatable, Sendable {
     package var registry: RegistryDocument? { if case .registry(let document) = content { document } else { nil } }
 
     /// Why the document cannot be used: it is unreadable or not trusted; `nil` if it can.
-    package var problem: ConfigurationProblem? {
+    package var problem: DocumentProblem? {
         switch content {
         case .layer, .registry: nil
         case .unreadable(let problem), .untrusted(let problem): problem
@@ -83,4 +84,47 @@ package struct StoredDocument: Equatable, Sendable {
     }
 
     package static func == (one: StoredDocument, other: StoredDocument) -> Bool { one.bytes == other.bytes }
+}
+
+/// Whose documents a tool builds on: those that one of some keys has signed.
+package struct DocumentTrust: Sendable {
+    let keys: TrustedKeys
+    let topics: FleetTopics
+
+    /// - Returns: `nil` without keys: then every document is trusted.
+    package init?(_ keys: [JostleSettings.TrustedKey], topics: FleetTopics) {
+        guard !keys.isEmpty else { return nil }
+        self.keys = TrustedKeys(keys)
+        self.topics = topics
+    }
+}
+
+/// A document to be published, with its revision.
+package struct FleetPublication: Equatable, Sendable {
+    package let document: FleetDocumentID
+    package let bytes: [UInt8]
+    package let revision: DocumentRevision
+
+    /// Completes a draft, and signs it for its topic if there is a signer.
+    ///
+    /// - Throws: why devices would refuse the document: too large, too many keys, nested too deeply.
+    package init(
+        _ draft: DocumentDraft, of document: FleetDocumentID, revision number: Int64, topics: FleetTopics,
+        signer: DocumentSigner? = nil
+    ) throws {
+        func problem(_ reason: String) -> DocumentProblem {
+            DocumentProblem(at: DocumentPosition(.layer(document.text)), reason)
+        }
+        var stored = StoredDocument(document, draft.bytes(revision: number))
+        if let signer, let envelope = stored.envelope {
+            guard let signature = try signer.sign(envelope, topic: document.topic(topics)) else {
+                throw problem("cannot be signed: OpenSSL has no Ed25519")
+            }
+            stored = StoredDocument(document, draft.bytes(revision: number, signature: signature))
+        }
+        guard let revision = stored.revision else { throw stored.problem ?? problem("unreadable") }
+        self.document = document
+        bytes = stored.bytes
+        self.revision = revision
+    }
 }

@@ -1,3 +1,4 @@
+package import Documents
 package import JostleConfiguration
 package import JostleMessages
 internal import MosquittoClient
@@ -26,42 +27,23 @@ package final class RemoteDevice {
 
     /// Prepares a connection to the agent `id` over the configured broker. `request` connects.
     ///
-    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
-    package init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
+    /// - Throws: if the configuration does not lead to a broker.
+    package init(id: String, settings: JostleSettings) throws {
         let settings = settings.forCommands
-        if settings.mqtt.broker == .embedded { throw .privateBroker }
+        if settings.mqtt.broker == .embedded { throw BrokerError.privateAgentBroker }
         let runName = RunName.new()
-        let options = try RemoteDevice.options(settings, runName: runName)
+        let options = try settings.mqttOptions(
+            clientID: "ask-\(runName)", brokers: settings.brokers(embeddedPort: nil))
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
         replyTopic = ReplyTopic.make(
             prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),
             run: runName)
         filters = ["\(topics.events)#", topics.availability, replyTopic]
         let inbox = RemoteInbox(topics: topics)
-        client = try RemoteDevice.client(options, filters: filters, inbox)
+        client = try MQTTClient<Never>(options: options) { inbox.handle($0) }
+        for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
         self.id = id
         self.inbox = inbox
-    }
-
-    private static func options(_ settings: JostleSettings, runName: String) throws(RemoteDeviceError) -> MQTTOptions {
-        do throws(SecretFileError) {
-            return try settings.mqttOptions(
-                clientID: "ask-\(runName)", brokers: settings.brokers(embeddedPort: nil))
-        } catch {
-            throw .secretFile(error)
-        }
-    }
-
-    private static func client(
-        _ options: MQTTOptions, filters: [String], _ inbox: RemoteInbox
-    ) throws(RemoteDeviceError) -> MQTTClient<Never> {
-        do throws(MQTTError) {
-            let client = try MQTTClient<Never>(options: options) { inbox.handle($0) }
-            for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
-            return client
-        } catch {
-            throw .mqtt(error)
-        }
     }
 
     deinit {
@@ -73,7 +55,7 @@ package final class RemoteDevice {
     /// - Throws: if no answer arrives. A refused command is an answer, not an error.
     package func request(
         _ command: String, _ arguments: JSONObject, within seconds: Double, signals: SignalWaiter
-    ) throws(RemoteDeviceError) -> RemoteAnswer {
+    ) throws -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         let result = topics.result(of: command)
         // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
@@ -91,23 +73,22 @@ package final class RemoteDevice {
         } else {
             inbox.expectAnswer(on: result, correlationData: nil)
         }
-        do throws(MQTTError) {
-            try client.publish(message)
-        } catch {
-            throw .notConnected("\(error)")
-        }
+        try publish(message)
         try wait(until: deadline, signals) { $0.answer != nil }
         if let answer = inbox.seen.answer { return try RemoteAnswer(answer) }
-        let reason = try silence(signals)
-        throw reason
+        throw try silence(signals)
+    }
+
+    private func publish(_ message: MQTTMessage) throws {
+        do { try client.publish(message) } catch { throw BrokerError.notConnected("\(error)") }
     }
 
     /// Why no answer came. If the broker knows no such device, the error names those that it knows.
-    private func silence(_ signals: SignalWaiter) throws(RemoteDeviceError) -> RemoteDeviceError {
+    private func silence(_ signals: SignalWaiter) throws -> BrokerError {
         let availability = inbox.seen.availability
         guard availability == nil else { return .silent(id: id, availability: availability) }
         let filter = topics.everyAvailability
-        do throws(MQTTError) {
+        do {
             try client.subscribe(to: filter, qos: .atLeastOnce)
         } catch {
             return .silent(id: id, availability: nil)
@@ -125,14 +106,14 @@ package final class RemoteDevice {
     /// - Throws: if the device is not online, or does not confirm.
     package func clear(
         _ keys: [String], within seconds: Double, signals: SignalWaiter
-    ) throws(RemoteDeviceError) -> [String: JSONValue] {
+    ) throws -> [String: JSONValue] {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         try connect(subscribingTo: topics.reported, until: deadline, signals)
         // Both are retained, so they arrive at once or not at all.
         let patience = min(deadline, WallClock.monotonic.advanced(bySeconds: RemoteDevice.retainedTime))
         try wait(until: patience, signals) { $0.availability != nil && $0.report != nil }
         guard inbox.seen.availability == "online" else {
-            throw .silent(id: id, availability: inbox.seen.availability)
+            throw BrokerError.silent(id: id, availability: inbox.seen.availability)
         }
         for key in keys {
             var message = MQTTMessage(topic: topics.set(key), payload: [], qos: .atLeastOnce, retain: false)
@@ -140,11 +121,11 @@ package final class RemoteDevice {
             message.properties.userProperties = [
                 MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")
             ]
-            do throws(MQTTError) { try client.publish(message) } catch { throw .notConnected("\(error)") }
+            try publish(message)
         }
         try wait(until: deadline, signals) { RemoteDevice.settings($0, without: keys) != nil }
         guard let settings = RemoteDevice.settings(inbox.seen, without: keys) else {
-            throw .silent(id: id, availability: "online")
+            throw BrokerError.silent(id: id, availability: "online")
         }
         return Dictionary(
             settings.values.filter { keys.contains($0.key) }.map { ($0.key, $0.value) },
@@ -153,32 +134,27 @@ package final class RemoteDevice {
 
     /// The reported settings, if none of the keys was set at home; `nil` without such a report.
     private static func settings(_ seen: RemoteInbox.Seen, without keys: [String]) -> BoardReport.Settings? {
-        guard let report = seen.report else { return nil }
-        do throws(ConfigurationProblem) {
-            let settings = try BoardReport(reading: report).settings()
-            return keys.allSatisfy { settings.origins[$0] != "local" } ? settings : nil
-        } catch {
-            return nil
-        }
+        guard let report = seen.report, let settings = try? BoardReport(reading: report).settings() else { return nil }
+        return keys.allSatisfy { settings.origins[$0] != "local" } ? settings : nil
     }
 
     /// Connects, and waits until all subscriptions are granted.
     private func connect(
         subscribingTo topic: String, until deadline: Timestamp, _ signals: SignalWaiter
-    ) throws(RemoteDeviceError) {
-        do throws(MQTTError) {
-            try client.subscribe(to: topic, qos: .atLeastOnce)
-            try client.start()
-        } catch {
-            throw .mqtt(error)
-        }
+    ) throws {
+        try client.subscribe(to: topic, qos: .atLeastOnce)
+        try client.start()
         let filters = Set(filters + [topic])
         try wait(until: deadline, signals) {
             $0.isConnected && ($0.refused != nil || $0.granted.isSuperset(of: filters))
         }
         let seen = inbox.seen
-        if let refused = seen.refused { throw .notAllowed(filter: refused.filter, reason: "\(refused.reason)") }
-        guard seen.isConnected, seen.granted.isSuperset(of: filters) else { throw .notConnected(seen.lastFailure) }
+        if let refused = seen.refused {
+            throw BrokerError.notAllowed(filter: refused.filter, reason: "\(refused.reason)")
+        }
+        guard seen.isConnected, seen.granted.isSuperset(of: filters) else {
+            throw BrokerError.notConnected(seen.lastFailure)
+        }
     }
 
     /// Returns and removes the events received since the last call, in order.
@@ -187,9 +163,9 @@ package final class RemoteDevice {
     /// Waits until `isDone` returns true, or until the deadline.
     private func wait(
         until deadline: Timestamp, _ signals: SignalWaiter, _ isDone: (RemoteInbox.Seen) -> Bool
-    ) throws(RemoteDeviceError) {
+    ) throws {
         while !isDone(inbox.seen), WallClock.monotonic < deadline {
-            if signals.wait(seconds: RemoteDevice.pause) { throw .interrupted }
+            if signals.wait(seconds: RemoteDevice.pause) { throw BrokerError.interrupted }
         }
     }
 }

@@ -1,6 +1,8 @@
+internal import Documents
 internal import JostleConfiguration
-package import JostleMessages
-package import MosquittoClient
+internal import JostleMessages
+package import LinuxSystem
+internal import MosquittoClient
 
 /// An agent's answer to a command.
 package struct RemoteAnswer: Sendable {
@@ -14,20 +16,20 @@ package struct RemoteAnswer: Sendable {
     /// The whole answer, JSON.
     package let payload: [UInt8]
 
-    private let tree: ConfigurationNode
+    private let tree: JSONValue
 
     /// - Throws: `malformed` if it is not an answer.
-    package init(_ payload: [UInt8]) throws(RemoteDeviceError) {
+    package init(_ payload: [UInt8]) throws {
         self.payload = payload
-        do throws(ConfigurationProblem) {
+        do {
             tree = try JSONReader.read(payload, source: .message("answer"))
         } catch {
-            throw .malformed("\(error)")
+            throw BrokerError.malformed("\(error)")
         }
         switch tree["ok"]?.text {
         case "true": isAccepted = true
         case "false": isAccepted = false
-        default: throw .malformed(String(decoding: payload, as: UTF8.self))
+        default: throw BrokerError.malformed(String(decoding: payload, as: UTF8.self))
         }
         error = tree["error"]?.text
         message = tree["message"]?.text
@@ -54,8 +56,8 @@ package struct RemoteEvent: Sendable {
 
     /// Returns `nil` if the message is not an event.
     init?(_ payload: [UInt8]) {
-        let tree: ConfigurationNode
-        do throws(ConfigurationProblem) {
+        let tree: JSONValue
+        do {
             tree = try JSONReader.read(payload, source: .message("event"))
         } catch {
             return nil
@@ -68,54 +70,16 @@ package struct RemoteEvent: Sendable {
     }
 }
 
-/// Why a remote device could not be reached or did not answer.
-package enum RemoteDeviceError: Error, Sendable {
-    /// The MQTT client rejected its options.
-    case mqtt(MQTTError)
-    /// A secret file cannot be used.
-    case secretFile(SecretFileError)
-    /// The configured broker is embedded in an agent, so that no other program can use it.
-    case privateBroker
-    /// The broker was not reached in time; with the last failure, if there was one.
-    case notConnected(String?)
-    /// The broker refused a subscription.
-    case notAllowed(filter: String, reason: String)
-    /// The device did not answer in time; with its availability at the broker.
-    case silent(id: String, availability: String?)
-    /// The broker knows no such device, but these.
-    case unknown(id: String, known: [String])
-    /// The answer cannot be parsed.
-    case malformed(String)
-    /// A signal ended the wait.
-    case interrupted
-}
-
-extension RemoteDeviceError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .mqtt(let error): return "\(error)"
-        case .secretFile(let error): return "\(error)"
-        case .privateBroker:
-            return "mqtt.broker is embedded, so every agent has its own broker: name the agent's broker with "
-                + "--set mqtt.broker=mqtt://127.0.0.1:PORT"
-        case .notConnected(let failure): return "the broker was not reached\(failure.map { ": \($0)" } ?? " in time")"
-        case .notAllowed(let filter, let reason): return "may not subscribe to \(filter): \(reason)"
-        case .silent(let id, nil): return "no answer: the broker knows no device \(id)"
-        case .silent(let id, "offline"): return "no answer: \(id) is offline"
-        case .silent(let id, _): return "no answer from \(id), although it is online; may this user send commands?"
-        case .unknown(let id, let known): return "no answer: \(RemoteDeviceError.unknownDevice(id, known: known))"
-        case .malformed(let reason): return "the answer cannot be parsed: \(reason)"
-        case .interrupted: return "interrupted"
-        }
-    }
-}
-
-extension RemoteDeviceError {
-    /// That the broker does not know a device, which ones it knows, and which was probably meant.
-    package static func unknownDevice(_ id: String, known: [String]) -> String {
-        let names = known.prefix(10).joined(separator: ", ")
-        let more = known.count > 10 ? " and \(known.count - 10) more" : ""
-        let others = known.isEmpty ? "" : "; it knows \(names)\(more)"
-        return "the broker knows no device \(id)\(others)\(EditDistance.suggestion(for: id, among: known))"
+extension RemoteAnswer {
+    /// The refusal of a command, as a failure.
+    package var refusal: Failure {
+        let status: ExitStatus =
+            switch error {
+            case "bad_arguments": .usage
+            case "busy", "too_many": .temporary
+            case "not_allowed": .permission
+            default: .unavailable
+            }
+        return Failure(status, message ?? "refused: \(error ?? "no reason given")")
     }
 }

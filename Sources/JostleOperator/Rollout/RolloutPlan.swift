@@ -1,6 +1,8 @@
 internal import Cryptography
-package import JostleConfiguration
+package import Documents
+internal import JostleConfiguration
 package import JostleMessages
+package import LinuxSystem
 
 /// A change of layers that reaches the devices step by step, as candidates with a growing percentage.
 ///
@@ -47,35 +49,35 @@ package struct RolloutPlan: Equatable, Sendable {
     /// With `marksBase`, a new seed also gets a mark of the configurations before the change: see `isBaseChanged`.
     package init(
         _ targets: [Target], in model: FleetModel, newSeed: String, marksBase: Bool = false
-    ) throws(RolloutError) {
+    ) throws {
         var layers: [Layer] = []
         var running: [(document: FleetDocumentID, candidate: LayerDocument.Candidate)] = []
         for target in targets.sorted(by: { $0.document < $1.document }) {
-            if case .registry = target.document { throw .groupsChange(target.document) }
+            if case .registry = target.document { throw RolloutError.groupsChange(target.document) }
             let stored = model.documents[target.document]
-            if let stored, stored.layer == nil { throw .unreadable(target.document) }
+            if let stored, stored.layer == nil { throw RolloutError.unreadable(target.document) }
             let layer = stored?.layer
             if let candidate = layer?.candidate, candidate.percent > 0 {
-                guard LayerEdit.isEqual(JSONValue(candidate.config), target.config) else {
-                    throw .otherRollout(target.document, percent: candidate.percent, by: layer?.envelope.by)
+                guard LayerEdit.isEqual(candidate.config, target.config) else {
+                    throw RolloutError.otherRollout(target.document, percent: candidate.percent, by: layer?.envelope.by)
                 }
                 running.append((target.document, candidate))
             }
             guard target.ignoresUnknownKeys == layer?.ignoresUnknownKeys ?? false else {
-                throw .unknownKeysChange(target.document)
+                throw RolloutError.unknownKeysChange(target.document)
             }
             layers.append(
                 Layer(
-                    document: target.document, base: layer.map { JSONValue($0.config) } ?? .object([]),
+                    document: target.document, base: layer?.config ?? .object([]),
                     candidate: target.config, ignoresUnknownKeys: target.ignoresUnknownKeys))
         }
         self.layers = layers
         if let first = running.first, let other = running.first(where: { $0.candidate.seed != first.candidate.seed }) {
-            throw .differentSeeds(first.document, other.document)
+            throw RolloutError.differentSeeds(first.document, other.document)
         }
         let present = RolloutPlan.seeds(in: model)
         guard let seed = running.first?.candidate.seed else {
-            guard !present.contains(newSeed) else { throw .seedInUse(newSeed) }
+            guard !present.contains(newSeed) else { throw RolloutError.seedInUse(newSeed) }
             self.seed = marksBase ? "\(newSeed)-\(RolloutPlan.mark(of: layers))" : newSeed
             reached = 0
             return
@@ -87,8 +89,8 @@ package struct RolloutPlan: Equatable, Sendable {
             model.documents.filter { $0.value.layer?.candidate.map { $0.percent > 0 && $0.seed == seed } == true }.keys)
         let targeted = Set(layers.map(\.document))
         let joining = targeted.subtracting(running.map(\.document))
-        if let document = all.subtracting(targeted).min() { throw .otherLayers(seed, document) }
-        if let document = joining.min(), !isMarked || isBaseChanged { throw .otherLayers(seed, document) }
+        if let document = all.subtracting(targeted).min() { throw RolloutError.otherLayers(seed, document) }
+        if let document = joining.min(), !isMarked || isBaseChanged { throw RolloutError.otherLayers(seed, document) }
     }
 
     /// Goes on with a rollout that the broker holds: all layers whose candidates have this seed.
@@ -102,8 +104,8 @@ package struct RolloutPlan: Equatable, Sendable {
         guard !running.isEmpty else { return nil }
         layers = running.map { id, layer in
             Layer(
-                document: id, base: JSONValue(layer.config),
-                candidate: layer.candidate.map { JSONValue($0.config) } ?? .object([]),
+                document: id, base: layer.config,
+                candidate: layer.candidate?.config ?? .object([]),
                 ignoresUnknownKeys: layer.ignoresUnknownKeys)
         }
         self.seed = seed
@@ -126,13 +128,7 @@ package struct RolloutPlan: Equatable, Sendable {
     private static func mark(of layers: [Layer]) -> String {
         var text = ""
         for layer in layers {
-            let node = ConfigurationNode(of: layer.base, at: ConfigurationPosition(.layer(layer.document.text)))
-            do throws(ConfigurationProblem) {
-                text += "\(layer.document.text) \(try CanonicalJSON.text(of: node))\n"
-            } catch {
-                // A document with such a value cannot be published either.
-                text += "\(layer.document.text)\n"
-            }
+            text += "\(layer.document.text) \(layer.base.text(.canonical))\n"
         }
         return String(SHA256Digest(of: text.utf8).hexadecimal.prefix(8))
     }
@@ -234,7 +230,9 @@ package enum RolloutError: Error, Equatable, Sendable {
     case badPercentages(String)
 }
 
-extension RolloutError: CustomStringConvertible {
+extension RolloutError: FailureConvertible, CustomStringConvertible {
+    package var failure: Failure { Failure(self == .noDevice ? .temporary : .badData, description) }
+
     package var description: String {
         switch self {
         case .groupsChange(let id):
@@ -253,5 +251,134 @@ extension RolloutError: CustomStringConvertible {
         case .noDevice: "no device that reads this is online, so a rollout would show nothing"
         case .badPercentages(let reason): reason
         }
+    }
+}
+
+/// A share of the devices that gets the candidates, and the devices that it selects at present.
+package struct RolloutStep: Equatable, Sendable {
+    /// The share, 0 … 100 %.
+    package let percent: Double
+    /// The devices that are online and selected, in the order of their places.
+    package let online: [String]
+    /// Those of them that the step adds.
+    package let added: [String]
+    /// The selected devices that are offline. They take part when they return, and do not count.
+    package let offline: [String]
+
+    /// The share of a step with the devices of `readers`, which are in the order of their places; `reached` is the share
+    /// before.
+    package init(percent: Double, reached: Double, _ readers: [RolloutReader]) {
+        self.percent = percent
+        let selected = readers.filter { $0.place < percent / 100 }
+        online = selected.filter(\.isOnline).map(\.id)
+        added = selected.filter { $0.isOnline && $0.place >= reached / 100 }.map(\.id)
+        offline = selected.filter { !$0.isOnline }.map(\.id)
+    }
+
+    /// The next step after `reached`, with the next of the growing shares `percents`. It adds a device that is online: if
+    /// its share has none, it is raised to the next one of `readers`, which are in the order of their places.
+    ///
+    /// - Returns: `nil` if all devices that are online have the change.
+    package static func next(percents: [Double], after reached: Double, _ readers: [RolloutReader]) -> RolloutStep? {
+        guard let percent = percents.first(where: { $0 > reached }),
+            let next = readers.first(where: { $0.isOnline && $0.place >= reached / 100 })
+        else { return nil }
+        return RolloutStep(percent: max(percent, share(above: next.place)), reached: reached, readers)
+    }
+
+    /// The steps that are still to be taken. A rollout that has begun first watches the share that it has reached.
+    package static func plan(percents: [Double], for plan: RolloutPlan, _ readers: [RolloutReader]) -> [RolloutStep] {
+        var steps = plan.reached > 0 ? [RolloutStep(percent: plan.reached, reached: 0, readers)] : []
+        while let step = next(percents: percents, after: steps.last?.percent ?? 0, readers) { steps.append(step) }
+        return steps
+    }
+
+    /// The smallest percentage with four decimals that selects the device at a place.
+    static func share(above place: Double) -> Double {
+        var tenThousandths = (place * 1e6).rounded(.up)
+        // Rounding may end at the place itself, which is not selected yet.
+        while tenThousandths / 1e4 / 100 <= place { tenThousandths += 1 }
+        return min(100, tenThousandths / 1e4)
+    }
+}
+
+/// The shares of a rollout.
+package enum RolloutPercents {
+    /// The shares after the canary, unless others are given.
+    package static let usual = [25.0, 100]
+
+    /// The growing shares of a rollout: the canary, the steps, and always 100 % at the end.
+    ///
+    /// - Throws: `badPercentages` if they do not grow.
+    package static func all(canary: Double?, steps: [Double]?) throws -> [Double] {
+        let first = canary.map { [$0] } ?? []
+        let rest = steps ?? usual.filter { $0 > canary ?? 0 }
+        let percents = first + rest
+        for (one, next) in zip(percents, percents.dropFirst()) where next <= one {
+            throw RolloutError.badPercentages("the shares must grow: \(percents.map(text).joined(separator: ", "))")
+        }
+        return percents.last == 100 ? percents : percents + [100]
+    }
+
+    /// The share in a text: `5%`, `5 %` or `5`.
+    ///
+    /// - Throws: `badPercentages` if it is none above 0 and up to 100.
+    package static func read(_ text: String) throws -> Double {
+        let number = text.hasSuffix("%") ? text.dropLast() : text[...]
+        guard let percent = Double(number.filter { $0 != " " }), percent > 0, percent <= 100 else {
+            throw RolloutError.badPercentages("\"\(text)\" is no share such as 5%; allowed: above 0 %, up to 100 %")
+        }
+        return percent
+    }
+
+    /// `5 %`.
+    package static func text(_ percent: Double) -> String { "\(JSONValue.number(percent).compactText) %" }
+}
+
+/// The time of day in which the steps of a rollout may begin; it may span midnight.
+package struct MaintenanceWindow: Equatable, Sendable {
+    /// Minutes since midnight.
+    package let start: Int
+    package let end: Int
+
+    private static let day = 24 * 60
+
+    /// Reads `02:00-05:00`; `nil` for another text.
+    package init?(_ text: String) {
+        let times = text.split(separator: "-", omittingEmptySubsequences: false).map { MaintenanceWindow.minutes($0) }
+        guard times.count == 2, let start = times[0], let end = times[1], start != end else { return nil }
+        self.start = start
+        self.end = end
+    }
+
+    private static func minutes(_ text: Substring) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.count == 2 && $0.allSatisfy { $0.isASCII && $0.isNumber } }),
+            let hours = Int(parts[0]), let minutes = Int(parts[1]), hours < 24, minutes < 60
+        else { return nil }
+        return 60 * hours + minutes
+    }
+
+    /// The length, s.
+    package var length: Double { Double((end - start + MaintenanceWindow.day) % MaintenanceWindow.day) * 60 }
+
+    /// Whether a step that takes `duration` seconds may begin at a time of day, seconds since midnight, and end at another
+    /// one: both must be in the window. In a night in which the clock is set, they are not `duration` apart.
+    package func admits(secondsSinceMidnight now: Double, duration: Double, end: Double? = nil) -> Bool {
+        elapsed(at: now) + duration <= length && end.map { elapsed(at: $0) <= length } != false
+    }
+
+    /// Seconds since the beginning of the window, at a time of day.
+    private func elapsed(at time: Double) -> Double {
+        let day = Double(MaintenanceWindow.day) * 60
+        return (time - Double(start) * 60 + day).truncatingRemainder(dividingBy: day)
+    }
+
+    /// `02:00-05:00`.
+    package var text: String { "\(MaintenanceWindow.text(start))-\(MaintenanceWindow.text(end))" }
+
+    private static func text(_ minutes: Int) -> String {
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(two(minutes / 60)):\(two(minutes % 60))"
     }
 }

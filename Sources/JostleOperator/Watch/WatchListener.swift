@@ -3,6 +3,7 @@ package import JostleConfiguration
 internal import JostleMessages
 package import LinuxSystem
 package import MosquittoClient
+package import MotionCore
 internal import Synchronization
 
 /// Subscribes to devices at the configured broker, and reconnects until it is stopped.
@@ -58,18 +59,18 @@ package final class WatchListener: Sendable {
 
     /// Prepares to listen to the device `id`, or to all devices if it is `nil`. `start()` connects.
     ///
-    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
-    package convenience init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
+    /// - Throws: if the configuration does not lead to a broker.
+    package convenience init(id: String?, settings: JostleSettings) throws {
         try self.init(name: "watch", filters: WatchListener.filters(settings.mqtt.prefix, id), settings: settings)
     }
 
     /// Prepares to listen to these filters, with `name` in the client id. `start()` connects.
     ///
-    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
-    package init(name: String, filters: [Filter], settings: JostleSettings) throws(RemoteDeviceError) {
+    /// - Throws: if the configuration does not lead to a broker.
+    package init(name: String, filters: [Filter], settings: JostleSettings) throws {
         let settings = settings.forCommands
-        if settings.mqtt.broker == .embedded { throw .privateBroker }
-        guard let wake = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
+        if settings.mqtt.broker == .embedded { throw BrokerError.privateAgentBroker }
+        guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
         prefix = settings.mqtt.prefix
         let inbox = Inbox()
         client = try WatchListener.client(settings, clientID: "\(name)-\(RunName.new())") { event in
@@ -83,31 +84,18 @@ package final class WatchListener: Sendable {
 
     private static func client(
         _ settings: JostleSettings, clientID: String, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
-    ) throws(RemoteDeviceError) -> MQTTClient<Never> {
-        var options: MQTTOptions
-        do throws(SecretFileError) {
-            options = try settings.mqttOptions(
-                clientID: clientID, brokers: settings.brokers(embeddedPort: nil))
-        } catch {
-            throw .secretFile(error)
-        }
+    ) throws -> MQTTClient<Never> {
+        var options = try settings.mqttOptions(
+            clientID: clientID, brokers: settings.brokers(embeddedPort: nil))
         // Short, because a person is waiting, and a single client does not load the broker.
         options.backoff.cap = .seconds(5)
         options.maximumPacketSize = maximumMessage
-        do throws(MQTTError) {
-            return try MQTTClient<Never>(options: options, handler: handler)
-        } catch {
-            throw .mqtt(error)
-        }
+        return try MQTTClient<Never>(options: options, handler: handler)
     }
 
     /// Connects.
-    package func start() throws(RemoteDeviceError) {
-        do throws(MQTTError) {
-            try client.start()
-        } catch {
-            throw .mqtt(error)
-        }
+    package func start() throws {
+        try client.start()
     }
 
     /// Ends the connection.
@@ -116,7 +104,7 @@ package final class WatchListener: Sendable {
     }
 
     /// Subscribes to everything that one device publishes, and unsubscribes from the others.
-    package func narrow(to id: String) throws(RemoteDeviceError) {
+    package func narrow(to id: String) throws {
         let before = WatchListener.filters(prefix, nil)
         unsubscribe(from: before)
         inbox.state.withLock { state in
@@ -127,13 +115,9 @@ package final class WatchListener: Sendable {
     }
 
     /// Also listens to further filters. If the broker refuses one, its messages stay away, and nothing is reported.
-    package func subscribe(to filters: [Filter]) throws(RemoteDeviceError) {
+    package func subscribe(to filters: [Filter]) throws {
         for filter in filters {
-            do throws(MQTTError) {
-                try client.subscribe(to: filter.text, qos: filter.isReliable ? .atLeastOnce : .atMostOnce)
-            } catch {
-                throw .mqtt(error)
-            }
+            try client.subscribe(to: filter.text, qos: filter.isReliable ? .atLeastOnce : .atMostOnce)
         }
     }
 
@@ -151,7 +135,7 @@ package final class WatchListener: Sendable {
             topic: topic, payload: payload, qos: isReliable ? .atLeastOnce : .atMostOnce, retain: false)
         message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
         if isReliable { message.properties.messageExpiry = 10 }
-        do throws(MQTTError) {
+        do {
             try client.publish(message)
             return nil
         } catch {
@@ -168,7 +152,7 @@ package final class WatchListener: Sendable {
 
     /// Also subscribes to the availability of the other devices, to tell which ones there are. If the broker refuses
     /// that, they stay unknown.
-    package func listenForOthers() throws(RemoteDeviceError) {
+    package func listenForOthers() throws {
         try subscribe(to: [Filter("\(prefix)/+/availability", isReliable: true)])
     }
 
@@ -206,7 +190,7 @@ package final class WatchListener: Sendable {
         return filters
     }
 
-    private func listen(to filters: [Filter]) throws(RemoteDeviceError) {
+    private func listen(to filters: [Filter]) throws {
         inbox.state.withLock { state in
             state.filters.formUnion(filters.map(\.text))
             state.pending.formUnion(filters.map(\.text))
@@ -255,5 +239,51 @@ package final class WatchListener: Sendable {
 
     private static func add(_ report: Report, _ state: inout InboxState) {
         if state.reports.count < capacity.reports { state.reports.append(report) } else { state.dropped += 1 }
+    }
+}
+
+/// Decides which devices a view asks for their state, so that it does not have to wait for their next message: the
+/// attitude of a device at rest comes only every half minute.
+package struct StateRequests: Equatable, Sendable {
+    /// The most requests per second, and at once: a fleet must not answer all together.
+    private static let rate = 5.0
+
+    /// Seconds until a device that did not answer is asked again.
+    private static let pause = 30.0
+
+    /// The most requests to a device while it is online: it may not be allowed to answer, or this user to ask.
+    private static let attempts = 3
+
+    private struct Request: Equatable {
+        var time: Timestamp
+        var count: Int
+    }
+
+    private var asked: [String: Request] = [:]
+    private var budget = TokenBucket(capacity: rate, rate: rate)
+
+    package init() {}
+
+    /// The devices to ask now. A device is asked if it is online and has told the view nothing of what it shows: the
+    /// attitude for a single device, the state in a list.
+    package mutating func due(_ model: WatchModel, at now: Timestamp) -> [String] {
+        asked = asked.filter { model.devices[$0.key]?.isOnline == true }
+        var due: [String] = []
+        for device in model.devices.values.sorted(by: { $0.id < $1.id }) where isMissing(device, model) {
+            let last = asked[device.id]
+            if let last {
+                let isTired = last.count >= StateRequests.attempts
+                if isTired || now.seconds(since: last.time) < StateRequests.pause { continue }
+            }
+            guard budget.spend(at: now) else { break }
+            asked[device.id] = Request(time: now, count: (last?.count ?? 0) + 1)
+            due.append(device.id)
+        }
+        return due
+    }
+
+    private func isMissing(_ device: WatchedDevice, _ model: WatchModel) -> Bool {
+        guard device.isOnline == true else { return false }
+        return model.onlyDevice == nil ? device.state == nil : device.attitude == nil
     }
 }

@@ -103,7 +103,7 @@ package struct WatchModel: Equatable, Sendable {
         // Agents do not retain these. A retained one comes from another client and reappears at every subscription.
         if message.retain, isEvent || topic == WatchModel.nearMiss { return nil }
         let fields: MessageFields
-        do throws(ConfigurationProblem) {
+        do {
             fields = try MessageFields(message.payload, topic: topic)
         } catch {
             return malformed("\(error)", &device)

@@ -1,4 +1,5 @@
 internal import Cryptography
+internal import Glibc
 internal import LinuxSystem
 
 /// Who is signed in: cookies that this program has signed.
@@ -14,7 +15,7 @@ struct Sessions: Sendable {
     /// Takes the key from the file, or makes one. A key that cannot be stored lasts as long as this program.
     init(file: String, password: String?) {
         var secret: [UInt8]
-        do throws(SystemFailure) {
+        do {
             secret = try FileContents.bytes(of: file, limit: 64)
         } catch {
             secret = []
@@ -22,7 +23,7 @@ struct Sessions: Sendable {
         if secret.count != 32 {
             secret = RandomBytes.make(32)
             FileContents.makeDirectories(String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]))
-            do throws(SystemFailure) {
+            do {
                 // One that is no key would otherwise stay for ever, and all browsers be signed out at every start.
                 try FileContents.remove(file)
                 try FileContents.create(file, with: secret, mode: 0o600)
@@ -48,5 +49,99 @@ struct Sessions: Sendable {
             let expiry = claim.split(separator: ".").first.flatMap({ Int64($0) })
         else { return false }
         return now < expiry
+    }
+}
+
+/// Tokens in links, each of which signs one browser in.
+///
+/// A link is made by this program at its start, or by `jostle page link`: that leaves a file whose name is the digest of
+/// the token in a directory that only root and this program can write. So whoever reads the directory cannot sign in.
+struct LinkTokens: Sendable {
+    /// Seconds for which a link is valid.
+    static let lifetime: Int64 = 600
+
+    private let directory: String
+    /// The digest of the token that was made at the start, until it is used.
+    private var initial: String?
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    /// Makes a token for the first browser. It does not expire.
+    mutating func makeInitial() -> String {
+        let token = LinkTokens.random()
+        initial = LinkTokens.digest(token)
+        return token
+    }
+
+    /// Makes a token in another process than the one that accepts it.
+    static func make(in directory: String) throws(SystemFailure) -> String {
+        let token = random()
+        try FileContents.create("\(directory)/\(digest(token))", with: [], mode: 0o600)
+        return token
+    }
+
+    /// Uses a token up; returns whether it was valid.
+    mutating func use(_ token: String, at now: Int64) -> Bool {
+        guard token.utf8.count == 32,
+            token.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return false }
+        let digest = LinkTokens.digest(token)
+        if let initial, MessageAuthentication.isEqual(initial, digest) {
+            self.initial = nil
+            return true
+        }
+        let path = "\(directory)/\(digest)"
+        var status = stat()
+        guard lstat(path, &status) == 0, unlink(path) == 0 else { return false }
+        // A link from the future is one from before the clock was set back.
+        return abs(now - Int64(status.st_mtim.tv_sec)) <= LinkTokens.lifetime
+    }
+
+    private static func random() -> String { RandomBytes.make(16).hexadecimal }
+
+    private static func digest(_ token: String) -> String { SHA256Digest(of: token.utf8).hexadecimal }
+}
+
+/// The names under which the page may be addressed.
+///
+/// A web page of somebody else can let its own name point to this machine, and so get what is served here (DNS
+/// rebinding). Such a request has that name in its header `Host`. A numeric address cannot be rebound.
+struct HostNames: Equatable, Sendable {
+    private let names: Set<String>
+
+    /// `localhost`, the machine's name with and without `.local`, and further names.
+    init(_ names: [String], machine: String) {
+        let machine = machine.lowercased()
+        let short = String(machine.prefix { $0 != "." })
+        let own = machine.isEmpty ? [] : [machine, short, "\(short).local"]
+        self.names = Set(["localhost"] + own + names.map { $0.lowercased() })
+    }
+
+    /// Whether a `Host` header, `name:port`, names this page.
+    func allows(_ header: String) -> Bool {
+        guard let host = HostNames.host(header) else { return false }
+        return HostNames.isNumeric(host) || names.contains(host.lowercased())
+    }
+
+    /// The host in `host:port` or `host`, without the brackets of IPv6; `nil` if it is malformed.
+    static func host(_ header: String) -> String? {
+        if header.hasPrefix("[") {
+            guard let end = header.firstIndex(of: "]") else { return nil }
+            let rest = header[header.index(after: end)...]
+            guard rest.isEmpty || rest.first == ":" && UInt16(rest.dropFirst()) != nil else { return nil }
+            return String(header[header.index(after: header.startIndex)..<end])
+        }
+        let parts = header.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 2, !parts[0].isEmpty, parts.count == 1 || UInt16(parts[1]) != nil else { return nil }
+        // A name may end with the dot of the root.
+        return String(parts[0].hasSuffix(".") ? parts[0].dropLast() : parts[0])
+    }
+
+    /// Whether it is a numeric address: inet_pton(3).
+    private static func isNumeric(_ host: String) -> Bool {
+        var address = in6_addr()
+        return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1
     }
 }

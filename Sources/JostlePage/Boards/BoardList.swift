@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleMessages
 internal import JostleOperator
 internal import MosquittoClient

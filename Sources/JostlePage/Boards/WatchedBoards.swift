@@ -1,3 +1,5 @@
+internal import Documents
+internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 internal import MosquittoClient
@@ -105,5 +107,106 @@ struct WatchedBoards {
             .availability, .reported, .health, .state, .attitude, .motion, .running,
         ]
         return order.compactMap { board.latest[$0] } + board.gestures
+    }
+}
+
+/// Asks boards for every sample while somebody looks, by the command `stream` for half a minute, renewed in time.
+///
+/// A value without a clock: `due` returns what to ask now.
+struct StreamLeases {
+    /// Seconds for which a board is asked, and after which it is asked again.
+    private static let duration = 30.0
+    private static let renewal = 20.0
+    /// Seconds after which a board is asked again that streams for somebody else, or has refused.
+    private static let pauses = (busy: 10.0, refused: 60.0)
+
+    /// How much an agent understands: an older one refuses arguments that it does not know.
+    private enum Arguments { case all, basic }
+
+    private struct Lease {
+        var viewers = 0
+        var next: Double
+        var arguments = Arguments.all
+    }
+
+    private var leases: [String: Lease] = [:]
+
+    /// Somebody looks at a board.
+    mutating func open(_ id: String, at now: Double) {
+        leases[id, default: Lease(next: now)].viewers += 1
+    }
+
+    /// Somebody looks no more. What was asked for ends by itself.
+    mutating func close(_ id: String) {
+        leases[id]?.viewers -= 1
+        if leases[id].map({ $0.viewers <= 0 }) ?? false { leases[id] = nil }
+    }
+
+    /// The board has come online: its agent knows of no stream.
+    mutating func restart(_ id: String, at now: Double) { leases[id]?.next = now }
+
+    /// The boards to ask now, with the arguments of the command.
+    mutating func due(at now: Double, isOnline: (String) -> Bool) -> [(id: String, arguments: JSONObject)] {
+        var due: [(id: String, arguments: JSONObject)] = []
+        for (id, lease) in leases where lease.next <= now && isOnline(id) {
+            var arguments = JSONObject()
+            arguments.add("duration", StreamLeases.duration, decimals: 0)
+            arguments.add("fields", ["acceleration", "rotation", "attitude"])
+            if lease.arguments == .all {
+                arguments.add("interval", 0.02, decimals: 2)
+                arguments.add("near_misses", true)
+            }
+            leases[id]?.next = now + StreamLeases.renewal
+            due.append((id, arguments))
+        }
+        return due
+    }
+
+    /// A board has refused the command.
+    mutating func refused(_ id: String, error: String, at now: Double) {
+        switch error {
+        case "bad_arguments" where leases[id]?.arguments == .all:
+            leases[id]?.arguments = .basic
+            leases[id]?.next = now
+        case "busy": leases[id]?.next = now + StreamLeases.pauses.busy
+        case "sensor_unavailable", "too_many": leases[id]?.next = now + StreamLeases.pauses.busy
+        default: leases[id]?.next = now + StreamLeases.pauses.refused
+        }
+    }
+}
+
+/// A topic below a board's root, and the event of the page that carries its messages.
+struct BoardTopic: Equatable {
+    let board: String
+    let name: ServerSentEvent.Name
+    /// The gesture or the command in the topic.
+    var detail = ""
+
+    /// Parses a topic; `nil` if it is not one that the page shows.
+    init?(_ topic: String, prefix: String) {
+        guard topic.hasPrefix(prefix), topic.dropFirst(prefix.count).first == "/" else { return nil }
+        let levels = topic.dropFirst(prefix.count + 1).split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count >= 2, JostleSettings.Device.isID(String(levels[0])) else { return nil }
+        board = String(levels[0])
+        switch levels.dropFirst().joined(separator: "/") {
+        case "availability": name = .availability
+        case "attitude": name = .attitude
+        case "motion": name = .motion
+        case "state": name = .state
+        case "health": name = .health
+        case "stream": name = .stream
+        case "near-miss": name = .nearMiss
+        case "config/reported": name = .reported
+        default:
+            if levels.count == 3, levels[1] == "event" {
+                name = .gesture
+                detail = String(levels[2])
+            } else if levels.count == 4, levels[1] == "command", levels[3] == "result" {
+                name = .result
+                detail = String(levels[2])
+            } else {
+                return nil
+            }
+        }
     }
 }

@@ -1,3 +1,5 @@
+internal import Documents
+internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 internal import MotionCore
@@ -180,5 +182,80 @@ struct RunningHours {
         if run.isInterrupted, end.seconds(since: run.heard) > RunningHours.longestInterruption { end = run.heard }
         board.seconds += seconds(of: run, until: end)
         board.run = nil
+    }
+}
+
+/// The file that lets a restart of the server forget nothing:
+/// `{"schema":1,"date":"2026-11-25","boards":{"washer-1":{"seconds":5400,"since":…,"heard":…}}}`.
+extension RunningHours {
+    /// The largest file, bytes: more than the most boards with the longest ids need.
+    static let maximumBytes = 1 << 20
+
+    private static let limits = ReaderLimits(bytes: maximumBytes, depth: 4, nodes: 4 * maximumBoards + 10)
+
+    /// The content of the file.
+    func text(at now: Timestamp, milliseconds: Int64) -> String {
+        var all = JSONObject()
+        for (id, board) in boards.sorted(by: { $0.key < $1.key }) where board.seconds > 0 || board.run != nil {
+            var object = JSONObject()
+            object.add("seconds", board.seconds, decimals: 3)
+            if let run = board.run {
+                func time(_ instant: Timestamp) -> Int64 {
+                    milliseconds + Int64((instant.seconds(since: now) * 1000).rounded())
+                }
+                object.add("since", time(run.start))
+                object.add("heard", time(run.heard))
+            }
+            all.add(id, object)
+        }
+        var object = JSONObject()
+        object.add("schema", Int64(1))
+        object.add("date", date)
+        object.add("boards", all)
+        return object.description + "\n"
+    }
+
+    /// Reads the content of the file. What was counted on another day does not count today, but a machine that ran at its
+    /// end may run still.
+    ///
+    /// - Throws: the first problem.
+    init(
+        reading text: String, name: String, _ day: LocalDay, at now: Timestamp, milliseconds: Int64
+    ) throws {
+        let tree = try JSONReader.read(Array(text.utf8), source: .file(name), limits: RunningHours.limits)
+        func problem(_ path: String, _ node: JSONValue?, _ reason: String) -> DocumentProblem {
+            DocumentProblem(at: node?.position ?? tree.position, path: path, found: node?.text, reason)
+        }
+        guard tree["schema"] == 1 else {
+            throw problem("schema", tree["schema"], "is not 1")
+        }
+        guard let date = tree["date"]?.string else {
+            throw problem("date", tree["date"], "is no date")
+        }
+        guard let entries = tree["boards"]?.members, entries.count <= RunningHours.maximumBoards else {
+            throw problem("boards", tree["boards"], "are no boards, or too many")
+        }
+        self.init(day, at: now, milliseconds: milliseconds)
+        for entry in entries {
+            func number(_ name: String) throws -> Double? {
+                guard let node = entry.value[name] else { return nil }
+                // Up to the year 10000.
+                guard let number = node.number, (0...253_402_300_800_000).contains(number) else {
+                    throw problem("boards.\(entry.name).\(name)", node, "is no number that can be")
+                }
+                return number
+            }
+            guard JostleSettings.Device.isID(entry.name) else { throw problem("boards", entry.value, "has no id") }
+            var board = Board()
+            if date == day.date { board.seconds = min(try number("seconds") ?? 0, 90_000) }
+            if let since = try number("since"), let heard = try number("heard") {
+                func instant(_ time: Double) -> Timestamp {
+                    RunningHours.instant(of: min(Int64(time), milliseconds), at: now, milliseconds: milliseconds)
+                }
+                let run = Run(start: min(instant(since), instant(heard)), heard: instant(heard), isInterrupted: true)
+                add(run, to: &board, at: now)
+            }
+            keep(board, of: entry.name)
+        }
     }
 }

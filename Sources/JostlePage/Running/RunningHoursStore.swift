@@ -30,7 +30,7 @@ final class RunningHoursStore {
         case .none: break
         case .failed(let failure): log.warning("the running hours of today are lost: \(file): \(failure)")
         case .text(let text):
-            do throws(ConfigurationProblem) {
+            do {
                 hours = try RunningHours(reading: text, name: file, day, at: now, milliseconds: milliseconds)
             } catch {
                 let name = directory.setAside(RunningHoursStore.name)

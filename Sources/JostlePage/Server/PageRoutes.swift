@@ -1,7 +1,11 @@
+internal import Cryptography
+internal import Documents
+internal import Gzip
 internal import HTTPServer
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import PageAssets
 
 /// Answers the requests of browsers.
 struct PageRoutes {
@@ -26,7 +30,7 @@ struct PageRoutes {
 
     func reply(to request: HTTPRequest) -> HTTPReply {
         var reply: HTTPReply
-        do throws(PageRefusal) {
+        do {
             reply = try answer(request)
         } catch {
             reply = PageRoutes.reply(error)
@@ -129,11 +133,7 @@ struct PageRoutes {
 
     private func post(_ request: HTTPRequest, _ path: String) throws(PageRefusal) -> HTTPReply {
         try server.access.checkPost(request)
-        let body: JSONValue
-        do throws(ConfigurationProblem) {
-            let tree = try JSONReader.read(request.body, source: .message("request"), limits: ReaderLimits())
-            body = JSONValue(tree)
-        } catch {
+        guard let body = try? JSONReader.read(request.body, source: .message("request")) else {
             throw .badRequest("its body is not JSON")
         }
         if path == "/api/login" { return try login(body) }
@@ -207,15 +207,46 @@ struct PageRoutes {
     }
 }
 
-extension JSONValue {
-    /// A member of an object.
-    fileprivate subscript(_ name: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.name == name }?.value
+/// A file of the page as it is sent: compressed for browsers that accept it, and not at all if they have it already.
+struct PageFile {
+    private let contentType: String
+    private let bytes: [UInt8]
+    private let compressed: [UInt8]?
+    /// Identifies the content. Weak: it stands for both forms of the file.
+    private let tag: String
+
+    init(_ file: PageAssets.File) {
+        contentType = file.contentType
+        bytes = file.bytes
+        compressed = Gzip.compress(file.bytes)
+        tag = "W/\"\(SHA256Digest(of: file.bytes).hexadecimal.prefix(16))\""
     }
 
-    fileprivate var string: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
+    /// All files of the page by name.
+    static func all() -> [String: PageFile] {
+        Dictionary(uniqueKeysWithValues: PageAssets.files.map { ($0.name, PageFile($0)) })
+    }
+
+    /// The answer to a request for it.
+    func reply(to request: HTTPRequest) -> HTTPReply {
+        // The browser asks each time whether its copy is still right, so that page and server have the same version.
+        let headers = [("Cache-Control", "no-cache"), ("ETag", tag), ("Vary", "Accept-Encoding")]
+        if isKnown(request.header("If-None-Match")) { return HTTPReply(304, headers) }
+        var reply = HTTPReply(200, [("Content-Type", contentType)] + headers, body: .bytes(bytes))
+        if let compressed, PageFile.acceptsGzip(request.header("Accept-Encoding")) {
+            reply.headers.append(("Content-Encoding", "gzip"))
+            reply.body = .bytes(compressed)
+        }
+        return reply
+    }
+
+    /// Whether an `Accept-Encoding` header names gzip, with a weight that is not zero.
+    static func acceptsGzip(_ header: String?) -> Bool {
+        HeaderItem.list(header).contains { ["gzip", "x-gzip"].contains($0.value) && $0.weight > 0 }
+    }
+
+    /// Whether an `If-None-Match` header names the file's tag, or any.
+    private func isKnown(_ header: String?) -> Bool {
+        (header ?? "").split { $0 == "," || $0 == " " }.contains { $0 == tag || $0 == "*" }
     }
 }

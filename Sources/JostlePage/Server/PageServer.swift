@@ -1,3 +1,4 @@
+internal import Documents
 internal import HTTPServer
 internal import JostleCommandLine
 internal import JostleConfiguration
@@ -171,7 +172,7 @@ final class PageServer {
 
     private func noteStream(_ id: String, _ payload: [UInt8]) {
         let answer: RemoteAnswer
-        do throws(RemoteDeviceError) { answer = try RemoteAnswer(payload) } catch { return }
+        do { answer = try RemoteAnswer(payload) } catch { return }
         guard !answer.isAccepted else { return }
         leases.refused(id, error: answer.error ?? "", at: PageServer.seconds)
         guard answer.error != "bad_arguments" else { return }
@@ -265,7 +266,7 @@ final class PageServer {
     }
 
     private func subscribe(to filters: [WatchListener.Filter]) {
-        do throws(RemoteDeviceError) {
+        do {
             try listener.subscribe(to: filters)
         } catch {
             log.warning("\(error)")
@@ -315,4 +316,171 @@ final class PageServer {
     }
 
     func topics(of board: String) -> Topics { Topics(prefix: prefix, id: board) }
+}
+
+/// What the pages with all boards get: rows, removed boards, and the layers of the fleet.
+extension PageServer {
+    /// The most rows in an event.
+    private static let rowsInEvent = 200
+
+    /// An event with the rows that changed after a change.
+    struct RowsEvent {
+        /// The change after which these rows come, and the number of the last change at that time.
+        var after: UInt64
+        var changes: UInt64
+        /// `nil` if there are no rows.
+        var event: ServerSentEvent?
+        /// The change with which to go on, and whether there are no more rows now.
+        var change: UInt64
+        var isLast: Bool
+    }
+
+    /// Sends the rows that changed, an event at a time. A page that has not taken the last one gets the newest rows later.
+    func sendRows(to viewer: Viewer) {
+        guard viewer.isIdle || viewer.rowsSent == 0 && !viewer.hasMoreRows else { return }
+        sendRemovals(to: viewer)
+        let rows = rowsEvent(after: viewer.rowsSent)
+        viewer.rowsSent = rows.change
+        viewer.hasMoreRows = !rows.isLast
+        if let event = rows.event { viewer.send(event) }
+        let count = boards.model.devices.count
+        guard rows.isLast, viewer.listed != count else { return }
+        viewer.listed = count
+        var object = JSONObject()
+        object.add("boards", Int64(count))
+        object.add("ignored", Int64(boards.ignoredBoards))
+        viewer.send(ServerSentEvent(.listed, object))
+    }
+
+    /// The event of several pages is made once: usually all of them have the same rows.
+    private func rowsEvent(after change: UInt64) -> RowsEvent {
+        if let lastRows, lastRows.after == change, lastRows.changes == boards.changes { return lastRows }
+        let part = boards.rows(after: change, limit: PageServer.rowsInEvent)
+        var rows = RowsEvent(after: change, changes: boards.changes, change: part.change, isLast: part.isLast)
+        if !part.rows.isEmpty {
+            let list = "[" + part.rows.map(\.description).joined(separator: ",") + "]"
+            rows.event = ServerSentEvent(.boards, Array(list.utf8))
+        }
+        lastRows = rows
+        return rows
+    }
+
+    private func sendRemovals(to viewer: Viewer) {
+        guard let removed = boards.removed(after: viewer.removalsSent) else {
+            // It has missed so much that it begins anew: after another hello, only what comes then remains in the list.
+            viewer.send(hello(nil))
+            viewer.rowsSent = 0
+            viewer.listed = nil
+            viewer.removalsSent = boards.changes
+            return
+        }
+        viewer.removalsSent = removed.change
+        guard !removed.ids.isEmpty else { return }
+        let list = "[" + removed.ids.map { JSONText.quoted($0) }.joined(separator: ",") + "]"
+        viewer.send(ServerSentEvent(.removed, Array(list.utf8)))
+    }
+
+    /// Forgets a board whose retained messages were removed.
+    func forget(_ id: String) {
+        running.hours.forget(id)
+        watched.clear(id)
+        if boards.forget(id) { fleetEvent = nil }
+    }
+
+    /// Sends the layers of the fleet if they look different than before.
+    func sendFleet() {
+        let list = viewers.values.filter { $0.board == nil }
+        guard fleetEvent == nil, !list.isEmpty else { return }
+        let event = FleetEvent(fleet, boards.model.devices.values).event
+        fleetEvent = event
+        for viewer in list where viewer.fleetSent != event {
+            viewer.fleetSent = event
+            viewer.send(event)
+        }
+    }
+}
+
+/// For how long machines have run today, as the pages of their boards show it.
+extension PageServer {
+    /// Takes what a board says of vibration, or that it says anything.
+    func noteRunning(_ topic: BoardTopic, _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64) {
+        let id = topic.board
+        let device = boards.model.devices[id]
+        switch topic.name {
+        case .availability:
+            guard let isOnline = device?.isOnline else { return }
+            running.hours.availability(id, isOnline: isOnline, at: now)
+            sendRunning(of: id)
+        case .state:
+            running.hours.state(
+                id, isVibrating: device?.state?.isVibrating, isOnline: device?.isOnline,
+                time: message.retain ? device?.stateTime ?? milliseconds : nil, at: now, milliseconds: milliseconds)
+            sendRunning(of: id)
+        default: if !message.retain { running.hours.heard(id, at: now) }
+        }
+    }
+
+    /// The connection to the broker has ended.
+    func interruptRunning() {
+        running.hours.interrupt()
+        for id in watched.ids { sendRunning(of: id) }
+    }
+
+    /// Does what is due: another day, the file, and once a minute the time again, in case that the clock was set.
+    func advanceRunning() {
+        let due = running.advance(at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
+        if due.isNewDay || due.isMinute { for id in watched.ids { sendRunning(of: id, isRepeated: true) } }
+    }
+
+    /// Tells the pages of a board for how long its machine has run, unless they have been told the same.
+    func sendRunning(of id: String, isRepeated: Bool = false) {
+        guard watched.contains(id), boards.model.devices[id]?.state?.isVibrating != nil else { return }
+        let now = WallClock.monotonic
+        let milliseconds = PageServer.milliseconds
+        let today = running.hours.today(id, at: now)
+        let last = watched.running(of: id)
+        let isNew = last?.since != today.since || today.since == nil && last?.seconds != today.seconds
+        guard last == nil || isNew || isRepeated && today.since != nil else { return }
+        let event = PageServer.running(today, at: now, milliseconds: milliseconds)
+        watched.keep(event, today, of: id)
+        for viewer in viewers.values where viewer.board == id { viewer.send(event) }
+    }
+
+    private static func running(_ today: RunningHours.Today, at now: Timestamp, milliseconds: Int64) -> ServerSentEvent
+    {
+        var object = JSONObject()
+        object.add("today_seconds", today.seconds, decimals: 0)
+        if let since = today.since {
+            object.add("since", milliseconds + Int64((since.seconds(since: now) * 1000).rounded()))
+        }
+        object.add("t", milliseconds)
+        return ServerSentEvent(.running, object)
+    }
+}
+
+/// What systemd is told about the page: that it serves, what it does, and that its thread still runs.
+struct ServiceReport {
+    private let manager = ServiceManager()
+    private var nextReset = 0.0
+
+    /// The page is served.
+    func ready() { manager.ready() }
+
+    /// The page is about to end.
+    func stopping() { manager.stopping() }
+
+    /// The connection to the broker, for `systemctl status`.
+    func connection(_ failure: String?) {
+        manager.status([failure.map { "no connection to the broker: \($0)" } ?? "connected to the broker"])
+    }
+
+    /// When the watchdog must be reset next, seconds; `nil` without a watchdog.
+    var deadline: Double? { manager.watchdogInterval == nil ? nil : nextReset }
+
+    /// Resets the watchdog if it is time.
+    mutating func resetWatchdog(at now: Double) {
+        guard let interval = manager.watchdogInterval, now >= nextReset else { return }
+        nextReset = now + interval
+        manager.resetWatchdog()
+    }
 }

@@ -1,7 +1,7 @@
 internal import CLinuxGPIO
 internal import Glibc
 package import IMUDrivers
-internal import LinuxSystem
+public import LinuxSystem
 internal import MotionCore
 
 /// The rising edges of one GPIO line requested from the kernel: a chip's data-ready pin, owned by the chip's driver.
@@ -126,5 +126,137 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
     /// The text in a fixed-size character array, up to the first zero.
     private static func text<Characters>(_ characters: Characters) -> String {
         withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}
+
+/// Identifies a line of a GPIO chip.
+public struct GPIOPlace: Equatable, Sendable, CustomStringConvertible {
+    /// A line by its number on the chip, or by its name in the board's device tree.
+    public enum Line: Equatable, Sendable {
+        case number(UInt32)
+        case name(String)
+    }
+
+    /// The chip: a name such as `gpiochip0`, or the path of its device file. `nil` means `gpiochip0` for a line number,
+    /// and any chip that has the line for a line name.
+    public var chip: String?
+
+    public var line: Line
+
+    /// Creates a reference to a line.
+    public init(chip: String? = nil, line: Line) {
+        self.chip = chip
+        self.line = line
+    }
+
+    /// The device files to try, in order.
+    func paths(devices: String = "/dev") -> [String] {
+        if let chip { return [chip.hasPrefix("/") ? chip : "\(devices)/\(chip)"] }
+        guard case .name = line else { return ["\(devices)/gpiochip0"] }
+        return SystemFiles.names(in: devices)
+            .compactMap { name in
+                name.hasPrefix("gpiochip") ? Int(name.dropFirst(8)).map { (number: $0, name: name) } : nil
+            }
+            .sorted { $0.number < $1.number }
+            .map { "\(devices)/\($0.name)" }
+    }
+
+    /// `line 17 of gpiochip0`.
+    public var description: String {
+        let name =
+            switch line {
+            case .number(let number): "line \(number)"
+            case .name(let name): "line \(name)"
+            }
+        let chip = chip ?? (line.isName ? nil : "gpiochip0")
+        return chip.map { "\(name) of \($0)" } ?? name
+    }
+}
+
+extension GPIOPlace.Line {
+    var isName: Bool { if case .name = self { true } else { false } }
+}
+
+/// Why a GPIO line cannot be used, with advice for the user.
+public struct GPIOError: Error, Equatable, Sendable {
+    /// The cause.
+    package enum Reason: Equatable, Sendable {
+        /// There is no such GPIO chip.
+        case noChip
+        /// This user may not open the chip.
+        case accessDenied
+        /// The chip cannot be opened for another reason.
+        case cannotOpen
+        /// The file is not a GPIO chip, or the kernel is older than 5.10.
+        case notAChip
+        /// The chip has only this many lines.
+        case noLine(count: UInt32)
+        /// No line has this name.
+        case noSuchLineName
+        /// The line is in use by this consumer, if the kernel reports it.
+        case inUse(consumer: String?)
+        /// The line does not support interrupts.
+        case noInterrupts
+        /// The line cannot be requested for another reason.
+        case cannotRequest
+    }
+
+    package var reason: Reason
+
+    /// The requested line, and the device file of the chip that was opened last.
+    public var place: GPIOPlace
+    public var path: String
+
+    /// The failure of the system call; `nil` if none failed.
+    public var failure: SystemFailure?
+
+    init(_ reason: Reason, _ place: GPIOPlace, path: String, _ failure: SystemFailure? = nil) {
+        self.reason = reason
+        self.place = place
+        self.path = path
+        self.failure = failure
+    }
+}
+
+extension GPIOError {
+    /// Whether the configuration names something that does not exist, rather than something currently unavailable.
+    public var isConfiguration: Bool {
+        switch reason {
+        case .noChip, .notAChip, .noLine, .noSuchLineName, .noInterrupts: true
+        case .accessDenied, .cannotOpen, .inUse, .cannotRequest: false
+        }
+    }
+}
+
+extension GPIOError: CustomStringConvertible {
+    /// One sentence that states the problem, without advice.
+    public var description: String {
+        switch reason {
+        case .noChip: "\(place): there is no GPIO chip \(path)"
+        case .accessDenied, .cannotOpen: "\(place): \(path) cannot be opened\(cause)"
+        case .notAChip: "\(place): \(path) is not a GPIO chip\(cause)"
+        case .noLine(let count): "\(place): \(path) has the lines 0 to \(max(1, count) - 1)"
+        case .noSuchLineName: "\(place): no GPIO line has this name"
+        case .inUse(let consumer): "\(place): \(consumer.map { "\"\($0)\"" } ?? "another program") uses it"
+        case .noInterrupts: "\(place): the line does not support interrupts\(cause)"
+        case .cannotRequest: "\(place): cannot be requested\(cause)"
+        }
+    }
+
+    /// The system's error message, as the end of a sentence.
+    private var cause: String { failure.map { ": \($0)" } ?? "" }
+
+    /// What the user can do about it; `nil` if there is no advice.
+    public var advice: String? {
+        switch reason {
+        case .noChip, .noSuchLineName, .noLine: "gpioinfo (apt install gpiod) lists chips and lines"
+        case .accessDenied:
+            "add the user to group gpio: sudo usermod -aG gpio $USER, then log in again (deploy/udev has the rule that gives "
+                + "the GPIO chips to that group)"
+        case .notAChip: "name one of /dev/gpiochip*; a kernel before 5.10 does not have the interface"
+        case .inUse: "wire the pin to another line, or stop the program that uses it"
+        case .noInterrupts: "wire the pin to a line of the processor's own GPIO"
+        case .cannotOpen, .cannotRequest: nil
+        }
     }
 }

@@ -119,3 +119,161 @@ extension ChipLock.Holder {
         name = SystemFiles.line(of: "/proc/\(process)/comm").map { ForeignText.oneLine($0) }
     }
 }
+
+/// A listening socket by which other processes can determine the process that has locked a chip.
+///
+/// Its name is abstract: `@jostle/6-337/0x68` for the chip at 0x68 on the device file with this device and inode. It
+/// therefore leaves no file behind, and identifies a process to other users too, but only in the same network namespace.
+///
+/// Any process can use the name first, or ask so often that the queue is full. Then the lock is as good as before, and
+/// only its holder cannot be identified in this way.
+package struct HolderAnnouncement: ~Copyable {
+    private let descriptor: Int32
+
+    private init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Announces this process as the holder; `nil` if the name is in use or the system cannot provide a socket.
+    ///
+    /// The kernel closes the descriptors of a process that ends in their order, so that the lock of the last holder may be
+    /// released before its name. So this tries for about 50 ms, and calls `pause` in between, which waits for 1 ms.
+    package static func make(
+        file: DeviceFile, address: UInt8, pause: () -> Void = { usleep(1000) }
+    ) -> HolderAnnouncement? {
+        guard let name = name(file, address), case let descriptor = makeSocket(), descriptor >= 0 else { return nil }
+        for attempt in 0...50 {
+            if attempt > 0 { pause() }
+            if name.bind(descriptor) == 0 {
+                guard listen(descriptor, queueLength) == 0 else { break }
+                return HolderAnnouncement(descriptor)
+            }
+            guard errno == EADDRINUSE else { break }
+        }
+        close(descriptor)
+        return nil
+    }
+
+    /// A process that announces itself as the holder, with its credentials when it called listen.
+    struct Peer {
+        var process: Int32
+        var user: UInt32
+        /// With the main group.
+        var groups: [UInt32]
+
+        /// Whether it may open a file.
+        func mayOpen(_ file: DeviceFile) -> Bool {
+            file.mayBeOpened(by: user, in: groups)
+        }
+    }
+
+    /// The process that announces itself; `nil` if there is none, or if it cannot be determined: it belongs to another
+    /// process namespace, or the queue is full.
+    static func peer(file: DeviceFile, address: UInt8) -> Peer? {
+        guard let name = name(file, address), case let descriptor = makeSocket(), descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // The holder never accepts connections. The kernel answers, until the queue is full.
+        guard name.connect(descriptor) == 0 else { return nil }
+        // struct ucred, which Glibc declares for _GNU_SOURCE only.
+        var credentials: (process: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0, credentials.process > 0
+        else { return nil }
+        return Peer(
+            process: credentials.process, user: credentials.user,
+            groups: [credentials.group] + supplementaryGroups(descriptor))
+    }
+
+    /// The other groups of a peer (`SO_PEERGROUPS`).
+    private static func supplementaryGroups(_ descriptor: Int32) -> [gid_t] {
+        // NGROUPS_MAX is 65536; a process rarely has more than some dozens.
+        var groups = [gid_t](repeating: 0, count: 1024)
+        var length = socklen_t(groups.count * MemoryLayout<gid_t>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 else { return [] }
+        return Array(groups.prefix(Int(length) / MemoryLayout<gid_t>.size))
+    }
+
+    /// How many queries the kernel answers before the queue is full; it is also the kernel's default limit
+    /// (net.core.somaxconn).
+    private static let queueLength: Int32 = 4096
+
+    /// The name for a chip, the same for all paths to the device file of its bus.
+    private static func name(_ file: DeviceFile, _ address: UInt8) -> UnixSocketAddress? {
+        UnixSocketAddress("@jostle/\(file.device)-\(file.inode)/0x\(String(address, radix: 16))")
+    }
+
+    private static func makeSocket() -> Int32 {
+        // Non-blocking, because connect would wait for room in a full queue.
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        return socket(AF_UNIX, Int32(type), 0)
+    }
+}
+
+/// Finds the process that holds a lock on one byte of a file, by the locks that /proc lists for each open file
+/// (proc_pid_fdinfo(5)).
+///
+/// Only root can read those of other users' processes.
+struct LockSearch {
+    let file: DeviceFile
+    let offset: UInt8
+
+    /// The first process that holds the lock; `nil` if none is found.
+    func holder() -> Int32? {
+        SystemFiles.names(in: "/proc").compactMap { Int32($0) }.sorted().first { isHolder($0) == true }
+    }
+
+    /// Whether a process holds the lock; `nil` if that cannot be determined.
+    func isHolder(_ process: Int32) -> Bool? {
+        guard let names = readableNames(in: "/proc/\(process)/fdinfo") else { return nil }
+        var isKnown = true
+        for name in names {
+            let description: String
+            do throws(SystemFailure) {
+                description = try FileContents.text(of: "/proc/\(process)/fdinfo/\(name)", limit: 4096)
+            } catch {
+                // It may have been closed meanwhile.
+                if error.code != ENOENT { isKnown = false }
+                continue
+            }
+            guard Self.locks(in: description).contains(where: matches) else { continue }
+            // The same inode number may exist on another file system. Other files are not accessed, because a file of
+            // a server that has gone might block.
+            if DeviceFile(path: "/proc/\(process)/fd/\(name)")?.isSame(as: file) == true { return true }
+        }
+        return isKnown ? false : nil
+    }
+
+    private func matches(_ lock: Lock) -> Bool {
+        lock.inode == file.inode && lock.range.contains(UInt64(offset))
+    }
+
+    /// The names in a directory; `nil` if it cannot be read or is empty.
+    private func readableNames(in path: String) -> [String]? {
+        let names = SystemFiles.names(in: path).filter { Int32($0) != nil }
+        return names.isEmpty ? nil : names
+    }
+
+    /// A lock on a range of a file.
+    struct Lock: Equatable {
+        var inode: UInt64
+        var range: ClosedRange<UInt64>
+    }
+
+    /// The locks in the description of an open file, that is, in lines such as
+    /// `lock:  1: OFDLCK ADVISORY  WRITE -1 00:06:337 104 104`. Those of flock(2) are left out, which are independent.
+    static func locks(in description: String) -> [Lock] {
+        description.split(separator: "\n").compactMap { line in
+            let words = line.split { $0 == " " || $0 == "\t" }
+            guard words.count == 9, words[0] == "lock:", words[2] == "OFDLCK" || words[2] == "POSIX",
+                let inode = words[6].split(separator: ":").last.flatMap({ UInt64($0) }),
+                let first = UInt64(words[7]),
+                let last = words[8] == "EOF" ? UInt64.max : UInt64(words[8]), first <= last
+            else { return nil }
+            return Lock(inode: inode, range: first...last)
+        }
+    }
+}

@@ -1,3 +1,5 @@
+internal import CMotionMath
+
 /// Finds hard iron, soft iron, scale and alignment of a magnetometer while the board is turned by hand, with the six-axis
 /// attitude.
 ///
@@ -210,4 +212,422 @@ package enum MagneticFitError: Error, Equatable, Sendable, BitwiseCopyable {
     case wrongAxes(Matrix3)
     /// The equations have no solution.
     case noSolution
+}
+
+/// The estimate of a magnetometer's errors from segments of readings.
+struct MagneticEstimate {
+    /// W: what the sensor makes of a field along the body's axes; near the identity.
+    var shape = Matrix3.identity
+    var hardIron: Vector3
+    /// The field's horizontal part and its part up, µT.
+    var horizontal: Double
+    var up: Double
+    /// The angle of the horizontal part against the x axis of the attitude, rad, for each segment.
+    var headings: [Double]
+
+    /// RMS of what is not explained, per axis, µT: of all readings, and of each segment.
+    var residual = 0.0
+    var residuals: [Double] = []
+    /// The last step, for its covariance.
+    var solution: LeastSquaresSolution?
+
+    // The unknowns of the normal equations.
+    static func shape(_ row: Int, _ column: Int) -> Int { 3 * row + column }
+    static func hardIron(_ axis: Int) -> Int { 9 + axis }
+    static let horizontal = 12
+    static let up = 13
+    static func heading(_ segment: Int) -> Int { 14 + segment }
+    var unknowns: Int { 14 + headings.count }
+
+    /// The field along the axes of the attitude of a segment.
+    func field(_ segment: Int) -> Vector3 {
+        Vector3(horizontal * cos(headings[segment]), horizontal * sin(headings[segment]), up)
+    }
+
+    var place: MagneticFieldFigures {
+        MagneticFieldFigures(
+            strength: (horizontal * horizontal + up * up).squareRoot(), dip: atan2(-up, abs(horizontal)))
+    }
+
+    /// The segment with the largest residual if that is too large and much larger than usual.
+    func outlier(beyond limit: Double) -> Int? {
+        guard let worst = residuals.indices.max(by: { residuals[$0] < residuals[$1] }) else { return nil }
+        let median = residuals.sorted()[residuals.count / 2]
+        return residuals[worst] > max(limit, 3 * median) ? worst : nil
+    }
+
+    /// Standard deviation of the hard iron along its least certain axis, µT, and that axis.
+    var hardIronDeviation: (deviation: Double, axis: Int) {
+        guard let solution else { return (.infinity, 0) }
+        var largest = (deviation: 0.0, axis: 0)
+        for axis in 0..<3 {
+            let deviation = solution.deviation(of: MagneticEstimate.hardIron(axis))
+            if !(deviation <= largest.deviation) { largest = (deviation, axis) }
+        }
+        return largest
+    }
+
+    /// The largest standard deviation of the heading, rad, in eight directions, with the side up that is nearest to the body
+    /// axis `up`.
+    func headingDeviation(up: Vector3) -> Double {
+        guard let solution, abs(horizontal) > 0 else { return .infinity }
+        let level = Quaternion(from: BodySide(nearestTo: up).direction, to: Vector3(0, 0, 1))
+        let inverse = shape.inverse.transposed
+        var largest = 0.0
+        for step in 0..<8 {
+            let attitude = Quaternion(angle: .pi / 4 * Double(step), axis: Vector3(0, 0, 1)) * level
+            // The error of the corrected field across the horizontal field: eᵀ · W⁻¹ · (δh + δW · x).
+            let x = attitude.unrotate(Vector3(horizontal, 0, self.up))
+            let across = inverse * attitude.unrotate(Vector3(0, 1, 0))
+            var row = [Double](repeating: 0, count: unknowns)
+            for axis in 0..<3 {
+                row[MagneticEstimate.hardIron(axis)] = across[axis]
+                for column in 0..<3 { row[MagneticEstimate.shape(axis, column)] = across[axis] * x[column] }
+            }
+            largest = max(largest, solution.deviation(of: row))
+        }
+        return largest / abs(horizontal)
+    }
+}
+
+extension MagneticFit {
+    /// Solves by Gauss-Newton; `nil` if there is no solution.
+    func iterate(_ segments: [MagneticMoments]) -> MagneticEstimate? {
+        guard var estimate = start(segments) else { return nil }
+        for _ in 0..<20 {
+            estimate.setResiduals(segments)
+            guard let solution = step(estimate, segments).solved() else { return nil }
+            estimate.apply(solution)
+            guard estimate.hardIron.isFinite else { return nil }
+            var largest = 0.0
+            for index in 0..<estimate.unknowns where index < 9 || index >= 14 {
+                largest = max(largest, abs(solution.step[index]))
+            }
+            if largest < 1e-6 { break }
+        }
+        estimate.setResiduals(segments)
+        return estimate
+    }
+
+    /// The first estimate, with W the identity: linear in the hard iron and the field of each segment.
+    private func start(_ segments: [MagneticMoments]) -> MagneticEstimate? {
+        guard let hardIron = MagneticFit.fit(segments, axes: .identity)?.hardIron else { return nil }
+        var horizontal = 0.0
+        var up = 0.0
+        var headings: [Double] = []
+        for segment in segments {
+            let field = (segment.turnedBack(.identity) - segment.rotation * hardIron) * (1 / segment.count)
+            headings.append(atan2(field.y, field.x))
+            horizontal += (field.x * field.x + field.y * field.y).squareRoot() / Double(segments.count)
+            up += field.z / Double(segments.count)
+        }
+        return MagneticEstimate(hardIron: hardIron, horizontal: horizontal, up: up, headings: headings)
+    }
+
+    /// The normal equations for a step from an estimate.
+    private func step(_ estimate: MagneticEstimate, _ segments: [MagneticMoments]) -> NormalEquations {
+        var equations = NormalEquations(count: estimate.unknowns)
+        let deviation = max(parameters.fieldDeviation, estimate.residual)
+        for index in segments.indices {
+            estimate.add(segments[index], index, to: &equations, weight: 1 / (deviation * deviation))
+        }
+        for row in 0..<3 {
+            for column in 0..<3 {
+                equations.addPrior(
+                    MagneticEstimate.shape(row, column),
+                    target: (row == column ? 1 : 0) - estimate.shape[row][column],
+                    deviation: parameters.softIronDeviation)
+            }
+        }
+        for index in segments.indices {
+            // Keeps the equations solvable where the field has no horizontal part.
+            equations.addPrior(MagneticEstimate.heading(index), target: 0, deviation: .pi)
+            guard index > 0 else { continue }
+            var row = [Double](repeating: 0, count: estimate.unknowns)
+            row[MagneticEstimate.heading(index)] = 1
+            row[MagneticEstimate.heading(index - 1)] = -1
+            let change = Quaternion.wrapped(estimate.headings[index] - estimate.headings[index - 1])
+            equations.add(row, target: -change, deviation: parameters.headingDeviation)
+        }
+        return equations
+    }
+}
+
+extension MagneticEstimate {
+    /// Adds the readings of a segment to the normal equations of a step.
+    fileprivate func add(
+        _ segment: MagneticMoments, _ index: Int, to equations: inout NormalEquations, weight: Double
+    ) {
+        let field = field(index)
+        // The derivatives of the field: by its horizontal part, its part up, and the heading.
+        let (cosine, sine) = (cos(headings[index]), sin(headings[index]))
+        let derivatives = (
+            (MagneticEstimate.horizontal, Vector3(cosine, sine, 0)), (MagneticEstimate.up, Vector3(0, 0, 1)),
+            (MagneticEstimate.heading(index), Vector3(-horizontal * sine, horizontal * cosine, 0))
+        )
+        let turned = segment.turned(field)
+        let products = segment.turnedByTurned(field, field)
+        let errors = residualProducts(segment, field, field)
+        let sum = segment.field - segment.count * hardIron - shape * turned
+        for row in 0..<3 {
+            let axis = MagneticEstimate.hardIron(row)
+            equations.add(information: weight * segment.count, axis, axis)
+            equations.add(rightSide: weight * sum[row], axis)
+            for column in 0..<3 {
+                let element = MagneticEstimate.shape(row, column)
+                equations.add(information: weight * turned[column], element, axis)
+                equations.add(rightSide: weight * errors[row][column], element)
+                for other in 0...column {
+                    equations.add(
+                        information: weight * products[column][other], element, MagneticEstimate.shape(row, other))
+                }
+            }
+        }
+        add(derivatives.0, to: &equations, segment, field, weight)
+        add(derivatives.1, to: &equations, segment, field, weight)
+        add(derivatives.2, to: &equations, segment, field, weight)
+        let metric = shape.transposed * shape
+        func couple(_ a: (Int, Vector3), _ b: (Int, Vector3)) {
+            equations.add(
+                information: weight * metric.elementProduct(segment.turnedByTurned(a.1, b.1)), a.0, b.0)
+        }
+        couple(derivatives.0, derivatives.0)
+        couple(derivatives.1, derivatives.1)
+        couple(derivatives.2, derivatives.2)
+        couple(derivatives.0, derivatives.1)
+        couple(derivatives.0, derivatives.2)
+        couple(derivatives.1, derivatives.2)
+    }
+
+    /// Adds what an unknown of the field has in common with W and h, and its right side.
+    private func add(
+        _ unknown: (index: Int, derivative: Vector3), to equations: inout NormalEquations, _ segment: MagneticMoments,
+        _ field: Vector3, _ weight: Double
+    ) {
+        let mean = shape * segment.turned(unknown.derivative)
+        let products = shape * segment.turnedByTurned(unknown.derivative, field)
+        for row in 0..<3 {
+            equations.add(information: weight * mean[row], unknown.index, MagneticEstimate.hardIron(row))
+            for column in 0..<3 {
+                equations.add(
+                    information: weight * products[row][column], unknown.index, MagneticEstimate.shape(row, column))
+            }
+        }
+        let errors = residualProducts(segment, field, unknown.derivative)
+        equations.add(rightSide: weight * shape.elementProduct(errors), unknown.index)
+    }
+
+    /// The sum of (m - h - W · Rᵀ · field) · (Rᵀu)ᵀ.
+    private func residualProducts(_ segment: MagneticMoments, _ field: Vector3, _ u: Vector3) -> Matrix3 {
+        segment.fieldByTurned(u) - Matrix3(outer: hardIron, segment.turned(u))
+            - shape * segment.turnedByTurned(field, u)
+    }
+
+    fileprivate mutating func apply(_ solution: LeastSquaresSolution) {
+        for row in 0..<3 {
+            hardIron[row] += solution.step[MagneticEstimate.hardIron(row)]
+            for column in 0..<3 { shape[row][column] += solution.step[MagneticEstimate.shape(row, column)] }
+        }
+        horizontal += solution.step[MagneticEstimate.horizontal]
+        up += solution.step[MagneticEstimate.up]
+        for index in headings.indices { headings[index] += solution.step[MagneticEstimate.heading(index)] }
+        self.solution = solution
+    }
+
+    /// Computes the residuals from the sums.
+    fileprivate mutating func setResiduals(_ segments: [MagneticMoments]) {
+        var squares = 0.0
+        var count = 0.0
+        residuals.removeAll(keepingCapacity: true)
+        for index in segments.indices {
+            let segment = segments[index]
+            let field = field(index)
+            let metric = shape.transposed * shape
+            let explained =
+                metric.elementProduct(segment.turnedByTurned(field, field))
+                + segment.count * hardIron.lengthSquared + 2 * hardIron.dot(shape * segment.turned(field))
+            let common =
+                hardIron.dot(segment.field) + shape.elementProduct(segment.fieldByTurned(field))
+            let sum = max(0, segment.fieldSquares + explained - 2 * common)
+            residuals.append((sum / (3 * segment.count)).squareRoot())
+            squares += sum
+            count += segment.count
+        }
+        residual = (squares / (3 * count)).squareRoot()
+    }
+}
+
+// Whether a magnetometer has the axes that it is taken to have: a driver for another part, or a board that mounts it another
+// way, shows as readings that fit the gyroscope only after a rotation.
+extension MagneticFit {
+    /// The right-angled rotation that makes the readings fit the attitude clearly better than all others; `nil` if that is
+    /// none at all, or if the movement does not show it.
+    ///
+    /// A rotation and its negative fit equally well, with the field reversed, so it is known up to its sign.
+    func betterAxes(_ segments: [MagneticMoments]) -> Matrix3? {
+        var all = MagneticMoments()
+        for segment in segments { all.add(segment) }
+        var best = (residual: Double.infinity, axes: Matrix3.identity)
+        var second = Double.infinity
+        for index in 0..<24 {
+            let axes = MagneticFit.rightAngled(index)
+            guard let residual = MagneticFit.fit([all], axes: axes)?.residual else { return nil }
+            if residual < best.residual {
+                second = best.residual
+                best = (residual, axes)
+            } else {
+                second = min(second, residual)
+            }
+        }
+        let isClear = second >= parameters.axesRatio * max(best.residual, parameters.fieldDeviation)
+        return isClear && best.axes != .identity ? best.axes : nil
+    }
+
+    /// Fits hard iron and one field for each segment to the readings along other axes, with W the identity: linear.
+    ///
+    /// - Returns: the hard iron, µT, and the RMS residual per axis, µT.
+    static func fit(_ segments: [MagneticMoments], axes: Matrix3) -> (hardIron: Vector3, residual: Double)? {
+        // R · Q · m = F + R · h. Each field F is eliminated: it is the mean of the rest.
+        var equations = NormalEquations(count: 3)
+        var right = Vector3.zero
+        var squares = 0.0
+        var count = 0.0
+        for segment in segments {
+            let back = segment.turnedBack(axes)
+            let side = axes * segment.field - segment.rotation.transposed * back * (1 / segment.count)
+            let spread = segment.rotation.transposed * segment.rotation
+            for row in 0..<3 {
+                equations.add(rightSide: side[row], row)
+                for column in 0...row {
+                    equations.add(
+                        information: (row == column ? segment.count : 0) - spread[row][column] / segment.count, row,
+                        column)
+                }
+            }
+            right += side
+            squares += segment.fieldSquares - back.lengthSquared / segment.count
+            count += segment.count
+        }
+        // 1 mT: no more than what keeps the equations solvable while the board is turned about one axis.
+        for axis in 0..<3 { equations.addPrior(axis, target: 0, deviation: 1000) }
+        guard count > 0, let step = equations.solved()?.step else { return nil }
+        let hardIron = Vector3(step[0], step[1], step[2])
+        let sum = max(0, squares - hardIron.dot(right))
+        return (hardIron, (sum / (3 * count)).squareRoot())
+    }
+
+    /// The rotations by right angles, 0 … 23.
+    static func rightAngled(_ index: Int) -> Matrix3 {
+        let sides = BodySide.allCases
+        let first = sides[index / 4].direction
+        let second = sides[(2 * (index / 8 + 1) + index % 4) % 6].direction
+        return Matrix3(first, second, first.cross(second))
+    }
+}
+
+/// Sums over readings of a magnetometer, from which its errors are computed without the readings themselves.
+///
+/// With the attitude R (body to earth), the field F of the earth reads m = W · Rᵀ · F + h. Everything that a least-squares fit
+/// of W, h and F needs of the readings is a sum of products of m and R.
+struct MagneticMoments: Equatable, Sendable, BitwiseCopyable {
+    /// The number of readings.
+    private(set) var count = 0.0
+    /// Sums of m and |m|².
+    private(set) var field = Vector3.zero
+    private(set) var fieldSquares = 0.0
+    /// The sum of R.
+    private(set) var rotation = Matrix3(.zero, .zero, .zero)
+    /// Sums of m · rᵀ for each row r of R.
+    private var fieldBy0 = Matrix3(.zero, .zero, .zero)
+    private var fieldBy1 = Matrix3(.zero, .zero, .zero)
+    private var fieldBy2 = Matrix3(.zero, .zero, .zero)
+    /// Sums of r · sᵀ for each pair of rows r, s of R.
+    private var rows00 = Matrix3(.zero, .zero, .zero)
+    private var rows01 = Matrix3(.zero, .zero, .zero)
+    private var rows02 = Matrix3(.zero, .zero, .zero)
+    private var rows11 = Matrix3(.zero, .zero, .zero)
+    private var rows12 = Matrix3(.zero, .zero, .zero)
+    private var rows22 = Matrix3(.zero, .zero, .zero)
+    /// The directions of the body that have pointed up: one bit for each quarter of each side.
+    private(set) var directions: UInt32 = 0
+
+    /// Adds a reading: the field, µT, and the attitude. Both may be means over a small turn.
+    mutating func add(_ m: Vector3, _ r: Matrix3) {
+        count += 1
+        field += m
+        fieldSquares += m.lengthSquared
+        rotation = rotation + r
+        fieldBy0 = fieldBy0 + Matrix3(outer: m, r.row0)
+        fieldBy1 = fieldBy1 + Matrix3(outer: m, r.row1)
+        fieldBy2 = fieldBy2 + Matrix3(outer: m, r.row2)
+        rows00 = rows00 + Matrix3(outer: r.row0, r.row0)
+        rows01 = rows01 + Matrix3(outer: r.row0, r.row1)
+        rows02 = rows02 + Matrix3(outer: r.row0, r.row2)
+        rows11 = rows11 + Matrix3(outer: r.row1, r.row1)
+        rows12 = rows12 + Matrix3(outer: r.row1, r.row2)
+        rows22 = rows22 + Matrix3(outer: r.row2, r.row2)
+        directions |= MagneticMoments.bit(of: r.row2)
+    }
+
+    /// Adds the sums of other readings.
+    mutating func add(_ other: MagneticMoments) {
+        count += other.count
+        field += other.field
+        fieldSquares += other.fieldSquares
+        rotation = rotation + other.rotation
+        fieldBy0 = fieldBy0 + other.fieldBy0
+        fieldBy1 = fieldBy1 + other.fieldBy1
+        fieldBy2 = fieldBy2 + other.fieldBy2
+        rows00 = rows00 + other.rows00
+        rows01 = rows01 + other.rows01
+        rows02 = rows02 + other.rows02
+        rows11 = rows11 + other.rows11
+        rows12 = rows12 + other.rows12
+        rows22 = rows22 + other.rows22
+        directions |= other.directions
+    }
+
+    // MARK: Sums for directions of the earth
+
+    /// The sum of Rᵀu.
+    func turned(_ u: Vector3) -> Vector3 { rotation.transposed * u }
+
+    /// The sum of m · (Rᵀu)ᵀ.
+    func fieldByTurned(_ u: Vector3) -> Matrix3 { u.x * fieldBy0 + u.y * fieldBy1 + u.z * fieldBy2 }
+
+    /// The sum of (Rᵀu) · (Rᵀv)ᵀ.
+    func turnedByTurned(_ u: Vector3, _ v: Vector3) -> Matrix3 {
+        let diagonal = (u.x * v.x) * rows00 + (u.y * v.y) * rows11 + (u.z * v.z) * rows22
+        let upper = (u.x * v.y) * rows01 + (u.x * v.z) * rows02 + (u.y * v.z) * rows12
+        let lower = (v.x * u.y) * rows01 + (v.x * u.z) * rows02 + (v.y * u.z) * rows12
+        return diagonal + upper + lower.transposed
+    }
+
+    /// The sum of R · q · m for a constant matrix q.
+    func turnedBack(_ q: Matrix3) -> Vector3 {
+        // Row k of the result is the sum of r · (q · m), the trace of q · (m · rᵀ).
+        let transposed = q.transposed
+        return Vector3(
+            transposed.elementProduct(fieldBy0), transposed.elementProduct(fieldBy1),
+            transposed.elementProduct(fieldBy2))
+    }
+
+    // MARK: Directions
+
+    /// The bit of a direction: 24 parts of a sphere, four for each side of a cube.
+    private static func bit(of up: Vector3) -> UInt32 {
+        let side = BodySide(nearestTo: up)
+        let (first, second) =
+            switch side {
+            case .plusX, .minusX: (up.y, up.z)
+            case .plusY, .minusY: (up.z, up.x)
+            case .plusZ, .minusZ: (up.x, up.y)
+            }
+        return 1 << (4 * UInt32(side.rawValue) + (first > 0 ? 2 : 0) + (second > 0 ? 1 : 0))
+    }
+
+    /// How many of the four parts of a side have pointed up.
+    static func parts(of side: BodySide, in directions: UInt32) -> Int {
+        (directions >> (4 * UInt32(side.rawValue)) & 0xF).nonzeroBitCount
+    }
 }

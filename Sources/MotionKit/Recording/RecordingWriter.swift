@@ -1,3 +1,5 @@
+internal import Glibc
+internal import LinuxSystem
 package import MotionCore
 
 /// Writes a recording file: see "Recording files" in docs/command-line.md.
@@ -85,4 +87,48 @@ package struct RecordingWriter: ~Copyable {
     package func flush() throws(RecordingError) {
         try file.flush()
     }
+}
+
+/// A file or standard output with buffered writing: fopen(3), fputs(3).
+package struct OutputFile: ~Copyable {
+    private let path: String
+    private let file: UnsafeMutablePointer<FILE>
+
+    /// Opens `path` for writing and truncates it; `-` is standard output.
+    package init(path: String) throws(RecordingError) {
+        // Standard output is duplicated, so that `deinit` can close either.
+        let opened = path == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we")
+        guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
+        self.path = path
+        file = opened
+    }
+
+    deinit {
+        fclose(file)
+    }
+
+    /// Appends text.
+    package func write(_ text: String) throws(RecordingError) {
+        guard fputs(text, file) >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
+    }
+
+    /// Passes buffered text to the operating system.
+    package func flush() throws(RecordingError) {
+        guard fflush(file) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
+    }
+}
+
+/// Formats a number with a fixed count of decimals, rounded to nearest. Numbers of 9·10¹⁵ units of the last place or more
+/// keep their default format.
+func fixed(_ value: Double, decimals: Int) -> String {
+    var scale = 1.0
+    for _ in 0..<decimals { scale *= 10 }
+    let units = (abs(value) * scale).rounded()
+    guard units < 9e15 else { return "\(value)" }
+    let whole = Int64(units)
+    let sign = value < 0 && whole != 0 ? "-" : ""
+    guard decimals > 0 else { return "\(sign)\(whole)" }
+    let digits = String(whole)
+    let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
+    return "\(sign)\(padded.dropLast(decimals)).\(padded.suffix(decimals))"
 }

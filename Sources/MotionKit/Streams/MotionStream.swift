@@ -1,3 +1,165 @@
+public import IMUDrivers
+public import MotionCore
+internal import Synchronization
+
+extension MotionManager {
+    /// Gestures as an asynchronous sequence: `for await event in manager.gestures(.shake)`.
+    ///
+    /// It observes: it consumes nothing, and it does not receive what a handler before it in the responder chain, one
+    /// added later, consumes. Up to 64 events wait for a slow consumer. Beyond that, changes of a gesture are merged, then whole
+    /// gestures are dropped: every `began` that arrives is followed by exactly one `ended` or `cancelled`.
+    ///
+    /// - Parameter recognizers: which gestures; none for all.
+    /// - Returns: a stream that has begun already.
+    public func gestures(_ recognizers: Recognizer...) -> MotionStream<GestureEvent> {
+        let all = Gesture.allCases.map { Recognizer($0) }
+        let admission = GestureAdmission()
+        return makeStream(insert: { admission.insert($1, into: &$0) }) { push in
+            let tokens = (recognizers.isEmpty ? all : recognizers).map { recognizer in
+                addRecognizer(recognizer) { event in
+                    push([event])
+                    return .passOn
+                }
+            }
+            return { for token in tokens { token.remove() } }
+        }
+    }
+
+    /// The motion state as an asynchronous sequence.
+    ///
+    /// Only the newest state waits for a slow consumer.
+    ///
+    /// - Parameter interval: seconds between two states; 0 for the state after every sample.
+    /// - Returns: a stream that has begun already.
+    public func motion(every interval: Double = 0.1) -> MotionStream<MotionState> {
+        makeStream(insert: StreamPolicy.newest(1)) { push in
+            let token = addMotionHandler(every: interval) { push([$0]) }
+            return { token.remove() }
+        }
+    }
+
+    /// Every sample as an asynchronous sequence: calibrated, along the body's axes, with the attitude.
+    ///
+    /// Up to 4,096 samples wait for a slow consumer; beyond that the oldest are dropped. `MeasuredSample.number` shows how many
+    /// are missing.
+    public var samples: MotionStream<MeasuredSample> {
+        makeStream(insert: StreamPolicy.newest(4096)) { push in
+            let token = addMeasuredSampleHandler { push($0) }
+            return { token.remove() }
+        }
+    }
+
+    /// What happens to the sensor, as an asynchronous sequence: it streams, it lost samples, it failed.
+    ///
+    /// Up to 64 events wait for a slow consumer; beyond that the oldest are dropped.
+    public var sensorEvents: MotionStream<SensorEvent> {
+        makeStream(insert: StreamPolicy.newest(64)) { push in
+            let token = addSensorHandler { event, _ in push([event]) }
+            return { token.remove() }
+        }
+    }
+
+    /// A stream for a handler on an actor, and the token that removes the handler and ends the stream.
+    func makeGestureStream(
+        _ recognizer: Recognizer, _ response: GestureResponse
+    ) -> (MotionStream<GestureEvent>, RecognizerToken) {
+        let admission = GestureAdmission()
+        let (buffer, stream, end) = makeBuffer { admission.insert($1, into: &$0) }
+        // Cancellations that are still to come after the removal; the last one ends the stream.
+        let pending = Mutex<Int?>(nil)
+        let token = addResponder(for: recognizer) { event in
+            buffer.push([event])
+            let isLast = pending.withLock { pending in
+                pending = pending.map { $0 - 1 }
+                return pending == 0
+            }
+            if isLast { buffer.finish() }
+            return response
+        } onRemove: { [handlers] count in
+            handlers.cancelEnd(end)
+            pending.withLock { $0 = count }
+            if count == 0 { buffer.finish() }
+        }
+        return (stream, token)
+    }
+
+    /// Creates a stream and connects it.
+    ///
+    /// - Parameters:
+    ///   - insert: stores an element in the buffer.
+    ///   - connect: adds the handler that pushes; returns what removes it.
+    /// - Returns: a stream that has begun already.
+    private func makeStream<Element: Sendable>(
+        insert: @escaping StreamBuffer<Element>.Insert,
+        _ connect: (@escaping @Sendable ([Element]) -> Void) -> @Sendable () -> Void
+    ) -> MotionStream<Element> {
+        let (buffer, stream, end) = makeBuffer(insert: insert)
+        let disconnect = connect { buffer.push($0) }
+        buffer.onTermination { [handlers] in
+            handlers.cancelEnd(end)
+            disconnect()
+        }
+        return stream
+    }
+
+    /// Creates a stream and its buffer, which the manager's end finishes unless `Handlers.cancelEnd` is called with `end`.
+    private func makeBuffer<Element: Sendable>(
+        insert: @escaping StreamBuffer<Element>.Insert
+    ) -> (buffer: StreamBuffer<Element>, stream: MotionStream<Element>, end: Int) {
+        let (signals, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let buffer = StreamBuffer<Element>(continuation, insert: insert)
+        return (buffer, MotionStream(buffer, signals), handlers.atEnd { buffer.finish() })
+    }
+}
+
+/// What streams do when their consumer is slow.
+enum StreamPolicy {
+    /// Drops the oldest elements beyond `capacity`.
+    static func newest<Element: Sendable>(_ capacity: Int) -> StreamBuffer<Element>.Insert {
+        { queue, element in
+            var dropped = 0
+            while queue.count >= capacity, queue.pop() != nil { dropped += 1 }
+            queue.append(element)
+            return dropped
+        }
+    }
+}
+
+/// Decides which gestures a full buffer takes: whole ones or none.
+final class GestureAdmission: Sendable {
+    /// Events that wait for a consumer, ends of admitted gestures not counted.
+    private static let capacity = 64
+
+    /// The gestures under way whose beginning was dropped.
+    private let dropped = Mutex<Set<GestureSource>>([])
+
+    /// Stores an event or drops it; returns how many events were dropped.
+    func insert(_ event: GestureEvent, into queue: inout StreamQueue<GestureEvent>) -> Int {
+        let source = GestureSource(event)
+        let isFull = queue.count >= GestureAdmission.capacity
+        switch event.phase {
+        case .recognized:
+            if isFull { return 1 }
+        case .began:
+            if isFull {
+                dropped.withLock { _ = $0.insert(source) }
+                return 1
+            }
+        case .changed:
+            if dropped.withLock({ $0.contains(source) }) { return 1 }
+            if isFull {
+                // The newest change replaces the one before it.
+                queue.replaceLast(of: { GestureSource($0) == source }, with: event) { $0.phase == .changed }
+                return 1
+            }
+        case .ended, .cancelled:
+            if dropped.withLock({ $0.remove(source) }) != nil { return 1 }
+        }
+        queue.append(event)
+        return 0
+    }
+}
+
 /// An asynchronous sequence of what a manager reports, for one consumer.
 ///
 /// It begins when it is created, not when it is iterated. Its buffer is bounded; what happens when the consumer is slow

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MotionCore
 
 /// An ICM-42688-P's or ICM-42605's banks 0 to 2 and its FIFO of packets (DS-000347 r1.8).
@@ -174,5 +175,87 @@ struct VirtualICM42688Registers: VirtualRegisters {
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
         registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
         configure(&engine)
+    }
+}
+
+/// A low-pass of the ICM-42688-P: the tables of DS-000347 r1.8, 5.5, and the anti-alias filter of 5.3 before it.
+/// Unsourced: that of the ICM-42605, here the same.
+struct VirtualICM42688Filter {
+    /// Hz, and the group delay of slow signals in seconds.
+    let bandwidth: Double
+    let delay: Double
+
+    /// `code` is UI_FILT_BW, `order` UI_FILT_ORD, `antiAlias` the bandwidth of the second-order anti-alias filter, Hz.
+    init(rate: Double, code: UInt8, order: UInt8, antiAlias: Double) {
+        let column = Int(min(7, code))
+        let row = rate >= 1000 ? 0 : rate >= 500 ? 1 : 2
+        // Code 0 follows the rate below 200 Hz, the others do not.
+        let isHalfRate = column == 0 && row == 2
+        let stretch = isHalfRate ? 200 / max(rate, 25) : 1
+        bandwidth = Self.bandwidths[row][column] / stretch
+        let second = isHalfRate ? Self.halfRateDelays(rate) : Self.delays[row][column]
+        // The tables of the other orders are not modelled: delays of Butterworth filters.
+        let perHertz = 1 / (2 * .pi * sin(.pi / (2 * (Double(order) + 1))))
+        let own = order == 1 ? second * 1e-3 : perHertz / bandwidth
+        delay = own + 2.0.squareRoot() / (2 * .pi * antiAlias)
+    }
+
+    /// The rate of a code in GYRO_ODR and ACCEL_ODR, Hz.
+    static func rate(_ code: UInt8) -> Double {
+        switch code {
+        case 7: 200
+        case 8: 100
+        case 9: 50
+        case 10: 25
+        case 11: 12.5
+        case 15: 500
+        default: 1000
+        }
+    }
+
+    /// -3 dB bandwidths of the second order, Hz: at 1000, 500 and 200 Hz, for the codes 0 to 7.
+    private static let bandwidths = [
+        [493.3, 230.7, 191.6, 117.5, 97.1, 59.6, 48.0, 21.3], [246.7, 115.3, 95.8, 58.8, 48.5, 29.8, 24.0, 10.6],
+        [98.7, 92.3, 76.6, 47.0, 38.8, 23.8, 19.2, 8.5],
+    ]
+
+    /// Their group delays, ms.
+    private static let delays = [
+        [0.7, 2.1, 2.4, 3.2, 3.7, 5.2, 6.1, 12.0], [1.3, 4.1, 4.7, 6.4, 7.3, 10.4, 12.2, 24.0],
+        [3.3, 5.1, 5.8, 8.0, 9.1, 12.9, 15.3, 30.0],
+    ]
+
+    /// The group delay of code 0, ms.
+    private static func halfRateDelays(_ rate: Double) -> Double {
+        switch rate {
+        case 200...: 3.3
+        case 100...: 6.5
+        case 50...: 12.9
+        default: 25.7
+        }
+    }
+}
+
+/// The anti-alias filter of an ICM-42688-P or ICM-42605, as its registers set it.
+enum VirtualICM42688AntiAlias {
+    /// DS-000347 r1.8, 5.3.
+    case icm42688p
+    /// DS-000292 v1.7, 5.3, as INAV's `aafLUT42605` has it. Unsourced: the first two rows, here a quarter of the
+    /// ICM-42688-P's.
+    case icm42605
+
+    private var rows: [(delt: UInt8, square: UInt16, shift: UInt8, bandwidth: Double)] {
+        switch self {
+        case .icm42688p: [(13, 170, 8, 585), (24, 576, 6, 1163), (21, 440, 6, 997), (37, 1376, 4, 1962)]
+        case .icm42605:
+            [(13, 170, 8, 146), (24, 576, 6, 291), (21, 440, 6, 249), (39, 1536, 4, 524), (63, 3968, 3, 995)]
+        }
+    }
+
+    /// -3 dB bandwidth, Hz, for DELT, the low byte of DELTSQR, and BITSHIFT with the high bits of DELTSQR. Values that are
+    /// not of one row of the table are punished by 10 Hz.
+    func bandwidth(delt: UInt8, low: UInt8, high: UInt8) -> Double {
+        let square = UInt16(high & 0x0F) << 8 | UInt16(low)
+        return rows.first { $0.delt == delt & 0x3F && $0.square == square && $0.shift == high >> 4 }?.bandwidth ?? 10
     }
 }

@@ -218,3 +218,229 @@ package struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConver
         "unknown trajectory \"\(name)\"; the known ones are \(knownNames.joined(separator: ", "))"
     }
 }
+
+/// Taps of all kinds, and movements that are easily confused with one.
+extension VirtualTrajectory {
+    /// The tap of a finger on the top.
+    static var fingerTap: Tap { Tap(axis: Vector3(0, 0, -1), amplitude: 3 * standardGravity) }
+
+    /// Seconds from one tap to the next within a double or triple tap.
+    private static let pace = 0.2
+
+    /// A sequence of taps on the top, every `period` seconds.
+    static func taps(_ count: Int, period: Double) -> Repeating {
+        var segments: [any Trajectory] = [Rest(1.5)]
+        for index in 0..<count {
+            if index > 0 { segments.append(Rest(pace - fingerTap.duration)) }
+            segments.append(fingerTap)
+        }
+        segments.append(Rest(period - MotionSequence(segments).duration))
+        return Repeating(MotionSequence(segments))
+    }
+
+    /// One tap on each side, every 2 s: on +x, -x, +y, -y, +z and -z. A tap pushes the board away from the side it
+    /// hits.
+    static var tapsOnEverySide: Repeating {
+        let sides = [
+            Vector3(1, 0, 0), Vector3(-1, 0, 0), Vector3(0, 1, 0), Vector3(0, -1, 0), Vector3(0, 0, 1),
+            Vector3(0, 0, -1),
+        ]
+        var segments: [any Trajectory] = []
+        for side in sides {
+            let tap = Tap(axis: -side, amplitude: 2 * standardGravity)
+            segments += [Rest(1.5), tap, Rest(0.5 - tap.duration)]
+        }
+        return Repeating(MotionSequence(segments))
+    }
+
+    /// Taps of a soft fingertip.
+    static var softTaps: Repeating {
+        let tap = Tap(axis: Vector3(0, 0, -1), amplitude: 0.4 * standardGravity, width: 0.012)
+        return Repeating(MotionSequence([Rest(1.5), tap, Rest(1.5 - tap.duration)]))
+    }
+
+    /// Taps while the board is carried by a person who walks.
+    static var tapsWhileWalking: Superposed {
+        Superposed(MotionSequence([Rest(1.5), Walk()]), MotionSequence([Rest(3), taps(1, period: 3)]))
+    }
+
+    /// Lifting, holding in a trembling hand, lowering, and letting go 2 mm above the table.
+    static var puttingDown: Repeating {
+        let vertical = Vector3(0, 0, 1)
+        let letGo = Drop(height: 0.002)
+        let handling: [any Trajectory] = [
+            Rest(1.5), Slide(axis: vertical, distance: 0.25, duration: 0.8),
+            Oscillation(axis: Vector3(1, 0.5, 0), amplitude: 0.03, frequency: 2, duration: 1),
+            Slide(axis: vertical, distance: -0.248, duration: 0.8), letGo,
+        ]
+        return Repeating(MotionSequence(handling + [Rest(1.9 - letGo.duration)]))
+    }
+}
+
+/// Movements of a board that is handled: turned over, tilted, hit, thrown, carried.
+extension VirtualTrajectory {
+    /// The repeating movement for one of these names; a rest for any other.
+    static func handled(_ name: VirtualTrajectory) -> any Trajectory {
+        switch name {
+        case .toss:
+            let toss = Throw(height: 0.5, spin: 2 * .pi)
+            return Repeating(MotionSequence([Rest(2), toss, Rest(3 - toss.duration)]))
+        case .bump:
+            let bump = Tap(axis: x, amplitude: 6 * standardGravity, width: 0.012)
+            return Repeating(MotionSequence([Rest(2), bump, Rest(2 - bump.duration)]))
+        case .flip: return toAndFro(degrees: 90, duration: 0.6, rests: 1.9, about: x)
+        case .flip180: return toAndFro(degrees: 180, duration: 1, rests: 2, about: x)
+        case .tilt:
+            return Repeating(
+                MotionSequence([
+                    Rest(3), turn(y, degrees: 45, duration: 1), Rest(2), turn(y, degrees: -45, duration: 1),
+                ]))
+        case .carry:
+            return Repeating(
+                MotionSequence([
+                    Rest(3), Slide(axis: z, distance: 0.4, duration: 1.2), Walk(duration: 10),
+                    Slide(axis: z, distance: -0.4, duration: 1.2), Rest(4.6),
+                ]))
+        default: return Rest()
+        }
+    }
+
+    private static func toAndFro(degrees: Double, duration: Double, rests: Double, about axis: Vector3) -> Repeating {
+        Repeating(
+            MotionSequence([
+                Rest(rests), turn(axis, degrees: degrees, duration: duration),
+                Rest(rests), turn(axis, degrees: -degrees, duration: duration),
+            ]))
+    }
+}
+
+/// The movements of a person who calibrates a board, so that calibration can be tried and tested without hands.
+extension VirtualTrajectory {
+    /// Ten rests, each with another side, edge or corner up, and turns between them; the first eight are enough.
+    static var restsOnManySides: Repeating {
+        // Sides alone contain no information about cross-axis sensitivity, corners alone none about single scale
+        // factors.
+        let upward = [
+            Vector3(0, 0, 1), Vector3(1, 1, 1), Vector3(1, -1, 0), Vector3(1, 1, -1), Vector3(-1, 1, -1),
+            Vector3(0, 0, -1), Vector3(-1, -1, -1), Vector3(-1, 1, 1), Vector3(0, -1, 0), Vector3(-1, 0, 0),
+        ]
+        let attitudes = upward.map { Quaternion(from: $0, to: Vector3(0, 0, 1)) }
+        var segments: [any Trajectory] = []
+        for (index, attitude) in attitudes.enumerated() {
+            let next = attitudes[(index + 1) % attitudes.count]
+            let turn = (attitude.conjugate * next).rotationVector
+            segments += [Rest(4), Turn(axis: turn, angle: turn.length, duration: 1)]
+        }
+        return Repeating(MotionSequence(segments))
+    }
+
+    /// Rests, turns about each level axis, there and back, and one full turn about the vertical.
+    static var turnsBetweenRests: Repeating {
+        let x = Vector3(1, 0, 0)
+        let y = Vector3(0, 1, 0)
+        let z = Vector3(0, 0, 1)
+        // Gravity shows how far a turn went only if its axis is level: x with z up, then z with y up, then y with x up,
+        // which leads back to z.
+        let turns: [(axis: Vector3, degrees: Double, duration: Double)] = [
+            (x, 90, 1.5), (z, 90, 1.5), (y, 90, 1.5), (y, -90, 1.5), (z, -90, 1.5), (x, -90, 1.5), (z, 360, 3),
+        ]
+        var segments: [any Trajectory] = []
+        for turn in turns {
+            segments += [
+                Rest(4), Turn(axis: turn.axis, angle: turn.degrees * radiansPerDegree, duration: turn.duration),
+            ]
+        }
+        return Repeating(MotionSequence(segments))
+    }
+}
+
+/// Movements that begin like a gesture and are cancelled, so that what an automation does then can be tried.
+extension VirtualTrajectory {
+    /// Once to and fro, which is three swings of acceleration, and no more, every 5 s.
+    static var stoppedShake: Repeating {
+        Repeating(
+            MotionSequence([
+                Rest(2), Slide(axis: x, distance: 0.75, duration: 0.4), Slide(axis: x, distance: -0.75, duration: 0.4),
+                Rest(2.2),
+            ]))
+    }
+
+    /// A shake that goes on for 8 s, every 12 s.
+    static var endlessShake: Repeating {
+        Repeating(
+            MotionSequence([
+                Rest(2), Shake(axis: x, amplitude: 2 * standardGravity, frequency: 4, cycles: 32), Rest(2),
+            ]))
+    }
+
+    /// A shake in which the board slips out of the hand and falls 2 m, every 7 s.
+    static var shakeThatSlips: Repeating {
+        let shake = Shake(axis: x, amplitude: standardGravity, frequency: 4, cycles: 6)
+        let drop = Drop(height: 2)
+        return Repeating(MotionSequence([Rest(2), shake, drop, Rest(5 - shake.duration - drop.duration)]))
+    }
+
+    /// Four turns about the vertical within 28 s, every 32 s.
+    static var endlessTurn: Repeating {
+        Repeating(MotionSequence([Rest(2), turn(z, degrees: 1440, duration: 28), Rest(2)]))
+    }
+
+    /// A turn during which the board is shaken, every 8 s.
+    static var turnWhileShaken: Repeating {
+        let shake = Shake(axis: x, amplitude: 2 * standardGravity, frequency: 5, cycles: 6)
+        let turned = Superposed(turn(z, degrees: 180, duration: 3), MotionSequence([Rest(1.2), shake]))
+        return Repeating(MotionSequence([Rest(2), turned, Rest(3)]))
+    }
+
+    /// A turn during which the board is tilted, and put back, every 6 s.
+    static var turnWhileTilted: Repeating {
+        let tilted = Superposed(
+            turn(z, degrees: 90, duration: 1.2), MotionSequence([Rest(0.5), turn(x, degrees: 30, duration: 0.8)]))
+        return Repeating(MotionSequence([Rest(2), tilted, Rest(1), turn(x, degrees: -30, duration: 0.7), Rest(1)]))
+    }
+
+    /// A fall from 16 m without a bounce, every 8 s.
+    static var endlessFall: Repeating {
+        let drop = Drop(height: 16, bounces: 0)
+        return Repeating(MotionSequence([Rest(2), drop, Rest(6 - drop.duration)]))
+    }
+
+    /// A fall from 0.6 m into hands that give way, every 6 s.
+    static var caughtFall: Repeating {
+        let fall = CaughtFall(height: 0.6, catching: 1.6)
+        return Repeating(MotionSequence([Rest(2), fall, Rest(4 - fall.duration)]))
+    }
+}
+
+/// A fall into hands that catch it softly: free fall, then a half sine of acceleration until it is at rest.
+struct CaughtFall: Trajectory {
+    let duration: Double
+    private let flight: Double
+    private let catching: HalfSine
+
+    /// Falls by `height` (m), and is caught within `catching` seconds.
+    init(height: Double, catching seconds: Double) {
+        let speed = (2 * standardGravity * height).squareRoot()
+        flight = speed / standardGravity
+        catching = HalfSine(impulse: speed, duration: seconds)
+        duration = flight + seconds
+    }
+
+    func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
+        let height = self.height(at: time)
+        return TrueMotion(
+            attitude: pose, rotationRate: .zero, position: Vector3(0, 0, height.value),
+            acceleration: Vector3(0, 0, height.second))
+    }
+
+    private func height(at time: Double) -> Jet {
+        let falling = min(time, flight)
+        let free = Jet(
+            -0.5 * standardGravity * falling * falling, -standardGravity * falling, -standardGravity)
+        guard time > flight else { return free }
+        let since = time - flight
+        let caught = catching.jet(at: since)
+        return Jet(free.value + free.first * since + caught.value, free.first + caught.first, caught.second)
+    }
+}

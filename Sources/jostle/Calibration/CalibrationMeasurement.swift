@@ -2,6 +2,7 @@ internal import IMUDrivers
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -44,7 +45,7 @@ final class CalibrationMeasurement {
     /// - Throws: the sensor's failure with its exit status.
     init(
         _ settings: JostleSettings, dialogue: Dialogue, limit: Double, storesWithoutAsking: Bool
-    ) throws(CommandFailure) {
+    ) throws {
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
         manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
@@ -68,7 +69,7 @@ final class CalibrationMeasurement {
             case .none, .streaming: break
             }
         }
-        do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
+        try manager.start(with: device)
     }
 
     // MARK: Measuring
@@ -76,11 +77,11 @@ final class CalibrationMeasurement {
     /// Waits for the next sample.
     ///
     /// - Throws: status 75 if the user interrupts or the time limit is reached.
-    private func sample() throws(CommandFailure) -> MotionSample {
+    private func sample() throws -> MotionSample {
         while waiting.isEmpty {
             try dialogue.wait(seconds: 0.05)
             guard WallClock.monotonic < deadline else {
-                throw CommandFailure(.temporary, "the time is up, and \(lastUnrest); nothing was changed")
+                throw Failure(.temporary, "the time is up, and \(lastUnrest); nothing was changed")
             }
             waiting = inbox.samples.withLock { samples in
                 defer { samples = [] }
@@ -92,7 +93,7 @@ final class CalibrationMeasurement {
 
     /// Waits until the board lies still, moved before or not, and averages its readings for `seconds`, by default the
     /// collector's two seconds. The title is shown before the progress.
-    func rest(_ title: String, seconds: Double? = nil) throws(CommandFailure) -> RestingPose {
+    func rest(_ title: String, seconds: Double? = nil) throws -> RestingPose {
         var parameters = PoseCollector.Parameters()
         if let seconds { parameters.duration = seconds }
         sequence = PoseSequence(parameters: parameters)
@@ -101,7 +102,7 @@ final class CalibrationMeasurement {
 
     /// Waits until the board lies still after a movement, and averages its readings. The advice is shown until it is
     /// moved.
-    func nextPose(_ title: String, advice: String) throws(CommandFailure) -> RestingPose {
+    func nextPose(_ title: String, advice: String) throws -> RestingPose {
         var wasAveraging = false
         while true {
             let sample = try sample()
@@ -140,7 +141,7 @@ final class CalibrationMeasurement {
     // MARK: Storing the result
 
     /// Stops the measurement and stores a calibration if the user agrees.
-    func store(_ calibration: StoredCalibration) throws(CommandFailure) {
+    func store(_ calibration: StoredCalibration) throws {
         manager.stop()
         try storage.store(calibration)
     }
@@ -148,7 +149,7 @@ final class CalibrationMeasurement {
     /// Stops the measurement and stores a reference attitude if the user agrees.
     ///
     /// - Returns: whether it was stored.
-    func store(reference: Quaternion) throws(CommandFailure) -> Bool {
+    func store(reference: Quaternion) throws -> Bool {
         manager.stop()
         return try storage.store(reference: reference)
     }

@@ -1,4 +1,5 @@
 internal import JostleCommandLine
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 
@@ -23,7 +24,7 @@ struct CalibrationStorage {
 
     /// The chip's stored calibration; an empty one, with a message, if the file cannot be used.
     func load() -> StoredCalibration {
-        do throws(CalibrationStoreError) {
+        do {
             return try calibrations.load(name) ?? StoredCalibration()
         } catch {
             dialogue.say("\(error)")
@@ -35,12 +36,12 @@ struct CalibrationStorage {
     var reference: Quaternion? { references.load() }
 
     /// Stores a calibration if the user agrees.
-    func store(_ calibration: StoredCalibration) throws(CommandFailure) {
+    func store(_ calibration: StoredCalibration) throws {
         guard try shouldStore() else { return }
-        do throws(CalibrationStoreError) {
+        do {
             try calibrations.save(calibration, as: name)
         } catch {
-            throw CommandFailure(.cannotCreate, "\(error)")
+            throw Failure(.cannotCreate, "\(error)")
         }
         dialogue.say("Stored in \(calibrations.path(of: name)); used from the next start.")
     }
@@ -48,18 +49,18 @@ struct CalibrationStorage {
     /// Stores a reference attitude if the user agrees.
     ///
     /// - Returns: whether it was stored.
-    func store(reference: Quaternion) throws(CommandFailure) -> Bool {
+    func store(reference: Quaternion) throws -> Bool {
         guard try shouldStore() else { return false }
-        do throws(ReferenceStoreError) {
+        do {
             try references.save(reference)
         } catch {
-            throw CommandFailure(.cannotCreate, "\(error)")
+            throw Failure(.cannotCreate, "\(error)")
         }
         dialogue.say("Stored in \(directory); used from the next start.")
         return true
     }
 
-    private func shouldStore() throws(CommandFailure) -> Bool {
+    private func shouldStore() throws -> Bool {
         if storesWithoutAsking { return true }
         guard dialogue.isInteractive else {
             dialogue.say("Not stored: there is no terminal for confirmation, and --yes was not given.")

@@ -1,5 +1,6 @@
 internal import JostleCommandLine
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 
 /// Collects the turns from which a gyroscope's scale is computed.
@@ -35,7 +36,7 @@ struct TurnCollection {
         let heading = abs(turn.measuredHeading)
         let isFull = fullTurns > 0 && abs(heading / (2 * .pi) - Double(fullTurns)) < 0.15 * Double(fullTurns)
         if isFull { turn.fullTurns = fullTurns }
-        do throws(GyroscopeFitError) {
+        do {
             try fit.add(turn)
         } catch {
             return .refused(TurnCollection.words(for: error))
@@ -47,8 +48,8 @@ struct TurnCollection {
     /// The calibration if the turns suffice, else what is still missing.
     ///
     /// - Throws: status 65 if the turns give no plausible calibration.
-    func solved() throws(CommandFailure) -> (solution: GyroscopeFit.Solution?, advice: String) {
-        do throws(GyroscopeFitError) {
+    func solved() throws -> (solution: GyroscopeFit.Solution?, advice: String) {
+        do {
             let solution = try fit.solve()
             guard fullTurns == 0 || fit.turns.contains(where: { $0.fullTurns > 0 }) else {
                 return (nil, "now turn it all the way round \(TurnCollection.times(fullTurns))")
@@ -61,7 +62,7 @@ struct TurnCollection {
                 return (nil, TurnCollection.words(for: error))
             default: break
             }
-            throw CommandFailure(.badData, "\(TurnCollection.words(for: error)); nothing was changed")
+            throw Failure(.badData, "\(TurnCollection.words(for: error)); nothing was changed")
         }
     }
 

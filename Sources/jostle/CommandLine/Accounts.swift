@@ -1,4 +1,6 @@
 internal import Glibc
+internal import JostleCommandLine
+internal import LinuxSystem
 
 /// The users and groups of this machine.
 enum Accounts {
@@ -18,4 +20,35 @@ enum Accounts {
         var count = Int32(ids.count)
         return getgrouplist(user, primary, &ids, &count) >= 0 ? Array(ids.prefix(Int(count))) : nil
     }
+}
+
+/// Who called sudo.
+enum SudoUser {
+    /// The owner of a file that is for that user to attach; `nil` without sudo.
+    static var owner: FileContents.Owner? {
+        guard geteuid() == 0, let user = Configuration.variable("SUDO_UID").flatMap({ UInt32($0) }),
+            let group = Configuration.variable("SUDO_GID").flatMap({ UInt32($0) })
+        else { return nil }
+        return FileContents.Owner(user: user, group: group)
+    }
+}
+
+/// The services that `make install` and the package install: jostle.service, and an instance for each further file.
+enum InstalledService {
+    /// The name of the service that reads a file: jostle for /etc/jostle/jostle.yaml, and the instance left for
+    /// /etc/jostle/left.yaml; `nil` for a file that no service reads.
+    static func name(reading file: String) -> String? {
+        let directory = "/etc/jostle/"
+        guard file.hasPrefix(directory), file.hasSuffix(".yaml") else { return nil }
+        let name = file.dropFirst(directory.count).dropLast(".yaml".count)
+        return name.isEmpty || name.contains("/") ? nil : String(name)
+    }
+
+    /// Its state directory: /var/lib/jostle, and /var/lib/jostle/left for the instance left.
+    static func stateDirectory(_ name: String) -> String {
+        name == "jostle" ? "/var/lib/jostle" : "/var/lib/jostle/\(name)"
+    }
+
+    /// Its unit: jostle.service, and jostle@left.service for the instance left.
+    static func unit(_ name: String) -> String { name == "jostle" ? "jostle.service" : "jostle@\(name).service" }
 }

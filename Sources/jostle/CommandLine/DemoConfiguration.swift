@@ -1,6 +1,7 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionKit
 
 /// The configuration of a run that only shows something: `jostle demo`, `jostle simulate`.
@@ -18,7 +19,7 @@ struct DemoConfiguration {
     ///
     /// - Throws: status 78 with one line per problem of the arguments or of a file that they name, or 66 if that cannot
     ///   be read.
-    static func load(_ arguments: Arguments) throws(CommandFailure) -> DemoConfiguration {
+    static func load(_ arguments: Arguments) throws -> DemoConfiguration {
         let overrides = arguments.values("set") + BrokerArgument.overrides(arguments)
         if arguments.value("config") != nil {
             let loaded = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments))
@@ -27,14 +28,14 @@ struct DemoConfiguration {
         var notes: [String] = []
         let file = ConfigurationFile.standard()
         let board: LoadedConfiguration
-        do throws(ConfigurationErrors) {
+        do {
             board = try JostleSettings.load(file: file)
         } catch {
             // Usually the file may be read by the service only.
-            notes.append("The configuration of this board is not used: \(error.lines[0])")
+            notes.append("The configuration of this board is not used: \(error.failure.lines[0])")
             board = LoadedConfiguration(settings: JostleSettings(), provenance: Provenance())
         }
-        do throws(ConfigurationErrors) {
+        do {
             let told = try LoadedConfiguration(settings: JostleSettings(), provenance: Provenance())
                 .overridden(by: overrides.filter { $0.hasPrefix("mqtt.broker") })
             let base = board.withoutIdentity(keepsConnection: told.settings.mqtt.broker != nil)
@@ -42,7 +43,7 @@ struct DemoConfiguration {
             let others = board.settings.device.id.map { [$0] } ?? []
             return DemoConfiguration(loaded, isTold: loaded.isArgument, otherIDs: others, notes: notes)
         } catch {
-            throw CommandFailure(.configuration, lines: error.lines)
+            throw Failure(.configuration, lines: error.failure.lines)
         }
     }
 
@@ -67,15 +68,5 @@ struct DemoConfiguration {
         let name = "demo-" + board.prefix(57)
         let names = [name] + others.indices.map { "\(name)-\($0 + 2)" }
         return names.first { !others.contains($0) } ?? name
-    }
-}
-
-extension ConfigurationErrors {
-    /// One line for each problem.
-    var lines: [String] {
-        switch self {
-        case .unreadable: ["\(self)"]
-        case .invalid(let problems): problems.isEmpty ? ["\(self)"] : problems.map(\.description)
-        }
     }
 }

@@ -2,6 +2,7 @@ internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import LinuxSensors
+internal import LinuxSystem
 internal import MotionKit
 
 /// Opens the sensor for a command that needs exclusive access.
@@ -12,15 +13,14 @@ enum OpenSensor {
     /// - Throws: the sensor's failure with its exit status.
     static func open(
         _ settings: JostleSettings, before purpose: String
-    ) throws(CommandFailure) -> any SensorDevice {
-        do throws(SensorError) {
+    ) throws -> any SensorDevice {
+        do {
             return try settings.sensorSelection.open(settings.imu)
         } catch {
-            let failure = CommandFailure(error)
-            guard error.isInUse else { throw failure }
-            throw CommandFailure(
-                failure.status,
-                lines: failure.lines + [
+            guard error.isInUse else { throw error }
+            throw Failure(
+                error.failure.status,
+                lines: error.failure.lines + [
                     "If the service uses it: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle"
                 ])
         }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import JostleCommandLine
+internal import JostleConfiguration
 internal import LinuxSystem
 
 /// The directory in which a run that is not the service keeps its state. A temporary one is deleted by `remove`.
@@ -10,12 +11,12 @@ struct RunState {
     /// Creates the directory, or a temporary one (mkdtemp(3)) with `name` in its name if `path` is `nil`.
     ///
     /// - Throws: status 73 if that is not possible.
-    init(_ path: String?, name: String) throws(CommandFailure) {
+    init(_ path: String?, name: String) throws {
         guard let path else {
             let base = Configuration.variable("TMPDIR") ?? "/tmp"
             var template = Array("\(base)/jostle-\(name)-XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else {
-                throw CommandFailure(
+                throw Failure(
                     .cannotCreate, "cannot create a directory for the state in \(base): \(systemMessage(errno))")
             }
             self.path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
@@ -24,7 +25,7 @@ struct RunState {
         }
         FileContents.makeDirectories(path)
         guard access(path, W_OK | X_OK) == 0 else {
-            throw CommandFailure(.cannotCreate, "--state \(path): \(systemMessage(errno))")
+            throw Failure(.cannotCreate, "--state \(path): \(systemMessage(errno))")
         }
         self.path = path
         isTemporary = false
@@ -33,5 +34,15 @@ struct RunState {
     /// Deletes a temporary directory.
     func remove() {
         if isTemporary { FileContents.removeDirectory(path) }
+    }
+}
+
+/// Validates the device id of the commands that send requests to a running agent.
+enum DeviceIDArgument {
+    /// Checks the value of `--on`, or of another option.
+    static func check(_ id: String, option: String = "on") throws {
+        guard JostleSettings.Device.isID(id) else {
+            throw Failure(.usage, "--\(option) is \"\(id)\", not a device id: letters, digits, _ and -")
+        }
     }
 }

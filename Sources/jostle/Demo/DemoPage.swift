@@ -12,15 +12,6 @@ final class DemoPage: Sendable {
     /// How long it may take until it prints its address, seconds.
     private static let patience = 10.0
 
-    /// Why there is no page, as a note for people.
-    struct Absence: Error {
-        let note: String
-
-        init(_ reason: String) {
-            note = "No web page: \(reason)"
-        }
-    }
-
     /// What it is started with.
     struct Plan {
         var broker: BrokerAddress
@@ -44,18 +35,18 @@ final class DemoPage: Sendable {
     /// Call it on the main thread: see `CompanionProgram`.
     ///
     /// - Throws: why it cannot be started.
-    init(_ plan: Plan, signals: SignalWaiter) throws(Absence) {
-        guard let path = PageProgram.installedPath else { throw Absence(PageProgram.absence) }
+    init(_ plan: Plan, signals: SignalWaiter) throws {
+        guard let path = PageProgram.installedPath else { throw Failure(.unavailable, PageProgram.absence) }
         FileContents.makeDirectories(plan.directory)
         let listen = plan.hasAddress ? [[]] : [["--listen", DemoPage.usual], ["--listen", "127.0.0.1:0"]]
-        var failure = Absence("it was interrupted")
+        var failure = Failure(.unavailable, "it was interrupted")
         for words in listen {
             let (program, line) = try DemoPage.start(path, words, plan, signals)
             if let line {
                 (self.program, address) = (program, line)
                 return
             }
-            failure = Absence(DemoPage.reason(plan) ?? "jostle-page printed no address within 10 s")
+            failure = Failure(.unavailable, DemoPage.reason(plan) ?? "jostle-page printed no address within 10 s")
             // Its output ends a moment before the program does.
             guard program.exitStatus(within: 1) == ExitStatus.unavailable.rawValue else { break }
         }
@@ -82,25 +73,23 @@ final class DemoPage: Sendable {
     /// - Returns: the program, and the address that it printed; `nil` if it has ended or printed none in time.
     private static func start(
         _ path: String, _ listen: [String], _ plan: Plan, _ signals: SignalWaiter
-    ) throws(Absence) -> (program: CompanionProgram, line: String?) {
+    ) throws -> (program: CompanionProgram, line: String?) {
         // Nothing of this board's configuration, which may be for a page that others reach.
         let settings = ["page.control=true", "log.level=warning", "mqtt.prefix=\(plan.prefix)"] + plan.settings
         let arguments =
             ["--config", "/dev/null", "--broker", "\(plan.broker)"] + listen + settings.flatMap { ["--set", $0] }
         unlink(messages(plan))
         let (output, outputEnd): (Int32, Int32)
-        do throws(SystemFailure) { (output, outputEnd) = try ChildProgram.channel() } catch {
-            throw Absence("\(error)")
-        }
+        (output, outputEnd) = try ChildProgram.channel()
         defer { close(output) }
         let program: CompanionProgram
-        do throws(SystemFailure) {
+        do {
             defer { close(outputEnd) }
             program = try CompanionProgram(
                 path, arguments, variables: ["STATE_DIRECTORY": plan.directory],
                 .init(output: outputEnd, messages: messages(plan)))
         } catch {
-            throw Absence("jostle-page cannot be started: setpriv: \(error)")
+            throw Failure(.unavailable, "jostle-page cannot be started: setpriv: \(error)")
         }
         return (program, firstLine(from: output, signals))
     }
@@ -123,7 +112,7 @@ final class DemoPage: Sendable {
 
     /// What the program said about its failure, without its name.
     private static func reason(_ plan: Plan) -> String? {
-        do throws(SystemFailure) {
+        do {
             let text = try FileContents.text(of: messages(plan), limit: 4096)
             let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
             let name = "jostle-page: "

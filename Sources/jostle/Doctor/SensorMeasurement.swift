@@ -3,6 +3,7 @@ internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -25,14 +26,14 @@ enum SensorMeasurement {
     /// - Throws: status 75 if the user interrupts.
     static func findings(
         _ subject: SensorExamination.Subject, _ settings: JostleSettings, stateDirectory: String, signals: SignalWaiter
-    ) throws(CommandFailure) -> [Finding] {
+    ) throws -> [Finding] {
         var findings: [Finding] = []
         if case .chip(let choice) = subject { findings += selfTest(choice) }
         let device: any SensorDevice
-        do throws(SensorError) {
+        do {
             device = try settings.sensorSelection.open(settings.imu)
         } catch {
-            let status = CommandFailure(error).status
+            let status = Failure(error).status
             return findings + [
                 .failed(
                     .rate, "the sensor cannot be read: \(error.description(in: .agent))", nextSteps, status: status)
@@ -49,17 +50,17 @@ enum SensorMeasurement {
     private static func measure(
         _ device: any SensorDevice, _ settings: JostleSettings, _ calibration: StoredCalibration?,
         _ signals: SignalWaiter
-    ) throws(CommandFailure) -> [Finding] {
+    ) throws -> [Finding] {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion.withoutReference,
             updateInterval: 1)
         let inbox = Inbox()
         manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
-        do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
+        try manager.start(with: device)
         defer { manager.stop() }
         let deadline = WallClock.monotonic.advanced(bySeconds: startTime + duration)
         while WallClock.monotonic < deadline, length(inbox) < duration {
-            if signals.wait(seconds: 0.05) { throw CommandFailure(.temporary, "interrupted") }
+            if signals.wait(seconds: 0.05) { throw Failure(.temporary, "interrupted") }
         }
         let samples = inbox.samples.withLock { $0 }
         guard length(inbox) >= duration, let statistics = RestStatistics(samples) else {
@@ -88,7 +89,7 @@ enum SensorMeasurement {
 
     /// The self-test of an MPU-6050; nothing for other chips.
     private static func selfTest(_ choice: SensorScan.Choice) -> [Finding] {
-        do throws(SensorSelfTest.Failure) {
+        do {
             let report = try SensorSelfTest.run(on: choice)
             switch report.verdict {
             case .passed: return [.ok(.selfTest, "every axis responds as at the factory")]
@@ -118,7 +119,7 @@ enum SensorMeasurement {
 
     /// The chip's calibration. There need not be one.
     private static func calibration(of name: String, in directory: String) -> (StoredCalibration?, Finding) {
-        do throws(CalibrationStoreError) {
+        do {
             guard let known = try CalibrationStore(stateDirectory: directory).load(name) else {
                 return (nil, .ok(.calibration, "none; jostle calibrate makes the attitude more exact"))
             }
@@ -126,5 +127,169 @@ enum SensorMeasurement {
         } catch {
             return (nil, .warning(.calibration, "\(error)", "jostle calibrate gyro   # makes a new one"))
         }
+    }
+}
+
+/// What a board at rest measures, from its samples along the sensor's axes.
+struct RestStatistics: Equatable {
+    /// The least number of samples that says something.
+    static let fewest = 50
+
+    /// Samples a second, by their times.
+    let rate: Double
+
+    /// Interruptions of the stream.
+    let gaps: Int
+
+    let acceleration: Axes
+    /// `nil` if the chip has no gyroscope.
+    let rotation: Axes?
+
+    /// The statistics of three axes, in the unit of the quantity.
+    struct Axes: Equatable {
+        var mean: Vector3
+        /// The largest standard deviation of an axis: noise and movement.
+        var deviation: Double
+        /// The largest noise of an axis: the standard deviation without slow movement, from the differences of successive
+        /// samples.
+        var noise: Double
+        /// The axes that always had the same value.
+        var constant: [Int]
+        /// The axes that were always at the end of their range.
+        var clipped: [Int]
+
+        /// The statistics of the values that `value` takes from samples, and `clipping` from their flags.
+        init(
+            _ samples: [MotionSample], _ value: (MotionSample) -> Vector3, _ clipping: (Int) -> MotionSample.Flags
+        ) {
+            let count = Double(samples.count)
+            var sum = [0.0, 0, 0]
+            for sample in samples { for axis in 0..<3 { sum[axis] += value(sample)[axis] } }
+            let center = sum.map { $0 / count }
+            var squares = [0.0, 0, 0]
+            var differences = [0.0, 0, 0]
+            var last: Vector3?
+            for sample in samples {
+                let vector = value(sample)
+                for axis in 0..<3 {
+                    let deviation = vector[axis] - center[axis]
+                    squares[axis] += deviation * deviation
+                    if let last {
+                        let difference = vector[axis] - last[axis]
+                        differences[axis] += difference * difference
+                    }
+                }
+                last = vector
+            }
+            mean = Vector3(center[0], center[1], center[2])
+            deviation = ((squares.max() ?? 0) / count).squareRoot()
+            noise = ((differences.max() ?? 0) / (2 * (count - 1))).squareRoot()
+            constant = (0..<3).filter { differences[$0] == 0 }
+            clipped = (0..<3).filter { axis in samples.allSatisfy { $0.flags.isSuperset(of: clipping(axis)) } }
+        }
+    }
+
+    /// `nil` if there are too few samples.
+    init?(_ samples: [MotionSample]) {
+        guard samples.count >= Self.fewest, let first = samples.first, let last = samples.last,
+            last.timestamp > first.timestamp
+        else { return nil }
+        rate = Double(samples.count - 1) / last.timestamp.seconds(since: first.timestamp)
+        gaps = samples.dropFirst().count { $0.flags.contains(.afterGap) }
+        acceleration = Axes(samples, \.acceleration, MotionSample.Flags.accelerationClipped(axis:))
+        let hasRotation = samples.allSatisfy { $0.flags.contains(.rotationRate) }
+        rotation = hasRotation ? Axes(samples, \.rotationRate, MotionSample.Flags.rotationRateClipped(axis:)) : nil
+    }
+
+    // MARK: Limits
+
+    /// Noise in one axis from which on a sensor is suspicious: three to ten times that of the supported chips with the
+    /// widest low-pass, m/s² and rad/s.
+    private static let noisyAcceleration = 0.3
+    private static let noisyRotation = 0.5 * radiansPerDegree
+
+    /// The standard deviation from which on the board was moved, m/s² and rad/s.
+    private static let movedAcceleration = 0.5
+    private static let movedRotation = 2 * radiansPerDegree
+
+    /// The error of gravity that a calibration mends, m/s².
+    private static let offCalibration = 0.6
+
+    // MARK: Findings
+
+    /// Rate, noise and gravity. `nominal` is the nominal rate, Hz, of the chip that is driven as `part`, whose errors are those of
+    /// `calibration`.
+    func findings(
+        nominal: Double, part: String, calibration: AccelerometerCalibration = AccelerometerCalibration()
+    ) -> [Finding] {
+        [rateFinding(nominal: nominal)] + quality(of: part, calibration)
+    }
+
+    private func rateFinding(nominal: Double) -> Finding {
+        let text = "\(decimal(rate, 1)) Hz, nominally \(decimal(nominal, 1)) Hz"
+        if gaps > 0 {
+            return .warning(
+                .rate, "\(text), with \(gaps) interruptions",
+                "Check the wires: a loose contact, or wires that are too long",
+                "If the board is busy, run Jostle as the service, which has a higher priority")
+        }
+        // An MPU-6050's oscillator is within 5 %; copies are worse.
+        guard abs(rate / nominal - 1) < 0.1 else {
+            return .warning(
+                .rate, "\(text): the chip's clock is off by more than 10 %", "jostle scan   # a copy of another chip?")
+        }
+        return .ok(.rate, text)
+    }
+
+    private func quality(of part: String, _ calibration: AccelerometerCalibration) -> [Finding] {
+        if let dead = deadSensor { return [dead] }
+        let words =
+            "accelerometer \(decimal(acceleration.noise, 3)) m/s²"
+            + (rotation.map { ", gyroscope \(decimal($0.noise * degreesPerRadian, 3)) °/s" } ?? "")
+        let isMoved =
+            acceleration.deviation > Self.movedAcceleration || (rotation?.deviation ?? 0) > Self.movedRotation
+        let isNoisy = acceleration.noise > Self.noisyAcceleration || (rotation?.noise ?? 0) > Self.noisyRotation
+        if isMoved {
+            return [
+                .unknown(
+                    .noise, "the board was moved during the measurement", "Lay it still, and run jostle doctor again")
+            ]
+        }
+        let noise: Finding =
+            isNoisy
+            ? .warning(
+                .noise, "\(words): much for a board at rest",
+                "If nothing near it vibrates, check the 3V3 supply and the wires of the sensor")
+            : .ok(.noise, words)
+        return [noise, gravity(of: part, calibration)].compactMap { $0 }
+    }
+
+    /// A sensor that answers, but does not measure.
+    private var deadSensor: Finding? {
+        let step = "Power the board off and on; if that does not help, the chip is broken"
+        let quantities: [(MeasurementFault.Sensor, Axes?)] = [(.accelerometer, acceleration), (.gyroscope, rotation)]
+        for (sensor, axes) in quantities {
+            guard let axes else { continue }
+            if let axis = axes.clipped.first {
+                return .failed(.noise, MeasurementFault(sensor, axis: axis, .clipped).explanation, [step])
+            }
+            if axes.constant.count == 3 { return .failed(.noise, "the \(sensor)'s values never change", [step]) }
+            for axis in axes.constant where sensor == .accelerometer && axes.mean[axis] == 0 {
+                return .failed(.noise, "the accelerometer's \(["x", "y", "z"][axis]) axis always reads 0", [step])
+            }
+        }
+        return nil
+    }
+
+    /// Whether the specific force at rest is gravity; `nil` if it is.
+    private func gravity(of part: String, _ calibration: AccelerometerCalibration) -> Finding? {
+        let length = calibration.apply(acceleration.mean).length
+        let text =
+            "at rest the accelerometer reads \(decimal(length, 2)) m/s² instead of \(decimal(standardGravity, 2))"
+        if let finding = GravityCheck.finding(driving: part, atRest: length) {
+            return .failed(.noise, "\(text): \(finding.meaning.text)", [finding.meaning.step])
+        }
+        guard abs(length - standardGravity) > Self.offCalibration else { return nil }
+        return .warning(.calibration, text, "jostle calibrate accelerometer")
     }
 }

@@ -27,10 +27,10 @@ struct FleetConnection {
     /// Connects and reads what the broker holds. The documents are kept for `rollback`, the names for completion.
     static func open(
         _ arguments: Arguments, interests: FleetSession.Interests = []
-    ) throws(CommandFailure) -> FleetConnection {
+    ) throws -> FleetConnection {
         let signals = SignalWaiter()
         let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
-        let signer = try arguments.value("sign-key").map { path throws(CommandFailure) in try SigningKeyFile.read(path)
+        let signer = try arguments.value("sign-key").map { path throws in try SigningKeyFile.read(path)
         }
         var times = FleetSession.Times()
         if let seconds = try arguments.seconds("settle", atMost: 600) {
@@ -43,13 +43,9 @@ struct FleetConnection {
         let history = DocumentHistory(
             stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix, trust: trust)
         let session: FleetSession
-        do throws(FleetSessionError) {
-            session = try FleetSession(
-                settings: settings, interests: interests, times: times, trust: trust, signals: signals)
-            try session.connect()
-        } catch {
-            throw CommandFailure(error)
-        }
+        session = try FleetSession(
+            settings: settings, interests: interests, times: times, trust: trust, signals: signals)
+        try session.connect()
         let connection = FleetConnection(
             session: session, settings: settings, signer: signer, history: history)
         session.remember(history.numbers, sent: history.sentNumbers)
@@ -62,7 +58,7 @@ struct FleetConnection {
     /// Completes a draft for publication, signed if there is a key.
     func publication(
         _ draft: DocumentDraft, of document: FleetDocumentID, revision: Int64
-    ) throws(ConfigurationProblem) -> FleetPublication {
+    ) throws -> FleetPublication {
         try FleetPublication(draft, of: document, revision: revision, topics: session.topics, signer: signer)
     }
 
@@ -70,7 +66,7 @@ struct FleetConnection {
     /// was never in force.
     func keepDocuments() {
         let documents = model.documents.filter { RevisionPlan(for: $0.key, in: model).isHeldCredible }
-        do throws(SystemFailure) {
+        do {
             try history.keep(documents)
         } catch {
             Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
@@ -79,7 +75,7 @@ struct FleetConnection {
 
     /// Keeps documents that are about to be published, so that `rollback --to` finds them if the broker loses them at once.
     func keep(sending publications: [FleetPublication]) {
-        do throws(SystemFailure) {
+        do {
             try history.keep(sending: publications)
         } catch {
             Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
@@ -100,12 +96,8 @@ struct FleetConnection {
     }
 
     /// Reads documents by their own topics before they are changed, if the broker may not have sent them.
-    func complete(_ documents: [FleetDocumentID]) throws(CommandFailure) {
-        do throws(FleetSessionError) {
-            try session.complete(documents)
-        } catch {
-            throw CommandFailure(error)
-        }
+    func complete(_ documents: [FleetDocumentID]) throws {
+        try session.complete(documents)
     }
 
     private func reportSkipped() {
@@ -142,17 +134,5 @@ enum MessageText {
             line.unicodeScalars.append(scalar)
         }
         return line.isEmpty ? nil : line
-    }
-}
-
-extension CommandFailure {
-    /// Why the fleet's documents could not be read or published.
-    init(_ error: FleetSessionError) {
-        switch error {
-        case .mqtt, .secretFile, .privateBroker: self.init(.configuration, "\(error)")
-        case .notConnected: self.init(.unavailable, "\(error)")
-        case .refused, .notAllowed: self.init(.permission, "\(error)")
-        case .incomplete, .unsettled, .interrupted: self.init(.temporary, "\(error)")
-        }
     }
 }

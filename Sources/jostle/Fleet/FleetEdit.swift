@@ -1,7 +1,9 @@
+internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import LinuxSystem
 
 /// Prepares the changes of `set`, `unset` and `diff`.
 enum FleetEdit {
@@ -21,38 +23,36 @@ enum FleetEdit {
     /// - Throws: status 64 for an argument that is none, 65 for keys and values that boards would refuse.
     static func edit(
         setting: [String], unsetting: [String], _ arguments: Arguments
-    ) throws(CommandFailure) -> LayerEdit {
+    ) throws -> LayerEdit {
         var changes: [LayerEdit.Change] = []
-        do throws(ConfigurationProblem) {
+        try Failure.with(.usage) {
             for argument in setting { changes.append(try LayerEdit.set(argument)) }
             for key in unsetting { changes.append(try LayerEdit.unset(key)) }
-        } catch {
-            throw CommandFailure(.usage, "\(error)")
         }
         let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
         let edit = LayerEdit(changes, ignoresUnknownKeys: ignores)
         let set = changes.filter { if case .set = $0 { true } else { false } }
-        var problems: [ConfigurationProblem] = []
+        var problems: [DocumentProblem] = []
         for change in set {
-            do throws(ConfigurationProblem) {
+            do {
                 problems += check(try LayerEdit([change]).applied(to: .object([])), ignores == true).problems
             } catch {
                 problems.append(error)
             }
         }
-        guard problems.isEmpty else { throw CommandFailure(.badData, lines: problems.map(FleetEdit.text)) }
+        guard problems.isEmpty else { throw Failure(.badData, lines: problems.map(FleetEdit.text)) }
         return edit
     }
 
     /// The problem without its position, which is the argument itself.
-    private static func text(_ problem: ConfigurationProblem) -> String {
+    private static func text(_ problem: DocumentProblem) -> String {
         let text = "\(problem)"
         let position = "\(problem.position): "
         return text.hasPrefix(position) && !problem.path.isEmpty ? String(text.dropFirst(position.count)) : text
     }
 
     private static func check(_ config: JSONValue, _ ignoresUnknownKeys: Bool) -> PatchCheck {
-        let node = ConfigurationNode(of: config, at: ConfigurationPosition(.layer("argument")))
+        let node = config.placed(at: DocumentPosition(.layer("argument")))
         return PatchCheck(ConfigurationPatch(node, ignoresUnknownKeys: ignoresUnknownKeys))
     }
 
@@ -61,12 +61,12 @@ enum FleetEdit {
     /// - Throws: status 65 if a layer is unreadable or was lost, or if boards would refuse the result.
     static func apply(
         _ edit: LayerEdit, to layers: [FleetDocumentID], _ model: FleetModel, note: String?
-    ) throws(CommandFailure) -> Result {
+    ) throws -> Result {
         var result = Result()
         for id in layers {
             let stored = model.documents[id]
             if let problem = stored?.problem {
-                throw CommandFailure(
+                throw Failure(
                     .badData,
                     lines: [
                         "\(id.text): the broker holds a document that cannot be used: \(problem)",
@@ -75,14 +75,9 @@ enum FleetEdit {
             }
             let plan = RevisionPlan(for: id, in: model)
             try requireNothingLost(id, plan, isSigned: model.trust != nil)
-            let draft: DocumentDraft?
-            do throws(ConfigurationProblem) {
-                draft = try edit.draft(
-                    changing: stored?.layer, repeats: plan.mustRepeat, by: FleetConnection.author,
-                    at: FleetConnection.now, note: note)
-            } catch {
-                throw CommandFailure(.badData, "\(error)")
-            }
+            let draft = try edit.draft(
+                changing: stored?.layer, repeats: plan.mustRepeat, by: FleetConnection.author,
+                at: FleetConnection.now, note: note)
             guard let draft else {
                 result.unchanged.append(id)
                 continue
@@ -94,12 +89,12 @@ enum FleetEdit {
     }
 
     /// Refuses to publish a layer that boards would refuse: it had a wrong value before, or does not fit the new one.
-    private static func requireValid(_ id: FleetDocumentID, _ draft: DocumentDraft) throws(CommandFailure) {
+    private static func requireValid(_ id: FleetDocumentID, _ draft: DocumentDraft) throws {
         guard let config = draft.content.first(where: { $0.name == "config" })?.value else { return }
         let ignores = draft.content.contains { $0.name == "unknown" }
         let problems = check(config, ignores).problems
         guard problems.isEmpty else {
-            throw CommandFailure(
+            throw Failure(
                 .badData, lines: ["\(id.text): boards would refuse the layer:"] + problems.map { "  \(text($0))" })
         }
     }
@@ -122,9 +117,9 @@ enum FleetEdit {
     /// have it replaced by one that contains only the change.
     static func requireNothingLost(
         _ id: FleetDocumentID, _ plan: RevisionPlan, isSigned: Bool
-    ) throws(CommandFailure) {
+    ) throws {
         guard plan.isHeldCredible else {
-            throw CommandFailure(
+            throw Failure(
                 .badData,
                 lines: [
                     "\(id.text): the broker holds revision \(plan.held ?? 0), a number that boards refuse",
@@ -133,7 +128,7 @@ enum FleetEdit {
         }
         let held = plan.held.map { "holds only revision \($0)" } ?? "holds none"
         if let seen = plan.seenNewer, plan.ahead.isEmpty, plan.held != nil || isSigned {
-            throw CommandFailure(
+            throw Failure(
                 .badData,
                 lines: [
                     "\(id.text): this machine has seen revision \(seen), but the broker \(held): it lost documents, or"
@@ -151,13 +146,13 @@ enum FleetEdit {
         guard plan.isAheadWithCandidate else {
             let again =
                 plan.isAheadKept ? ["To publish revision \(highest.number) again: \(rollback)"] : []
-            throw CommandFailure(
+            throw Failure(
                 .badData,
                 lines: boards + ["To publish everything again from your files: jostle fleet apply DIRECTORY"] + again)
         }
         // The files may contain what was being tried.
         let place = plan.isAheadKept ? "" : ", on the machine that published it"
-        throw CommandFailure(
+        throw Failure(
             .badData,
             lines: boards + [
                 "It was being rolled out. To go on\(place): \(rollback), then jostle fleet rollout resume",

@@ -1,6 +1,7 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleOperator
+internal import LinuxSystem
 
 /// Options that several commands of `jostle fleet` share.
 enum FleetOptions {
@@ -29,18 +30,18 @@ enum FleetOptions {
         name: "sign-key", value: "FILE", help: "sign what is published with this key of jostle fleet keygen")
 
     /// The part of the fleet that the arguments select: exactly one of `--device`, `--group` and `--all`.
-    static func selection(_ arguments: Arguments) throws(CommandFailure) -> FleetSelection {
+    static func selection(_ arguments: Arguments) throws -> FleetSelection {
         guard let selection = try optionalSelection(arguments) else {
-            throw CommandFailure(.usage, "name the devices: --all, --group GROUP or --device ID")
+            throw Failure(.usage, "name the devices: --all, --group GROUP or --device ID")
         }
         return selection
     }
 
     /// The same; `nil` without any of them.
-    static func optionalSelection(_ arguments: Arguments) throws(CommandFailure) -> FleetSelection? {
+    static func optionalSelection(_ arguments: Arguments) throws -> FleetSelection? {
         let (devices, groups) = (arguments.values("device"), arguments.values("group"))
         let count = (devices.isEmpty ? 0 : 1) + (groups.isEmpty ? 0 : 1) + (arguments.has("all") ? 1 : 0)
-        guard count <= 1 else { throw CommandFailure(.usage, "--device, --group and --all exclude each other") }
+        guard count <= 1 else { throw Failure(.usage, "--device, --group and --all exclude each other") }
         for id in devices { try DeviceIDArgument.check(id, option: "device") }
         for name in groups { try check(group: name) }
         if arguments.has("all") { return .all }
@@ -48,9 +49,9 @@ enum FleetOptions {
         return groups.isEmpty ? nil : .groups(unique(groups))
     }
 
-    static func check(group name: String) throws(CommandFailure) {
+    static func check(group name: String) throws {
         guard JostleSettings.Device.isID(name) else {
-            throw CommandFailure(.usage, "\"\(name)\" is not a group: letters, digits, _ and -")
+            throw Failure(.usage, "\"\(name)\" is not a group: letters, digits, _ and -")
         }
     }
 
@@ -60,19 +61,54 @@ enum FleetOptions {
     }
 
     /// How long to wait for the devices, s; `nil` not at all.
-    static func waitingTime(_ arguments: Arguments) throws(CommandFailure) -> Double? {
+    static func waitingTime(_ arguments: Arguments) throws -> Double? {
         let seconds = try arguments.seconds("wait")
         guard arguments.has("no-wait") else { return seconds ?? 10 }
-        if seconds != nil { throw CommandFailure(.usage, "--wait and --no-wait exclude each other") }
+        if seconds != nil { throw Failure(.usage, "--wait and --no-wait exclude each other") }
         return nil
     }
 
     /// The text of `--note`.
-    static func note(_ arguments: Arguments) throws(CommandFailure) -> String? {
+    static func note(_ arguments: Arguments) throws -> String? {
         guard let text = arguments.value("note") else { return nil }
         guard let line = MessageText.line(text, maximum: 1000), line == text else {
-            throw CommandFailure(.usage, "--note must be one line of at most 1,000 bytes")
+            throw Failure(.usage, "--note must be one line of at most 1,000 bytes")
         }
         return text
+    }
+}
+
+/// The directory of files of a fleet, for `apply`, `diff` and `export`.
+enum FleetFiles {
+    /// Reads and checks the files.
+    ///
+    /// - Throws: status 66 if they cannot be read, 65 with file, line and column of every problem.
+    static func read(_ path: String, ignoresUnknownKeys: Bool) throws -> FleetDirectory {
+        let directory = FleetDirectory(
+            try FleetDirectory.files(at: path), ignoresUnknownKeys: ignoresUnknownKeys)
+        guard directory.problems.isEmpty else {
+            throw Failure(
+                .badData, lines: directory.problems.map(\.description) + more(directory.moreProblems, "problem"))
+        }
+        for key in directory.unknownKeys {
+            Output.errors("jostle: \(key): unknown key; boards that do not know it either leave it out")
+        }
+        for line in more(directory.moreUnknownKeys, "unknown key") { Output.errors("jostle: \(line)") }
+        return directory
+    }
+
+    /// A line about what is not printed; none if there is nothing more.
+    private static func more(_ count: Int, _ name: String) -> [String] {
+        count > 0 ? ["and \(FleetText.count(count, "more \(name)"))"] : []
+    }
+
+    /// The value of `--unknown`; `nil` without it.
+    static func ignoresUnknownKeys(_ arguments: Arguments) throws -> Bool? {
+        switch arguments.value("unknown") {
+        case nil: return nil
+        case "reject": return false
+        case "ignore": return true
+        case let word?: throw Failure(.usage, "--unknown is \"\(word)\", not reject or ignore")
+        }
     }
 }

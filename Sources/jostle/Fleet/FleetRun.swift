@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
@@ -7,12 +8,8 @@ internal import LinuxSystem
 /// Steps that several commands of `jostle fleet` share: listening, publishing, waiting for the devices.
 enum FleetRun {
     /// Listens for `seconds`.
-    static func listen(_ connection: FleetConnection, for seconds: Double) throws(CommandFailure) {
-        do throws(FleetSessionError) {
-            try connection.session.listen(for: seconds)
-        } catch {
-            throw CommandFailure(error)
-        }
+    static func listen(_ connection: FleetConnection, for seconds: Double) throws {
+        try connection.session.listen(for: seconds)
     }
 
     // MARK: Publishing
@@ -32,7 +29,7 @@ enum FleetRun {
         var isDryRun: Bool
         var isJSON: Bool
 
-        init(_ arguments: Arguments) throws(CommandFailure) {
+        init(_ arguments: Arguments) throws {
             waiting = try FleetOptions.waitingTime(arguments)
             isDryRun = arguments.has("dry-run")
             isJSON = arguments.has("json")
@@ -45,15 +42,11 @@ enum FleetRun {
     /// - Throws: status 75 if a device or the broker does not have a document, 77 if the broker refused one.
     static func publish(
         _ changes: [Change], unchanged: [FleetDocumentID] = [], _ connection: FleetConnection, _ manner: Manner
-    ) throws(CommandFailure) {
+    ) throws {
         var publications: [FleetPublication] = []
         for change in changes {
-            do throws(ConfigurationProblem) {
-                publications.append(
-                    try connection.publication(change.draft, of: change.document, revision: change.revision.next))
-            } catch {
-                throw CommandFailure(.badData, "\(error)")
-            }
+            publications.append(
+                try connection.publication(change.draft, of: change.document, revision: change.revision.next))
             for claim in change.revision.implausible.prefix(1) {
                 Output.errors(
                     "jostle: \(claim.id) reports revision \(claim.number) of \(change.document.text); ignored as implausible"
@@ -79,7 +72,7 @@ enum FleetRun {
         }
         var wanted: [FleetDocumentID: DocumentRevision] = [:]
         for id in unchanged { wanted[id] = connection.model.documents[id]?.revision }
-        var failure: CommandFailure?
+        var failure: Failure?
         if !publications.isEmpty {
             let outcomes = try outcomes(of: publications, connection)
             for publication in publications where outcomes[publication.document] == .stored {
@@ -91,32 +84,32 @@ enum FleetRun {
             failure = self.failure(publications, outcomes, connection)
         }
         Output.flush()
-        do throws(CommandFailure) {
+        do {
             if let seconds = manner.waiting, !wanted.isEmpty {
                 try wait(for: WaitCondition(wanted), seconds, connection, isJSON: manner.isJSON)
             } else if manner.isJSON {
                 printResult(WaitSummary([]), wanted)
             }
         } catch {
-            throw failure.map { CommandFailure($0.status, lines: $0.lines + error.lines) } ?? error
+            throw failure.map { Failure($0.status, lines: $0.lines + Failure(error).lines) } ?? error
         }
         if let failure { throw failure }
     }
 
     private static func outcomes(
         of publications: [FleetPublication], _ connection: FleetConnection
-    ) throws(CommandFailure) -> [FleetDocumentID: FleetSession.DocumentOutcome] {
-        do throws(FleetSessionError) {
+    ) throws -> [FleetDocumentID: FleetSession.DocumentOutcome] {
+        do {
             connection.keep(sending: publications)
             let outcomes = try connection.session.publish(publications)
             connection.keepDocuments()
             return outcomes
         } catch {
-            guard connection.session.hasSent else { throw CommandFailure(error) }
+            guard connection.session.hasSent else { throw Failure(error) }
             let sent = publications.map { "\($0.document.text) revision \($0.revision.number)" }
-            throw CommandFailure(
+            throw Failure(
                 .temporary,
-                lines: CommandFailure(error).lines + [
+                lines: Failure(error).lines + [
                     "It was sent, and the broker may have it: \(FleetText.names(sent))",
                     "Look with jostle fleet get, and with jostle fleet wait for the boards",
                 ])
@@ -127,7 +120,7 @@ enum FleetRun {
     private static func failure(
         _ publications: [FleetPublication], _ outcomes: [FleetDocumentID: FleetSession.DocumentOutcome],
         _ connection: FleetConnection
-    ) -> CommandFailure? {
+    ) -> Failure? {
         var lines: [String] = []
         var status = ExitStatus.temporary
         for publication in publications {
@@ -147,7 +140,7 @@ enum FleetRun {
                 lines.append("\(id.text): the broker did not keep the document; may this user publish there?")
             }
         }
-        return lines.isEmpty ? nil : CommandFailure(status, lines: lines)
+        return lines.isEmpty ? nil : Failure(status, lines: lines)
     }
 
     // MARK: Waiting
@@ -157,10 +150,10 @@ enum FleetRun {
     /// - Throws: status 75 if one has not taken the documents over, with its reasons.
     static func wait(
         for condition: WaitCondition, _ seconds: Double, _ connection: FleetConnection, isJSON: Bool
-    ) throws(CommandFailure) {
+    ) throws {
         let hasProgress = !isJSON && TerminalScreen.isAvailable
         var shown = ""
-        do throws(FleetSessionError) {
+        do {
             try connection.session.listen(for: seconds) { model in
                 let summary = WaitSummary(condition.boards(in: model))
                 let text = progress(summary)
@@ -174,7 +167,7 @@ enum FleetRun {
         } catch {
             // The error gets a line of its own.
             if hasProgress { Output.line(shown, replacesLive: true) }
-            throw CommandFailure(error)
+            throw Failure(error)
         }
         let summary = WaitSummary(condition.boards(in: connection.model))
         if isJSON {
@@ -190,7 +183,7 @@ enum FleetRun {
         let refusals = summary.refused.flatMap { id, reasons in reasons.map { (id: id, reason: $0) } }
         let refused = FleetText.grouped(refusals).map { "\(FleetText.names($0.ids)): \($0.reason)" }
         let loss = connection.session.isConnected ? [] : ["the connection to the broker was lost while waiting"]
-        throw CommandFailure(.temporary, lines: waiting + refused + loss)
+        throw Failure(.temporary, lines: waiting + refused + loss)
     }
 
     private static func progress(_ summary: WaitSummary) -> String {

@@ -1,4 +1,5 @@
 internal import JostleCommandLine
+internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 internal import LinuxSystem
@@ -10,16 +11,13 @@ enum SigningKeyFile {
     /// Reads a key; one without a name is called like the file.
     ///
     /// - Throws: status 66 if the file cannot be read, 65 if it has no key of Ed25519.
-    static func read(_ path: String) throws(CommandFailure) -> DocumentSigner {
-        let text: String
-        do throws(SystemFailure) {
-            text = try FileContents.text(of: path, limit: maximumBytes)
-        } catch {
-            throw CommandFailure(.noInput, "--sign-key: \(path): \(error)")
+    static func read(_ path: String) throws -> DocumentSigner {
+        let text = try Failure.about("--sign-key: \(path)", .noInput) {
+            try FileContents.text(of: path, limit: maximumBytes)
         }
         let name = path.split(separator: "/").last.map { String($0.prefix { $0 != "." }) } ?? ""
         guard let signer = DocumentSigner(reading: text, otherName: name) else {
-            throw CommandFailure(
+            throw Failure(
                 .badData,
                 "--sign-key: \(path): has no private key of Ed25519 without a passphrase (jostle fleet keygen)")
         }
@@ -36,10 +34,10 @@ extension FleetConnection {
     /// signed and will not be.
     ///
     /// - Throws: status 64.
-    func checkSignatures(_ documents: [FleetDocumentID]) throws(CommandFailure) {
+    func checkSignatures(_ documents: [FleetDocumentID]) throws {
         guard signer == nil else { return }
         if let key = settings.fleet.trustedKeys.first {
-            throw CommandFailure(
+            throw Failure(
                 .usage,
                 "the configuration has fleet.trusted_keys: sign with --sign-key FILE, for example \(key.name).key")
         }
@@ -48,5 +46,49 @@ extension FleetConnection {
                 "jostle: \(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)"
             )
         }
+    }
+}
+
+/// `jostle fleet keygen`: a key that signs a fleet's documents.
+extension FleetCommand {
+    static let keygenUsage = CommandUsage(
+        name: "fleet keygen", summary: "make a key that signs the fleet's documents",
+        details: """
+            Writes the private key into a file that only you can read, and prints the public key for fleet.trusted_keys in
+            the configuration file of each board. Boards with trusted keys take only documents that are signed by one of
+            them, with --sign-key FILE. Without FILE, the file is NAME.key.
+            """,
+        operands: [
+            CommandUsage.Operand(name: "NAME", help: "the name of the key: letters, digits, _ and -"),
+            CommandUsage.Operand(name: "FILE", help: "the file to write", isRequired: false),
+        ],
+        options: [
+            CommandUsage.Option(name: "show", help: "only print the public key of a file that exists")
+        ])
+
+    static func keygen(_ arguments: Arguments) throws {
+        let name = arguments.operand(0) ?? ""
+        guard JostleSettings.Device.isID(name) else {
+            throw Failure(.usage, "\"\(name)\" is not a name: 1 … 64 letters, digits, _ and -")
+        }
+        let path = arguments.operand(1) ?? "\(name).key"
+        let signer: DocumentSigner
+        if arguments.has("show") {
+            signer = try SigningKeyFile.read(path)
+        } else {
+            guard let new = DocumentSigner(generating: name) else {
+                throw Failure(.system, "OpenSSL cannot generate a key of Ed25519")
+            }
+            try Failure.about(path, .cannotCreate) {
+                try FileContents.create(path, with: Array(new.fileText.utf8), mode: 0o600)
+            }
+            Output.errors("jostle: the private key is in \(path): keep a copy offline, and keep it out of Git")
+            signer = new
+        }
+        guard let key = signer.trustedKey else {
+            throw Failure(.system, "OpenSSL cannot compute the public key")
+        }
+        Output.line("fleet:")
+        Output.line("  trusted_keys: [\"\(key.text)\"]")
     }
 }

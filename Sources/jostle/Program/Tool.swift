@@ -1,16 +1,17 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import LinuxSystem
 
 /// The program: finds and runs the subcommand, and converts its result into an exit status.
 enum Tool {
     static func main(_ words: [String]) -> ExitStatus {
-        ExitStatus.ofProgram("jostle") { () throws(CommandFailure) in try run(words) }
+        ExitStatus.ofProgram("jostle") { () throws in try run(words) }
     }
 
-    private static func run(_ words: [String]) throws(CommandFailure) {
+    private static func run(_ words: [String]) throws {
         switch words.first {
         case nil:
-            throw CommandFailure(.usage, lines: ["a command is missing"] + lines(overview))
+            throw Failure(.usage, lines: ["a command is missing"] + lines(overview))
         case "--help", "-h", "help":
             try help(Array(words.dropFirst()))
         case "--version", "-V", "version":
@@ -21,10 +22,10 @@ enum Tool {
         }
     }
 
-    private static func run(_ command: Command, _ words: [String]) throws(CommandFailure) {
+    private static func run(_ command: Command, _ words: [String]) throws {
         guard command.commands.isEmpty else {
             switch words.first {
-            case nil: throw CommandFailure(.usage, lines: ["a command is missing"] + lines(command.help))
+            case nil: throw Failure(.usage, lines: ["a command is missing"] + lines(command.help))
             case "--help", "-h": Output.text(command.help)
             case let name?: try run(try find(name, among: command.commands), Array(words.dropFirst()))
             }
@@ -34,7 +35,7 @@ enum Tool {
         if arguments.wantsHelp { Output.text(command.help) } else { try command.run(arguments) }
     }
 
-    private static func help(_ words: [String]) throws(CommandFailure) {
+    private static func help(_ words: [String]) throws {
         var text = overview
         var commands = Command.all
         for name in words where !commands.isEmpty {
@@ -44,11 +45,11 @@ enum Tool {
         Output.text(text)
     }
 
-    private static func find(_ name: String, among commands: [Command]) throws(CommandFailure) -> Command {
+    private static func find(_ name: String, among commands: [Command]) throws -> Command {
         for command in commands where command.word == name { return command }
         let words = commands.filter { !$0.usage.isHidden }.map(\.word)
         let suggestion = EditDistance.suggestion(for: name, among: words)
-        throw CommandFailure(
+        throw Failure(
             .usage,
             lines: ["unknown command \"\(name)\"\(suggestion)", "The commands are \(words.joined(separator: ", "))"])
     }

@@ -1,6 +1,9 @@
+internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleMessages
 internal import JostleOperator
+internal import LinuxSystem
 
 /// The options of a rollout: a change that reaches the devices step by step.
 struct RolloutOptions {
@@ -53,19 +56,19 @@ struct RolloutOptions {
     /// Whether the arguments ask for a rollout.
     ///
     /// - Throws: status 64 if there are options of a rollout without one.
-    static func areIn(_ arguments: Arguments) throws(CommandFailure) -> Bool {
+    static func areIn(_ arguments: Arguments) throws -> Bool {
         if arguments.value("canary") != nil { return true }
         if let option = (pace.map(\.name) + ["seed"]).first(where: { arguments.value($0) != nil }) {
-            throw CommandFailure(.usage, "--\(option) is for a rollout: add --canary, such as --canary 5%")
+            throw Failure(.usage, "--\(option) is for a rollout: add --canary, such as --canary 5%")
         }
         return false
     }
 
-    init(_ arguments: Arguments) throws(CommandFailure) {
+    init(_ arguments: Arguments) throws {
         if arguments.has("no-wait") {
-            throw CommandFailure(.usage, "a rollout waits for the devices: leave out --no-wait")
+            throw Failure(.usage, "a rollout waits for the devices: leave out --no-wait")
         }
-        do throws(RolloutError) {
+        do {
             let canary = try arguments.value("canary").map(RolloutPercents.read)
             var steps: [Double]?
             if let text = arguments.value("steps") {
@@ -76,14 +79,14 @@ struct RolloutOptions {
             }
             percents = try RolloutPercents.all(canary: canary, steps: steps)
         } catch {
-            throw CommandFailure(.usage, "\(error)")
+            throw Failure(.usage, "\(error)")
         }
         wait = try arguments.seconds("wait") ?? RolloutOptions.usualWait
         limits = RolloutLimits()
         limits.abortAbove = try RolloutOptions.abortAbove(arguments) ?? limits.abortAbove
         if let text = arguments.value("max-event-rate") {
             guard let rate = EventRateLimit.read(text) else {
-                throw CommandFailure(
+                throw Failure(
                     .usage,
                     "--max-event-rate is \"\(text)\", not a factor above 1x, gestures an hour such as 120, or off")
             }
@@ -91,28 +94,197 @@ struct RolloutOptions {
         }
         if let text = arguments.value("only") {
             guard let window = MaintenanceWindow(text) else {
-                throw CommandFailure(.usage, "--only is \"\(text)\", not times of day such as 02:00-05:00")
+                throw Failure(.usage, "--only is \"\(text)\", not times of day such as 02:00-05:00")
             }
             guard window.length >= wait else {
-                throw CommandFailure(
+                throw Failure(
                     .usage, "--only \(window.text) is shorter than --wait, so that no step would fit into it")
             }
             self.window = window
         }
         if let text = arguments.value("seed") {
             guard let line = MessageText.line(text, maximum: 200), line == text else {
-                throw CommandFailure(.usage, "--seed must be one line of at most 200 bytes")
+                throw Failure(.usage, "--seed must be one line of at most 200 bytes")
             }
             seed = line
         }
     }
 
-    private static func abortAbove(_ arguments: Arguments) throws(CommandFailure) -> Double? {
+    private static func abortAbove(_ arguments: Arguments) throws -> Double? {
         guard let text = arguments.value("abort-above") else { return nil }
         let number = text.hasSuffix("%") ? text.dropLast() : text[...]
         guard let percent = Double(number.filter { $0 != " " }), (0...100).contains(percent) else {
-            throw CommandFailure(.usage, "--abort-above is \"\(text)\", not a share from 0% to 100%")
+            throw Failure(.usage, "--abort-above is \"\(text)\", not a share from 0% to 100%")
         }
         return percent
+    }
+}
+
+/// `jostle fleet rollout`: the rollouts that are under way, and what `--canary` does in other commands.
+extension FleetCommand {
+    static var rollout: Command {
+        Command(
+            usage: CommandUsage(
+                name: "fleet rollout", summary: "see, resume or withdraw changes that are being rolled out",
+                details: """
+                    A rollout begins with --canary in jostle fleet set, unset or apply. Its state is in the documents at the
+                    broker, so anybody can go on with it.
+                    """),
+            commands: [
+                Command(
+                    usage: CommandUsage(
+                        name: "fleet rollout list", summary: "show the rollouts that are under way",
+                        options: [FleetOptions.json] + FleetConnection.options),
+                    run: listRollouts),
+                Command(
+                    usage: CommandUsage(
+                        name: "fleet rollout resume",
+                        summary: "go on with a rollout from the share that it has reached",
+                        details: RolloutOptions.details, operands: [seedOperand],
+                        options: RolloutOptions.pace + [
+                            FleetOptions.note,
+                            CommandUsage.Option(
+                                name: "wait", value: "TIME", help: "the longest time of a step; 10m by default"),
+                            CommandUsage.Option(
+                                name: "dry-run", help: "show the devices of each step, and publish nothing"),
+                            FleetOptions.signKey,
+                            FleetOptions.json,
+                        ] + FleetConnection.options),
+                    run: resumeRollout),
+                Command(
+                    usage: CommandUsage(
+                        name: "fleet rollout withdraw",
+                        summary: "take a rollout back: the configuration before is in force everywhere",
+                        operands: [seedOperand],
+                        options: [FleetOptions.note, FleetOptions.signKey, FleetOptions.json] + FleetConnection.options),
+                    run: withdrawRollout),
+            ])
+    }
+
+    private static let seedOperand = CommandUsage.Operand(
+        name: "ROLLOUT", help: "its name, if there are several", isRequired: false)
+
+    // MARK: For set, unset and apply
+
+    /// Rolls changes out.
+    ///
+    /// - Throws: status 64 or 65 if they cannot be rolled out; see `RolloutRun.run`.
+    static func rollOut(
+        _ changes: [FleetRun.Change], _ connection: FleetConnection, _ options: RolloutOptions,
+        _ manner: FleetRun.Manner, note: String?
+    ) throws {
+        var targets: [RolloutPlan.Target] = []
+        for change in changes {
+            try FleetEdit.requireNothingLost(
+                change.document, change.revision, isSigned: connection.model.trust != nil)
+            let content = change.draft.content
+            targets.append(
+                RolloutPlan.Target(
+                    change.document, config: content.first { $0.name == "config" }?.value ?? .object([]),
+                    ignoresUnknownKeys: content.contains { $0.name == "unknown" }))
+        }
+        let plan = try RolloutPlan(
+            targets, in: connection.model, newSeed: options.seed ?? RolloutRun.newSeed(),
+            marksBase: options.seed == nil)
+        if let seed = options.seed, seed != plan.seed {
+            throw Failure(.badData, "this change is being rolled out already, with the seed \(plan.seed)")
+        }
+        var run = RolloutRun(plan, options, connection, note: note, isJSON: manner.isJSON)
+        try run.run(isDryRun: manner.isDryRun)
+    }
+
+    // MARK: Commands
+
+    private static func listRollouts(_ arguments: Arguments) throws {
+        let connection = try FleetConnection.open(arguments)
+        let model = connection.model
+        let plans = RolloutPlan.seeds(in: model).compactMap { RolloutPlan(runningIn: model, seed: $0) }
+        if plans.isEmpty, !arguments.has("json") { Output.line("no rollout is under way") }
+        Output.errors(lostRollouts(model))
+        for plan in plans {
+            let readers = plan.readers(in: model)
+            let chosen = readers.filter { $0.place < plan.reached / 100 }
+            let layers = plan.layers.map(\.document)
+            let envelope = layers.compactMap { model.documents[$0]?.envelope }.max { ($0.at ?? 0) < ($1.at ?? 0) }
+            let have = chosen.filter { reader in
+                layers.contains { model.boards[reader.id]?.status(of: $0)?.isCandidate == true }
+            }
+            guard !arguments.has("json") else {
+                Output.json(
+                    JSONValue.object([
+                        .init("rollout", .string(plan.seed)), .init("percent", .number(plan.reached)),
+                        .init("documents", .array(layers.map { .string($0.text) })),
+                        .init("devices", .number("\(readers.count)")), .init("chosen", .number("\(chosen.count)")),
+                        .init("have", .number("\(have.count)")), .init("by", envelope?.by.map { .string($0) } ?? .null),
+                        .init("at", envelope?.at.map { .number("\($0)") } ?? .null),
+                        .init("note", envelope?.note.map { .string($0) } ?? .null),
+                    ]).compactText)
+                continue
+            }
+            Output.line("\(plan.seed): \(layers.map(\.text).joined(separator: ", "))")
+            Output.line(
+                "  \(RolloutPercents.text(plan.reached)): \(chosen.count) of \(FleetText.count(readers.count, "device")), "
+                    + "\(have.count) have the candidate")
+            if let envelope { Output.line("  \(FleetText.origin(envelope))") }
+        }
+    }
+
+    private static func resumeRollout(_ arguments: Arguments) throws {
+        let options = try RolloutOptions(arguments)
+        let note = try FleetOptions.note(arguments)
+        let connection = try FleetConnection.open(arguments, interests: .health)
+        let plan = try plan(arguments, connection)
+        let present = plan.layers.lazy.compactMap { connection.model.documents[$0.document]?.envelope?.note }.first
+        var run = RolloutRun(plan, options, connection, note: note ?? present, isJSON: arguments.has("json"))
+        try run.run(isDryRun: arguments.has("dry-run"))
+    }
+
+    private static func withdrawRollout(_ arguments: Arguments) throws {
+        let note = try FleetOptions.note(arguments)
+        let connection = try FleetConnection.open(arguments)
+        let plan = try plan(arguments, connection)
+        let options = try RolloutOptions(arguments)
+        var run = RolloutRun(plan, options, connection, note: note ?? "withdrawn", isJSON: arguments.has("json"))
+        try run.withdraw()
+    }
+
+    /// Names the documents whose candidates devices have, but not the broker any more.
+    private static func lostRollouts(_ model: FleetModel) -> [String] {
+        var documents: Set<FleetDocumentID> = []
+        for board in model.boards.values {
+            for (document, layer) in board.statuses where layer.isCandidate { documents.insert(document) }
+        }
+        return documents.sorted().compactMap { id in
+            let plan = RevisionPlan(for: id, in: model)
+            guard plan.isAheadWithCandidate, let highest = plan.ahead.last else { return nil }
+            return
+                "jostle: \(id.text): the broker has lost revision \(highest.number), which was being rolled out. To go on,"
+                + " on the machine that published it: jostle fleet rollback \(id.text) --to \(highest.number)"
+        }
+    }
+
+    /// The rollout that is named, or the only one.
+    private static func plan(
+        _ arguments: Arguments, _ connection: FleetConnection
+    ) throws -> RolloutPlan {
+        try connection.complete(Array(connection.model.documents.keys))
+        let seeds = RolloutPlan.seeds(in: connection.model)
+        guard let seed = arguments.operand(0) ?? (seeds.count == 1 ? seeds[0] : nil) else {
+            guard seeds.isEmpty else {
+                throw Failure(.usage, lines: ["there are several rollouts; name one:"] + seeds.map { "  \($0)" })
+            }
+            throw Failure(
+                .unavailable, lines: ["no rollout is under way"] + lostRollouts(connection.model))
+        }
+        guard let plan = RolloutPlan(runningIn: connection.model, seed: seed) else {
+            throw Failure(.unavailable, "there is no rollout \(seed) at the broker")
+        }
+        // A broker that was set back may hold a rollout that has ended since.
+        for layer in plan.layers {
+            try FleetEdit.requireNothingLost(
+                layer.document, RevisionPlan(for: layer.document, in: connection.model),
+                isSigned: connection.model.trust != nil)
+        }
+        return plan
     }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages

@@ -2,6 +2,7 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import LinuxSystem
 internal import MotionCore
 
 /// Rolls a change out, step by step, until it is complete or withdrawn.
@@ -62,15 +63,15 @@ struct RolloutRun {
     /// Takes all steps that are left.
     ///
     /// - Throws: status 65 if the change was withdrawn, 75 if the rollout is not at its end.
-    mutating func run(isDryRun: Bool) throws(CommandFailure) {
+    mutating func run(isDryRun: Bool) throws {
         let readers = plan.readers(in: connection.model)
-        guard readers.contains(where: \.isOnline) else { throw CommandFailure(.temporary, "\(RolloutError.noDevice)") }
+        guard readers.contains(where: \.isOnline) else { throw Failure(.temporary, "\(RolloutError.noDevice)") }
         announced = RolloutStep.plan(percents: options.percents, for: plan, readers)
         report.plan(plan, announced, readers, isDryRun: isDryRun)
         try extendWait(readers)
         try connection.checkSignatures(plan.layers.map(\.document))
         guard !isDryRun else { return }
-        do throws(CommandFailure) {
+        do {
             if reached > 0 { try watchReached() }
             let present = Set(readers.filter(\.isOnline).map(\.id))
             while let step = try nextStep(present) {
@@ -81,12 +82,13 @@ struct RolloutRun {
                 // Devices may have come or gone in the meantime.
                 if let step = try nextStep(present) { try take(step) }
             }
-            guard reached > 0 else { throw CommandFailure(.temporary, "\(RolloutError.noDevice)") }
+            guard reached > 0 else { throw Failure(.temporary, "\(RolloutError.noDevice)") }
             _ = try awaitWindow(for: 0)
             try complete()
         } catch {
             report.endLine()
-            throw error.status == .badData ? error : unfinished(error)
+            let failure = Failure(error)
+            throw failure.status == .badData ? failure : unfinished(failure)
         }
     }
 
@@ -95,7 +97,7 @@ struct RolloutRun {
     ///
     /// - Returns: `nil` if all that are online have the change.
     /// - Throws: status 75 if none of those that were there at the beginning comes back.
-    private mutating func nextStep(_ present: Set<String>) throws(CommandFailure) -> RolloutStep? {
+    private mutating func nextStep(_ present: Set<String>) throws -> RolloutStep? {
         let deadline = WallClock.monotonic.advanced(bySeconds: options.wait)
         while true {
             let readers = plan.readers(in: connection.model)
@@ -103,7 +105,7 @@ struct RolloutRun {
             let rest = readers.filter { $0.place >= reached / 100 && present.contains($0.id) }.map(\.id)
             if rest.isEmpty { return nil }
             guard WallClock.monotonic < deadline else {
-                throw CommandFailure(
+                throw Failure(
                     .temporary, "\(FleetText.names(rest)): offline, but online when the rollout began")
             }
             report.waiting(for: "\(FleetText.count(rest.count, "device")) that went offline")
@@ -112,10 +114,10 @@ struct RolloutRun {
     }
 
     /// Watches the devices that have the change since an earlier run.
-    private mutating func watchReached() throws(CommandFailure) {
+    private mutating func watchReached() throws {
         guard !plan.isBaseChanged else {
             let layers = plan.layers.map(\.document.text).joined(separator: ", ")
-            throw CommandFailure(
+            throw Failure(
                 .badData,
                 lines: [
                     "the configuration of \(layers) has changed since the rollout \(plan.seed) began, or not all of its"
@@ -126,19 +128,19 @@ struct RolloutRun {
         let readers = plan.readers(in: connection.model, countsChanged: true)
         let step = RolloutStep(percent: reached, reached: 0, readers)
         guard !step.online.isEmpty else {
-            throw CommandFailure(
+            throw Failure(
                 .temporary, "none of the devices with the change is online, so nothing shows whether it works")
         }
         try take(step, isResumed: true)
     }
 
     /// Takes the change back everywhere.
-    mutating func withdraw() throws(CommandFailure) {
+    mutating func withdraw() throws {
         try connection.checkSignatures(plan.layers.map(\.document))
-        do throws(CommandFailure) {
+        do {
             let summary = try end(.withdrawn, "withdrawn", note: note)
             guard summary.isComplete else {
-                throw CommandFailure(.temporary, "not all devices have taken the withdrawal over yet")
+                throw Failure(.temporary, "not all devices have taken the withdrawal over yet")
             }
         } catch {
             report.endLine()
@@ -147,16 +149,16 @@ struct RolloutRun {
     }
 
     /// What to do with a rollout that has stopped before its end.
-    private func unfinished(_ error: CommandFailure) -> CommandFailure {
+    private func unfinished(_ error: Failure) -> Failure {
         guard isUnderWay else { return error }
         let stays = "The candidate stays with \(RolloutPercents.text(reached)) of the devices (rollout \(plan.seed))"
         if let failure {
-            return CommandFailure(
+            return Failure(
                 error.status,
                 lines: ["the change has failed, but could not be withdrawn: \(failure)"] + error.lines
                     + [stays, "To take it back: jostle fleet rollout withdraw"])
         }
-        return CommandFailure(
+        return Failure(
             error.status,
             lines: error.lines + [
                 stays,
@@ -168,7 +170,7 @@ struct RolloutRun {
     /// Makes the steps long enough for a trial and a health report after it.
     ///
     /// - Throws: status 64 if they do not fit into the window then.
-    private mutating func extendWait(_ readers: [RolloutReader]) throws(CommandFailure) {
+    private mutating func extendWait(_ readers: [RolloutReader]) throws {
         var needed = 0.0
         for reader in readers.filter(\.isOnline).prefix(100) {
             guard let settings = connection.model.boards[reader.id]?.report?.settings(),
@@ -184,7 +186,7 @@ struct RolloutRun {
                 + " and their next health report take so long")
         options.wait = needed
         if let window = options.window, window.length < needed {
-            throw CommandFailure(
+            throw Failure(
                 .usage, "--only \(window.text) is shorter than that, so that no step would fit into it")
         }
     }
@@ -192,7 +194,7 @@ struct RolloutRun {
     /// Waits until something that takes `duration` seconds may begin.
     ///
     /// - Returns: whether it had to wait.
-    private mutating func awaitWindow(for duration: Double) throws(CommandFailure) -> Bool {
+    private mutating func awaitWindow(for duration: Double) throws -> Bool {
         guard let window = options.window else { return false }
         var hasWaited = false
         while true {
@@ -210,7 +212,7 @@ struct RolloutRun {
 
     // MARK: A step
 
-    private mutating func take(_ step: RolloutStep, isResumed: Bool = false) throws(CommandFailure) {
+    private mutating func take(_ step: RolloutStep, isResumed: Bool = false) throws {
         if !isResumed, !announced.contains(step) { report.step(step) }
         var watch = RolloutWatch(
             step, connection.model, eventRate: options.limits.eventRate, isResumed: isResumed, earlier: healthBefore)
@@ -258,11 +260,11 @@ struct RolloutRun {
     /// Withdraws the change because devices failed.
     private mutating func stop(
         _ reason: String, _ failures: [RolloutJudgement.Reasons]
-    ) throws(CommandFailure) -> Never {
+    ) throws -> Never {
         failure = reason
         let text = MessageText.line("withdrawn: \(reason)", maximum: 1000)
         var isComplete = false
-        do throws(CommandFailure) {
+        do {
             isComplete = try end(.withdrawn, "withdrawn", note: text).isComplete
         } catch {
             // Once it is published, only the devices' answers are missing.
@@ -272,16 +274,16 @@ struct RolloutRun {
         var lines = ["the change was withdrawn: \(reason)"]
         lines += FleetText.grouped(reasons).map { "\(FleetText.names($0.ids)): \($0.reason)" }
         if !isComplete { lines.append("not all devices have taken the withdrawal over yet: jostle fleet wait") }
-        throw CommandFailure(.badData, lines: lines)
+        throw Failure(.badData, lines: lines)
     }
 
-    private mutating func complete() throws(CommandFailure) {
+    private mutating func complete() throws {
         let summary = try end(.complete, "complete", note: note)
         let failures = summary.refused.count + summary.waiting.count
         let online = failures + summary.applied.count
         guard failures > 0 else { return }
         guard Double(failures) * 100 <= options.limits.abortAbove * Double(online) else {
-            throw CommandFailure(
+            throw Failure(
                 .temporary, "the change is complete, but \(failures) of \(online) devices have not taken it over")
         }
     }
@@ -289,7 +291,7 @@ struct RolloutRun {
     /// Publishes the end of the rollout and waits for the devices.
     private mutating func end(
         _ stage: RolloutPlan.Stage, _ word: String, note: String?
-    ) throws(CommandFailure) -> WaitSummary {
+    ) throws -> WaitSummary {
         try hold(stage, word, note: note)
         isUnderWay = false
         let deadline = WallClock.monotonic.advanced(bySeconds: min(options.wait, RolloutRun.ending))
@@ -317,41 +319,35 @@ struct RolloutRun {
     /// - Throws: status 75 if somebody else has published one of the layers, or the broker stays away; 77 if it refuses.
     private mutating func hold(
         _ stage: RolloutPlan.Stage, _ title: String, note: String?
-    ) throws(CommandFailure) {
+    ) throws {
         let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
         let drafts = plan.drafts(stage, author)
         let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))
         var isRepeated = false
         while true {
-            var failure: CommandFailure?
-            do throws(FleetSessionError) {
+            var failure: Failure?
+            do {
                 try reconnect(until: deadline)
                 switch try publishMissing(drafts, isRepeated: isRepeated) {
                 case .complete:
                     report.published(held, title)
                     return
                 case .again:
-                    guard WallClock.monotonic < deadline else { throw .notConnected("it does not keep the documents") }
+                    guard WallClock.monotonic < deadline else {
+                        throw BrokerError.notConnected("it does not keep the documents")
+                    }
                     isRepeated = true
                 case .failed(let reason): failure = reason
                 }
-            } catch {
-                guard RolloutRun.passes(error), WallClock.monotonic < deadline else { throw CommandFailure(error) }
+            } catch let error as BrokerError {
+                guard error.mayPass, WallClock.monotonic < deadline else { throw error }
             }
             if let failure { throw failure }
         }
     }
 
-    /// Whether an error may pass by itself, as when the broker is being restarted.
-    private static func passes(_ error: FleetSessionError) -> Bool {
-        switch error {
-        case .notConnected, .unsettled, .incomplete: true
-        case .mqtt, .secretFile, .privateBroker, .refused, .notAllowed, .interrupted: false
-        }
-    }
-
     /// Waits for a connection, and reads the documents if it is a new one.
-    private mutating func reconnect(until deadline: Timestamp) throws(FleetSessionError) {
+    private mutating func reconnect(until deadline: Timestamp) throws {
         let session = connection.session
         guard !session.isConnected || session.connections != connections else { return }
         try session.listen(for: deadline.remaining(at: WallClock.monotonic)) { _ in session.isConnected }
@@ -364,14 +360,14 @@ struct RolloutRun {
     /// What came of an attempt to publish.
     private enum Attempt {
         case complete, again
-        case failed(CommandFailure)
+        case failed(Failure)
     }
 
     /// Publishes the documents that the broker does not hold. `isRepeated`: it was published a moment ago; whether a device
     /// reports another one does not matter then, or a device that does not get any would make this endless.
     private mutating func publishMissing(
         _ drafts: [FleetDocumentID: DocumentDraft], isRepeated: Bool
-    ) throws(FleetSessionError) -> Attempt {
+    ) throws -> Attempt {
         let model = connection.model
         var publications: [FleetPublication] = []
         for (id, draft) in drafts.sorted(by: { $0.key < $1.key }) {
@@ -383,10 +379,10 @@ struct RolloutRun {
                 continue
             }
             if let stored, isForeign(stored, id) { return .failed(foreign(id, stored)) }
-            do throws(ConfigurationProblem) {
+            do {
                 publications.append(try connection.publication(draft, of: id, revision: revision.next))
             } catch {
-                return .failed(CommandFailure(.badData, "\(error)"))
+                return .failed(Failure(.badData, "\(error)"))
             }
         }
         guard !publications.isEmpty else { return .complete }
@@ -402,7 +398,7 @@ struct RolloutRun {
             switch outcomes[id] {
             case .stored: held[id] = publication.revision
             case .refused(let reason):
-                return .failed(CommandFailure(.permission, "\(id.text): the broker refused the document: \(reason)"))
+                return .failed(Failure(.permission, "\(id.text): the broker refused the document: \(reason)"))
             case .replaced(let stored):
                 if (stored.number ?? 0) >= publication.revision.number {
                     return .failed(foreign(id, stored))
@@ -410,7 +406,7 @@ struct RolloutRun {
             case .lost, nil:
                 guard !connection.session.isConnected || connection.session.connections != connections else {
                     let text = "the broker did not keep the document; may this user publish there?"
-                    return .failed(CommandFailure(.permission, "\(id.text): \(text)"))
+                    return .failed(Failure(.permission, "\(id.text): \(text)"))
                 }
             }
         }
@@ -424,22 +420,18 @@ struct RolloutRun {
         return stored.revision != known && (stored.number ?? 0) >= known.number
     }
 
-    private mutating func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> CommandFailure {
+    private mutating func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> Failure {
         isUnderWay = stored.layer?.candidate?.seed == plan.seed
         let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
-        return CommandFailure(
+        return Failure(
             .temporary, "\(id.text): another operator has published it: \(what ?? "a document that cannot be used")")
     }
 
-    private func listen(for seconds: Double) throws(CommandFailure) {
-        do throws(FleetSessionError) {
-            try connection.session.listen(for: seconds)
-        } catch {
-            throw CommandFailure(error)
-        }
+    private func listen(for seconds: Double) throws {
+        try connection.session.listen(for: seconds)
     }
 
-    private func lostBroker() -> CommandFailure {
-        CommandFailure(.temporary, "the connection to the broker was lost and did not return")
+    private func lostBroker() -> Failure {
+        Failure(.temporary, "the connection to the broker was lost and did not return")
     }
 }

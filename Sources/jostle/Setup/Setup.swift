@@ -1,9 +1,12 @@
+internal import Documents
 internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSensors
 internal import LinuxSystem
+internal import MotionKit
 
 /// The steps of `jostle setup`. What is asked is in `SetupQuestions`, what is written in `SetupFiles`.
 struct Setup {
@@ -27,14 +30,14 @@ struct Setup {
         "mqtt.username", "mqtt.password_file", "mqtt.ca_file",
     ]
 
-    init(_ arguments: Arguments) throws(CommandFailure) {
+    init(_ arguments: Arguments) throws {
         self.arguments = arguments
         signals = SignalWaiter()
         dialogue = Dialogue(signals: signals)
         asks = dialogue.isInteractive && !arguments.has("yes")
         files = SetupFiles(directory: try arguments.value("output").map(Setup.absolute) ?? "/etc/jostle")
         if files.isSystem, geteuid() != 0 {
-            throw CommandFailure(
+            throw Failure(
                 .permission, "only root can write to /etc/jostle: sudo jostle setup, or --output DIR to try it out")
         }
         if let id = arguments.value("id") { try DeviceIDArgument.check(id, option: "id") }
@@ -53,7 +56,7 @@ struct Setup {
 
     // MARK: Steps
 
-    mutating func run() throws(CommandFailure) {
+    mutating func run() throws {
         let before = try candidate()
         try findSensor()
         try findBroker(proposal: before)
@@ -64,22 +67,22 @@ struct Setup {
     }
 
     /// The configuration as it would be with the answers so far.
-    func candidate(password file: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
+    func candidate(password file: String? = nil) throws -> LoadedConfiguration {
         var overrides = Setup.keys.compactMap { key in answers[key].map { "\(key)=\($0)" } }
         if let file { overrides.append("mqtt.password_file=\(file)") }
         let isThere = access(files.configuration, F_OK) == 0 || access(files.answers, F_OK) == 0
-        do throws(ConfigurationErrors) {
+        do {
             return try JostleSettings.load(file: isThere ? files.configuration : nil, overrides: overrides)
         } catch {
             switch error {
-            case .unreadable: throw CommandFailure(.noInput, "\(error)")
-            case .invalid(let problems): throw CommandFailure(.configuration, lines: problems.map(\.description))
+            case .unreadable: throw Failure(.noInput, "\(error)")
+            case .invalid(let problems): throw Failure(.configuration, lines: problems.map(\.description))
             }
         }
     }
 
     /// Writes the answers, after a last question.
-    private mutating func write() throws(CommandFailure) -> LoadedConfiguration {
+    private mutating func write() throws -> LoadedConfiguration {
         let current = try candidate()
         // What the files set already, and nobody changed, stays where it is, except in the file that is replaced.
         let kept = Setup.keys.filter { answers[$0] == nil && current.isSet($0, in: files.answers) }
@@ -91,7 +94,7 @@ struct Setup {
         dialogue.say("\n\(files.answers):")
         for line in text.split(separator: "\n") where !line.hasPrefix("#") { dialogue.say("  \(line)") }
         if asks, try !dialogue.ask("Write this?") {
-            throw CommandFailure(.temporary, "nothing was written")
+            throw Failure(.temporary, "nothing was written")
         }
         let loaded = try files.write(text, password: password)
         dialogue.say("Written." + (password == nil ? "" : " The password is in \(files.passwordFile), mode 600."))
@@ -106,29 +109,27 @@ struct Setup {
     // MARK: Parts
 
     /// The first line of a file with a password.
-    private static func password(in path: String) throws(CommandFailure) -> String {
+    private static func password(in path: String) throws -> String {
         let text: String
         if path == "-" {
             text = readLine() ?? ""
         } else {
-            do throws(SystemFailure) {
-                text = try FileContents.text(of: path, limit: 4096, mayBePipe: true)
-            } catch {
-                throw CommandFailure(.noInput, "--password-file \(path): \(error)")
+            text = try Failure.about("--password-file \(path)", .noInput) {
+                try FileContents.text(of: path, limit: 4096, mayBePipe: true)
             }
         }
         let line = String(text.prefix { !$0.isNewline })
-        guard !line.isEmpty else { throw CommandFailure(.noInput, "--password-file \(path): its first line is empty") }
+        guard !line.isEmpty else { throw Failure(.noInput, "--password-file \(path): its first line is empty") }
         return line
     }
 
     /// A directory as an absolute path, because the configuration names a file in it.
-    private static func absolute(_ path: String) throws(CommandFailure) -> String {
-        guard !path.isEmpty else { throw CommandFailure(.usage, "--output is empty, not a directory") }
+    private static func absolute(_ path: String) throws -> String {
+        guard !path.isEmpty else { throw Failure(.usage, "--output is empty, not a directory") }
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         guard !path.hasPrefix("/") else { return path }
         guard let working = getcwd(nil, 0) else {
-            throw CommandFailure(.noInput, "the working directory is unknown: \(systemMessage(errno))")
+            throw Failure(.noInput, "the working directory is unknown: \(systemMessage(errno))")
         }
         defer { free(working) }
         return "\(String(cString: working))/\(path)"
@@ -152,8 +153,60 @@ extension LoadedConfiguration {
     /// The value of a key as it is written in a configuration.
     fileprivate func text(of key: String) -> String? {
         ConfigurationStack(self, layers: []).value(of: key).flatMap { value in
-            if case .string(let text) = value { return text }
-            return value == .null ? nil : value.compactText
+            value.string ?? (value.isNull ? nil : value.compactText)
         }
+    }
+}
+
+/// `jostle setup`: a guided start, from the wires to the running service.
+enum SetupCommand {
+    static let usage = CommandUsage(
+        name: "setup", summary: "set a board up step by step: sensor, broker, name, calibration, service",
+        details: """
+            It looks for the sensor, or says how to wire it, asks for the broker, tests both, and writes a few lines to
+            /etc/jostle/conf.d/10-setup.yaml and the password to a file that only root can read. Then it offers to
+            calibrate the gyroscope, starts the service and waits until the device is online. Run it again to change an
+            answer: it proposes the values in force.
+
+            Every answer is also an option. Without a terminal, or with --yes, nothing is asked: an answer without option is
+            the value in force, and --calibrate and --no-enable decide on the last two steps. Nothing is written before
+            sensor and broker work, unless --no-test says so.
+            """,
+        options: [
+            CommandUsage.Option(
+                name: "broker", value: "URL",
+                help: "mqtt://HOST or mqtts://HOST; found with avahi if it announces itself"),
+            CommandUsage.Option(name: "username", value: "NAME", help: "the user at the broker; empty for none"),
+            CommandUsage.Option(
+                name: "password-file", value: "FILE", help: "a file with the password; - for standard input"),
+            CommandUsage.Option(
+                name: "ca-file", value: "FILE", help: "the CA of an mqtts broker, unless the system has it"),
+            CommandUsage.Option(name: "id", value: "TEXT", help: "the device's id in topics"),
+            CommandUsage.Option(name: "name", value: "TEXT", help: "the device's name for people"),
+            CommandUsage.Option(name: "area", value: "TEXT", help: "the area that Home Assistant suggests"),
+            CommandUsage.Option(
+                name: "driver", value: "NAME",
+                help: "a family of chips, iio, or virtual for a trial without a sensor; auto otherwise",
+                suggestions: .words(["auto", "iio", "virtual"] + SensorScan.families.map(\.name))),
+            CommandUsage.Option(name: "bus", value: "PATH", help: "the I2C bus, for example /dev/i2c-1; all otherwise"),
+            CommandUsage.Option(
+                name: "address", value: "ADDRESS", help: "the chip's address; all usual ones otherwise"),
+            CommandUsage.Option(name: "calibrate", help: "calibrate the gyroscope, without asking"),
+            CommandUsage.Option(name: "no-calibrate", help: "do not offer that"),
+            CommandUsage.Option(name: "enable", help: "start the service, now and with the board, without asking"),
+            CommandUsage.Option(name: "no-enable", help: "leave the service as it is"),
+            CommandUsage.Option(name: "no-test", help: "write the answers even if sensor or broker do not work"),
+            CommandUsage.Option(name: "yes", help: "ask nothing"),
+            CommandUsage.Option(
+                name: "output", value: "DIR", help: "write to this directory instead of /etc/jostle, and start nothing"),
+        ])
+
+    static func run(_ arguments: Arguments) throws {
+        for (one, other) in [("calibrate", "no-calibrate"), ("enable", "no-enable")]
+        where arguments.has(one) && arguments.has(other) {
+            throw Failure(.usage, "--\(one) and --\(other) exclude each other")
+        }
+        var setup = try Setup(arguments)
+        try setup.run()
     }
 }

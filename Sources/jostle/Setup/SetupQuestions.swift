@@ -9,13 +9,13 @@ extension Setup {
     // MARK: Sensor
 
     /// Looks for the sensor until it is there, or until the user goes on without.
-    mutating func findSensor() throws(CommandFailure) {
+    mutating func findSensor() throws {
         dialogue.say("Sensor")
         while true {
             let examination = SensorExamination(try candidate().settings, reader: .ownProcess)
             let failure = show(examination.findings)
             guard failure != nil, !arguments.has("no-test") else { return }
-            guard asks else { throw CommandFailure(.unavailable, "there is no usable sensor, so nothing was written") }
+            guard asks else { throw Failure(.unavailable, "there is no usable sensor, so nothing was written") }
             guard try dialogue.ask("Look again?") else {
                 dialogue.say("Going on without a sensor. jostle doctor examines it later.")
                 return
@@ -26,7 +26,7 @@ extension Setup {
     // MARK: Broker
 
     /// Asks for the broker and tests it, until it works.
-    mutating func findBroker(proposal: LoadedConfiguration) throws(CommandFailure) {
+    mutating func findBroker(proposal: LoadedConfiguration) throws {
         dialogue.say("\nBroker")
         let configured = Setup.configuredBroker(proposal)
         var proposal = configured
@@ -45,7 +45,7 @@ extension Setup {
             guard !arguments.has("no-test") else { return }
             guard let failure = try testBroker() else { return }
             guard asks else {
-                throw CommandFailure(failure.status, "the broker cannot be used, so nothing was written")
+                throw Failure(failure.status, "the broker cannot be used, so nothing was written")
             }
             if try dialogue.ask("Use it nevertheless?") { return }
             proposal = answers["mqtt.broker"] ?? proposal
@@ -54,9 +54,9 @@ extension Setup {
     }
 
     /// Takes the answer. What the configuration says already, perhaps with several brokers, stays as it is.
-    private mutating func askBroker(_ proposal: String?, configured: String?) throws(CommandFailure) {
+    private mutating func askBroker(_ proposal: String?, configured: String?) throws {
         guard asks else {
-            guard configured != nil else { throw CommandFailure(.usage, "without a terminal, --broker URL is needed") }
+            guard configured != nil else { throw Failure(.usage, "without a terminal, --broker URL is needed") }
             return
         }
         let answer = Setup.url(
@@ -74,7 +74,7 @@ extension Setup {
         return "\(first)"
     }
 
-    private mutating func askUser() throws(CommandFailure) {
+    private mutating func askUser() throws {
         let known = try candidate().settings.mqtt.username ?? ""
         let name = try dialogue.ask("User name at the broker, - for none", proposal: known)
         guard name != "-", !name.isEmpty else {
@@ -86,7 +86,7 @@ extension Setup {
     }
 
     /// Asks for the password, unless it was given.
-    private mutating func askPassword(of user: String) throws(CommandFailure) {
+    private mutating func askPassword(of user: String) throws {
         guard arguments.value("password-file") == nil else { return }
         let secret = try dialogue.askSecret("Password of \(user), which is not shown; empty to leave it as it is")
         if !secret.isEmpty { password = secret }
@@ -95,16 +95,14 @@ extension Setup {
     /// Connects as the agent would.
     ///
     /// - Returns: the first failure; `nil` if it works.
-    private func testBroker() throws(CommandFailure) -> Finding? {
+    private func testBroker() throws -> Finding? {
         let staging = try RunState(nil, name: "setup")
         defer { staging.remove() }
         var file: String?
         if let password {
             let path = "\(staging.path)/password"
-            do throws(SystemFailure) {
+            try Failure.about(path, .cannotCreate) {
                 try FileContents.create(path, with: Array("\(password)\n".utf8), mode: 0o600)
-            } catch {
-                throw CommandFailure(.cannotCreate, "\(path): \(error)")
             }
             file = path
         }
@@ -118,7 +116,7 @@ extension Setup {
 
     // MARK: Name
 
-    mutating func nameDevice(proposal: LoadedConfiguration) throws(CommandFailure) {
+    mutating func nameDevice(proposal: LoadedConfiguration) throws {
         guard asks else { return }
         let device = proposal.settings.device
         dialogue.say("\nName")
@@ -143,5 +141,81 @@ extension Setup {
             for step in finding.steps { dialogue.say("      -> \(step)") }
         }
         return findings.first { $0.verdict == .failed }
+    }
+}
+
+/// Finds brokers on the network with DNS-SD, if avahi-browse (package avahi-utils) is installed.
+enum BrokerSearch {
+    /// A broker that announces itself, or the host of a Home Assistant, which most often runs one.
+    struct Found: Equatable {
+        /// The broker as a URL.
+        var url: String
+        /// The name of the service.
+        var name: String
+        var isHomeAssistant: Bool
+    }
+
+    private static let services = [
+        (type: "_secure-mqtt._tcp", scheme: "mqtts"), (type: "_mqtt._tcp", scheme: "mqtt"),
+        (type: "_home-assistant._tcp", scheme: "mqtt"),
+    ]
+
+    /// Searches for some seconds. Without avahi it finds nothing.
+    static func run() -> [Found] {
+        var found: [Found] = []
+        for (type, scheme) in services {
+            let words = ["--resolve", "--parsable", "--no-db-lookup", "--terminate", type]
+            do {
+                let outcome = try ChildProgram("avahi-browse", words).run(within: 5)
+                for broker in brokers(in: outcome.output, scheme: scheme, isHomeAssistant: type.hasPrefix("_home"))
+                where !found.contains(where: { $0.url == broker.url }) {
+                    found.append(broker)
+                }
+            } catch {
+                return []
+            }
+        }
+        return found
+    }
+
+    /// Reads the lines `=;eth0;IPv4;NAME;TYPE;local;HOST;ADDRESS;PORT;"TEXT"`. A Home Assistant tells the port of its web
+    /// page, not of a broker.
+    static func brokers(in text: String, scheme: String, isHomeAssistant: Bool) -> [Found] {
+        var found: [Found] = []
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
+            guard fields.count >= 9, fields[0] == "=", isHost(fields[6]), let port = UInt16(fields[8]), port > 0 else {
+                continue
+            }
+            let usual: UInt16 = scheme == "mqtts" ? 8883 : 1883
+            let end = isHomeAssistant || port == usual ? "" : ":\(port)"
+            let url = "\(scheme)://\(fields[6])\(end)"
+            guard !found.contains(where: { $0.url == url }) else { continue }
+            found.append(Found(url: url, name: unescaped(fields[3]), isHomeAssistant: isHomeAssistant))
+        }
+        return found
+    }
+
+    /// Whether a text from the network can be a host name.
+    private static func isHost(_ text: String) -> Bool {
+        (1...253).contains(text.utf8.count) && text.first != "-"
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".") }
+    }
+
+    /// avahi-browse writes special characters as `\032`.
+    private static func unescaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            let code = String(decoding: digits, as: UTF8.self)
+            if byte == UInt8(ascii: "\\"), digits.count == 3, let value = UInt8(code) {
+                bytes.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return ForeignText.excerpt(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -1,7 +1,9 @@
+internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
@@ -32,30 +34,26 @@ struct DeviceMessages {
     ///
     /// - Throws: status 75 if a signal arrives, or 78 if the configuration leads to no broker. An unreachable broker is
     ///   not an error.
-    init(of id: String, _ settings: JostleSettings, _ signals: SignalWaiter) throws(CommandFailure) {
-        do throws(RemoteDeviceError) {
-            let listener = try WatchListener(id: id, settings: settings)
-            try listener.start()
-            defer { listener.stop() }
-            let root = Topics(prefix: settings.mqtt.prefix, id: id).root
-            try read(listener, root, signals)
-        } catch {
-            throw CommandFailure(error)
-        }
+    init(of id: String, _ settings: JostleSettings, _ signals: SignalWaiter) throws {
+        let listener = try WatchListener(id: id, settings: settings)
+        try read(listener, Topics(prefix: settings.mqtt.prefix, id: id).root, signals)
         guard isConnected else { return }
-        do throws(RemoteDeviceError) {
+        do {
             let device = try RemoteDevice(id: id, settings: settings)
             state = try device.request("get-state", JSONObject(), within: DeviceMessages.times.answer, signals: signals)
                 .payload
+        } catch BrokerError.interrupted {
+            throw BrokerError.interrupted
         } catch {
-            if case .interrupted = error { throw CommandFailure(error) }
             silence = "\(error)"
         }
     }
 
     private mutating func read(
         _ listener: WatchListener, _ root: String, _ signals: SignalWaiter
-    ) throws(RemoteDeviceError) {
+    ) throws {
+        try listener.start()
+        defer { listener.stop() }
         let start = WallClock.monotonic
         var (isListening, lastMessage) = (false, start)
         while true {
@@ -80,7 +78,7 @@ struct DeviceMessages {
             // One refusal may be chance, a second one is not.
             let isHopeless = !isConnected && connection.count >= 2
             if isHopeless || now.seconds(since: start) > DeviceMessages.times.reading { return }
-            if signals.wait(seconds: 0.05) { throw .interrupted }
+            if signals.wait(seconds: 0.05) { throw BrokerError.interrupted }
         }
     }
 

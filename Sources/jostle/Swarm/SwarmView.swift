@@ -1,7 +1,9 @@
+internal import Documents
 internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 
 /// Shows the figures of a swarm: a live line on a terminal, a line of JSON every second, or only what happens.
@@ -38,7 +40,7 @@ struct SwarmView {
     /// Shows what is due.
     ///
     /// - Throws: status 73 if standard output cannot be written.
-    mutating func show(_ swarm: Swarm, at now: Timestamp) throws(CommandFailure) {
+    mutating func show(_ swarm: Swarm, at now: Timestamp) throws {
         guard now >= next || !wereAllOnline else { return }
         let statistics = swarm.statistics()
         if let time = statistics.onlineAfter, !wereAllOnline {
@@ -70,12 +72,12 @@ struct SwarmView {
     }
 
     /// Writes the figures with all details.
-    mutating func status(_ swarm: Swarm) throws(CommandFailure) {
+    mutating func status(_ swarm: Swarm) throws {
         try json(swarm.statistics().json(details: true))
     }
 
     /// Writes which boards an order concerned.
-    mutating func carriedOut(_ order: SwarmOrder, _ boards: [String]) throws(CommandFailure) {
+    mutating func carriedOut(_ order: SwarmOrder, _ boards: [String]) throws {
         if format == .json {
             var object = JSONObject()
             object.add("order", order.name)
@@ -100,18 +102,18 @@ struct SwarmView {
         Output.flush()
     }
 
-    private mutating func line(_ text: String) throws(CommandFailure) {
+    private mutating func line(_ text: String) throws {
         endLiveLine()
         if !Output.writes(line: text) { throw SwarmView.outputFailure() }
     }
 
-    private mutating func json(_ object: JSONObject) throws(CommandFailure) {
+    private mutating func json(_ object: JSONObject) throws {
         endLiveLine()
         if !Output.writes(json: object.description) { throw SwarmView.outputFailure() }
     }
 
-    private static func outputFailure() -> CommandFailure {
-        CommandFailure(.cannotCreate, "cannot write to standard output: \(String(cString: strerror(errno)))")
+    private static func outputFailure() -> Failure {
+        Failure(.cannotCreate, "cannot write to standard output: \(String(cString: strerror(errno)))")
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 internal import Synchronization
 
@@ -70,9 +71,9 @@ final class Dialogue: Sendable {
     /// Waits, and fails if the user interrupts.
     ///
     /// - Throws: status 75 at SIGINT, SIGTERM or SIGHUP.
-    func wait(seconds: Double) throws(CommandFailure) {
+    func wait(seconds: Double) throws {
         guard !signals.wait(seconds: seconds) else {
-            throw CommandFailure(.temporary, "interrupted: nothing was changed")
+            throw Failure(.temporary, "interrupted: nothing was changed")
         }
     }
 
@@ -82,7 +83,7 @@ final class Dialogue: Sendable {
     ///
     /// - Returns: true for yes; false for no, and at the end of the input.
     /// - Throws: status 75 if the user interrupts.
-    func ask(_ question: String) throws(CommandFailure) -> Bool {
+    func ask(_ question: String) throws -> Bool {
         // Discard earlier input, which does not answer this question.
         tcflush(STDIN_FILENO, TCIFLUSH)
         while true {
@@ -100,7 +101,7 @@ final class Dialogue: Sendable {
     /// Asks for a line of text. An empty answer, and the end of the input, mean `proposal`.
     ///
     /// - Throws: status 75 if the user interrupts.
-    func ask(_ question: String, proposal: String) throws(CommandFailure) -> String {
+    func ask(_ question: String, proposal: String) throws -> String {
         tcflush(STDIN_FILENO, TCIFLUSH)
         say(proposal.isEmpty ? "\(question):" : "\(question) [\(proposal)]:")
         let answer = (try readAnswer() ?? "").trimmingSpaces
@@ -110,7 +111,7 @@ final class Dialogue: Sendable {
     /// Asks for a text that the terminal does not show.
     ///
     /// - Throws: status 75 if the user interrupts.
-    func askSecret(_ question: String) throws(CommandFailure) -> String {
+    func askSecret(_ question: String) throws -> String {
         var settings = termios()
         let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0
         let shown = settings
@@ -122,7 +123,7 @@ final class Dialogue: Sendable {
     }
 
     /// Reads a line; `nil` at the end of the input.
-    private func readAnswer() throws(CommandFailure) -> String? {
+    private func readAnswer() throws -> String? {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         // The signals are blocked and would not interrupt a read, so read only when there is input.
         while poll(&input, 1, 0) <= 0 { try wait(seconds: 0.1) }

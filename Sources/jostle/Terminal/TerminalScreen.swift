@@ -1,5 +1,6 @@
 internal import Glibc
 internal import JostleCommandLine
+internal import LinuxSystem
 
 /// The terminal at standard output as a full screen; its former state is restored at the end.
 final class TerminalScreen {

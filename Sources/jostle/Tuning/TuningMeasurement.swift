@@ -2,6 +2,7 @@ internal import IMUDrivers
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -27,7 +28,7 @@ final class TuningMeasurement {
     /// Opens the sensor and starts reading; fails `limit` seconds from now.
     init(
         _ gesture: Gesture, _ settings: JostleSettings, dialogue: Dialogue, limit: Double
-    ) throws(CommandFailure) {
+    ) throws {
         self.gesture = gesture
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
@@ -42,11 +43,11 @@ final class TuningMeasurement {
                 dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
             }
         }
-        do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
+        try manager.start(with: device)
     }
 
     private static func calibration(of name: String, _ dialogue: Dialogue) -> ChipCalibration {
-        do throws(CalibrationStoreError) {
+        do {
             let store = CalibrationStore(stateDirectory: Configuration.stateDirectory)
             return try store.load(name)?.effective ?? ChipCalibration()
         } catch {
@@ -59,10 +60,10 @@ final class TuningMeasurement {
     var sensor: IMUInfo? { manager.sensorInfo }
 
     /// Waits briefly and returns the samples since the last call.
-    private func newSamples() throws(CommandFailure) -> [MotionSample] {
+    private func newSamples() throws -> [MotionSample] {
         try dialogue.wait(seconds: 0.05)
         guard WallClock.monotonic < deadline else {
-            throw CommandFailure(.temporary, "the time is up; nothing was changed")
+            throw Failure(.temporary, "the time is up; nothing was changed")
         }
         let new = inbox.samples.withLock { samples in
             defer { samples = [] }
@@ -77,7 +78,7 @@ final class TuningMeasurement {
     /// All samples are kept, because recognizers need to see the quiet before each movement.
     func movements(
         _ count: Int, title: String, _ limits: BoutDetector.Limits
-    ) throws(CommandFailure) -> [MotionSample] {
+    ) throws -> [MotionSample] {
         var samples: [MotionSample] = []
         var detector = BoutDetector(limits)
         var done = 0
@@ -104,7 +105,7 @@ final class TuningMeasurement {
     }
 
     /// Records for `seconds`; `title` says what.
-    func record(seconds: Double, title: String) throws(CommandFailure) -> [MotionSample] {
+    func record(seconds: Double, title: String) throws -> [MotionSample] {
         // What was measured while a question was answered belongs to nothing.
         _ = try newSamples()
         var samples: [MotionSample] = []

@@ -1,6 +1,7 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 
@@ -23,11 +24,11 @@ struct TuningMovements {
     /// Refuses samples without rates of rotation for a gesture that needs them.
     ///
     /// - Throws: status 69.
-    static func checkGyroscope(_ samples: [MotionSample], for gesture: Gesture) throws(CommandFailure) {
+    static func checkGyroscope(_ samples: [MotionSample], for gesture: Gesture) throws {
         guard Gesture.needingGyroscope.contains(gesture), !samples.isEmpty,
             !samples.contains(where: { $0.flags.contains(.rotationRate) })
         else { return }
-        throw CommandFailure(
+        throw Failure(
             .unavailable, "\(gesture.word) needs a gyroscope, and these samples have no rates of rotation")
     }
 
@@ -45,33 +46,29 @@ extension TuningMovements {
     private static let maximumSamples = 1_000_000
 
     /// The movements from the recordings; `nil` if none are given.
-    static func read(_ gesture: Gesture, _ arguments: Arguments) throws(CommandFailure) -> TuningMovements? {
+    static func read(_ gesture: Gesture, _ arguments: Arguments) throws -> TuningMovements? {
         switch (arguments.value("shown"), arguments.value("ordinary")) {
         case (nil, nil): return nil
         case (let shown?, let ordinary?):
             for option in ["times", "handling", "for"] where arguments.value(option) != nil {
-                throw CommandFailure(.usage, "--\(option) is for a sensor, not for recordings")
+                throw Failure(.usage, "--\(option) is for a sensor, not for recordings")
             }
             var movements = try read(shown)
             movements.ordinary = try read(ordinary).shown
             try checkGyroscope(movements.shown, for: gesture)
             movements.bouts = bouts(of: gesture, in: movements.shown)
             return movements
-        default: throw CommandFailure(.usage, "--shown and --ordinary must be given together")
+        default: throw Failure(.usage, "--shown and --ordinary must be given together")
         }
     }
 
-    private static func read(_ path: String) throws(CommandFailure) -> TuningMovements {
-        do throws(RecordingError) {
-            var reader = try RecordingReader(path: path, maximumSamples: maximumSamples)
-            let samples = try reader.remainingSamples()
-            return TuningMovements(
-                shown: samples, bouts: [], ordinary: [], unknownRanges: reader.unknownRanges,
-                accelerometerRange: reader.accelerometerRange ?? .infinity,
-                gyroscopeRange: reader.gyroscopeRange ?? .infinity)
-        } catch {
-            throw CommandFailure(reading: error)
-        }
+    private static func read(_ path: String) throws -> TuningMovements {
+        var reader = try RecordingReader(path: path, maximumSamples: maximumSamples)
+        let samples = try reader.remainingSamples()
+        return TuningMovements(
+            shown: samples, bouts: [], ordinary: [], unknownRanges: reader.unknownRanges,
+            accelerometerRange: reader.accelerometerRange ?? .infinity,
+            gyroscopeRange: reader.gyroscopeRange ?? .infinity)
     }
 
     /// When the gesture was made. A machine runs all the time.
@@ -93,10 +90,10 @@ extension TuningMovements {
     /// Guides the user through making the movements, and records them.
     static func collect(
         _ gesture: Gesture, _ arguments: Arguments, _ settings: JostleSettings, _ dialogue: Dialogue
-    ) throws(CommandFailure) -> TuningMovements {
+    ) throws -> TuningMovements {
         let guide = TuningGuide(gesture)
         if guide.isMachine, arguments.value("times") != nil {
-            throw CommandFailure(.usage, "--times is not for vibration: the machine runs once")
+            throw Failure(.usage, "--times is not for vibration: the machine runs once")
         }
         let times = try arguments.count("times", within: 2...20) ?? 5
         let seconds = try arguments.seconds("handling") ?? 60
@@ -124,7 +121,7 @@ extension TuningMovements {
     /// Records a machine while it runs.
     private static func run(
         _ measurement: TuningMeasurement, _ settings: JostleSettings, _ dialogue: Dialogue
-    ) throws(CommandFailure) -> [MotionSample] {
+    ) throws -> [MotionSample] {
         let seconds = settings.motion.gestures.vibration.runTime + runMargin
         dialogue.say("Let the machine run for \(decimal(seconds, 0)) s as weakly as it usually does.")
         try wait(for: "Does it run now?", dialogue)
@@ -135,10 +132,85 @@ extension TuningMovements {
     }
 
     /// Asks until the answer is yes. Without a terminal, it goes on at once.
-    private static func wait(for question: String, _ dialogue: Dialogue) throws(CommandFailure) {
+    private static func wait(for question: String, _ dialogue: Dialogue) throws {
         guard dialogue.isInteractive else { return }
         guard try dialogue.ask(question) else {
-            throw CommandFailure(.temporary, "the machine was not ready: nothing was changed")
+            throw Failure(.temporary, "the machine was not ready: nothing was changed")
         }
+    }
+}
+
+/// What the user is told to do with a gesture.
+struct TuningGuide {
+    /// The imperative, which also names each demonstration: `Shake it`.
+    let title: String
+
+    /// How to make it, after "N times, ".
+    let manner: String
+
+    /// What to do during the time in which nothing may be recognised.
+    let handling: String
+
+    /// Whether it is a machine that runs, and not a movement of a hand.
+    var isMachine: Bool { gesture == .vibration }
+
+    private let gesture: Gesture
+
+    init(_ gesture: Gesture) {
+        self.gesture = gesture
+        let carried = "Now handle it for %s as usual: carry it, turn it, put it down."
+        switch gesture {
+        case .shake:
+            title = "Shake it"
+            manner = "as you would to switch a lamp, and hold it still for two seconds after each."
+            handling = "\(carried) No shake."
+        case .tap:
+            title = "Tap it"
+            manner =
+                "as you would to switch a lamp: single, double or triple taps, but the same each time. "
+                + "Wait two seconds after each."
+            handling = "\(carried) No tap."
+        case .flick:
+            title = "Flick it"
+            manner = "as you would to switch a lamp, and hold it still for two seconds after each."
+            handling = "\(carried) No flick."
+        case .turn:
+            title = "Turn it"
+            manner =
+                "as you would turn a knob, by the angle that should count, and hold it still for two seconds after "
+                + "each. Turning it back counts as one."
+            handling = "Now handle it for %s as usual: carry it, tip it, put it down. Do not turn it on purpose."
+        case .flip:
+            title = "Turn it over"
+            manner = "onto another side, and hold it still for two seconds after each. Turning it back counts as one."
+            handling = "Now handle it for %s as usual: carry it, tip it, put it down on the same side."
+        case .tilt:
+            title = "Tilt it"
+            manner =
+                "first let it lie for four seconds as it usually does. Tilt it as far as should count, hold it for a "
+                + "second, put it back, and leave it for four seconds."
+            handling = "Now use it for %s as usual: move it, knock against it. Do not tilt it as far as before."
+        case .fall:
+            title = "Let it fall"
+            manner = "onto something soft, from the height that should count, and leave it for two seconds after each."
+            handling = "Now handle it for %s as usual: carry it, swing it, put it down hard. Do not let it fall."
+        case .impact:
+            title = "Knock it"
+            manner = "as hard as should count, and hold it still for two seconds after each."
+            handling = "\(carried) No blow."
+        case .motion:
+            title = "Move it"
+            manner = "as gently as should still count, and leave it for four seconds after each."
+            handling = "Now leave it where it lies for %s: walk past, close doors, knock on the table."
+        case .vibration:
+            title = "Run the machine"
+            manner = ""
+            handling = "Now everything for %s but the machine: open and close it, walk past, knock on it."
+        }
+    }
+
+    /// What to do for so many seconds, in which nothing may be recognised.
+    func handling(seconds: Double) -> String {
+        handling.replacing("%s", with: "\(decimal(seconds, 0)) s")
     }
 }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
@@ -33,9 +34,9 @@ struct TuningRecordings {
     /// All runs, the oldest first. Other files are ignored.
     ///
     /// - Throws: why the directory cannot be read; that it does not exist is no error.
-    func runs() throws(SystemFailure) -> [Run] {
+    func runs() throws -> [Run] {
         let names: [String]
-        do throws(SystemFailure) { names = try DirectoryContents.names(path) } catch {
+        do { names = try DirectoryContents.names(path) } catch {
             guard error.code == ENOENT else { throw error }
             return []
         }
@@ -58,32 +59,36 @@ struct TuningRecordings {
     ///
     /// - Returns: the run, and those that were deleted for it.
     func add(
-        _ gesture: Gesture, fill: (_ directory: String) throws(RecordingError) -> Void
-    ) throws(RecordingError) -> (added: Run, deleted: [Run]) {
+        _ gesture: Gesture, fill: (_ directory: String) throws -> Void
+    ) throws -> (added: Run, deleted: [Run]) {
         FileContents.makeDirectories(path)
         let old: [Run]
-        do throws(SystemFailure) {
+        do {
             guard chmod(path, 0o700) == 0 else { throw SystemFailure(code: errno) }
             guard try DiskSpace(of: path).free >= TuningRecordings.reserve + Double(TuningRecordings.capacity) / 4
             else {
                 throw SystemFailure(code: ENOSPC)
             }
             old = try runs()
-        } catch {
-            throw .system(path: path, error)
+        } catch let failure as SystemFailure {
+            throw RecordingError.system(path: path, failure)
         }
         let number = (old.last?.number ?? 0) + 1
         let name = "\(number)-\(gesture.word)"
         // Complete or not there at all.
         let temporary = "\(path)/.new"
         FileContents.removeDirectory(temporary)
-        guard mkdir(temporary, 0o700) == 0 else { throw .system(path: temporary, SystemFailure(code: errno)) }
-        do throws(RecordingError) {
+        guard mkdir(temporary, 0o700) == 0 else {
+            throw RecordingError.system(path: temporary, SystemFailure(code: errno))
+        }
+        do {
             try fill(temporary)
             let bytes = TuningRecordings.bytes(in: temporary)
-            guard bytes <= TuningRecordings.capacity else { throw .system(path: path, SystemFailure(code: EFBIG)) }
+            guard bytes <= TuningRecordings.capacity else {
+                throw RecordingError.system(path: path, SystemFailure(code: EFBIG))
+            }
             guard rename(temporary, "\(path)/\(name)") == 0 else {
-                throw .system(path: "\(path)/\(name)", SystemFailure(code: errno))
+                throw RecordingError.system(path: "\(path)/\(name)", SystemFailure(code: errno))
             }
             let added = Run(number: number, name: name, path: "\(path)/\(name)", bytes: bytes)
             return (added, makeRoom(for: added, among: old))
@@ -94,7 +99,7 @@ struct TuningRecordings {
     }
 
     private static func bytes(in directory: String) -> Int {
-        do throws(SystemFailure) {
+        do {
             return try DirectoryContents.names(directory).map { FileSize.bytes("\(directory)/\($0)") }.reduce(0, +)
         } catch {
             return 0
@@ -115,7 +120,7 @@ struct TuningRecordings {
     /// Deletes a run.
     ///
     /// - Throws: that it is still there.
-    func delete(_ run: Run) throws(SystemFailure) {
+    func delete(_ run: Run) throws {
         FileContents.removeDirectory(run.path)
         guard !DirectoryContents.exists(run.path) else { throw SystemFailure(code: EACCES) }
     }
@@ -126,5 +131,146 @@ private enum FileSize {
     static func bytes(_ path: String) -> Int {
         var status = stat()
         return lstat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+}
+
+/// What is kept of a run: two recordings with their labels, and what is needed to understand them. There is no name and
+/// no id among it.
+struct TuningContents {
+    let gesture: Gesture
+    let movements: TuningMovements
+    let proposal: TuningProposal
+    let settings: JostleSettings
+
+    /// Writes the files into a directory.
+    func write(into directory: String) throws {
+        try write(movements.shown, to: "\(directory)/gesture.csv")
+        try write(labels(of: movements.bouts), to: "\(directory)/gesture.labels.csv")
+        try write(movements.ordinary, to: "\(directory)/handling.csv")
+        let whole = movements.ordinary.first.flatMap { first in
+            movements.ordinary.last.map { (0.0, $0.timestamp.seconds(since: first.timestamp)) }
+        }
+        try write(
+            TuningContents.labels(whole.map { [($0.0, $0.1, "everyday")] } ?? []),
+            to: "\(directory)/handling.labels.csv")
+        try write(about.indentedText() + "\n", to: "\(directory)/about.json")
+    }
+
+    private func write(_ samples: [MotionSample], to path: String) throws {
+        var writer = try RecordingWriter(
+            path: path, accelerometerRange: movements.accelerometerRange, gyroscopeRange: movements.gyroscopeRange,
+            hasTemperature: samples.contains { $0.temperature.isFinite })
+        for sample in samples { try writer.write(sample) }
+        try writer.flush()
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        let file = try OutputFile(path: path)
+        try file.write(text)
+        try file.flush()
+    }
+
+    // MARK: Labels
+
+    private func labels(of bouts: [BoutDetector.Bout]) -> String {
+        guard let first = movements.shown.first else { return TuningContents.labels([]) }
+        return TuningContents.labels(
+            bouts.map {
+                ($0.start.seconds(since: first.timestamp), $0.end.seconds(since: first.timestamp), gesture.word)
+            })
+    }
+
+    /// A file of labels; times are those of the recording.
+    private static func labels(_ rows: [(start: Double, end: Double, label: String)]) -> String {
+        "start_s,end_s,label\n" + rows.map { "\(decimal($0.start, 3)),\(decimal($0.end, 3)),\($0.label)\n" }.joined()
+    }
+
+    // MARK: About
+
+    /// The chip, its rate and mounting, the version, the settings in force, and what was found.
+    private var about: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("jostle", .string(version)), .init("gesture", .string(gesture.word)),
+        ]
+        if let chip = movements.chip { members.append(.init("chip", .string(chip))) }
+        if let rate = movements.rate { members.append(.init("rate_hz", .number(decimal(rate, 2)))) }
+        members += [
+            .init("gyroscope", .bool(movements.hasGyroscope)),
+            .init("calibrated", .bool(movements.calibration != ChipCalibration())),
+            .init("settings", TuningContents.settings(settings)),
+            .init(
+                "result",
+                .object([
+                    .init("best", .number("\(proposal.tuning.best.sensitivity)")),
+                    .init("sensitivities", .array(proposal.present.outcomes.map(TuningContents.json))),
+                ])),
+        ]
+        return .object(members)
+    }
+
+    private static func json(_ outcome: SensitivityTuning.Outcome) -> JSONValue {
+        [
+            "sensitivity": .number("\(outcome.sensitivity)"), "caught": .number("\(outcome.caught)"),
+            "by_mistake": .number("\(outcome.fired)"),
+        ]
+    }
+
+    /// The settings on which recognition depends. Others may name places and people, and quiet hours say when somebody
+    /// sleeps.
+    private static func settings(_ settings: JostleSettings) -> JSONValue {
+        var settings = settings
+        for gesture in Gesture.allCases { settings.quietHours[gesture] = nil }
+        let sensor = ["rate", "accelerometer_range", "gyroscope_range", "batch", "mount_matrix"]
+        let values = sensor.compactMap { name in
+            ConfigurationSchema.value(of: "sensor.\(name)", in: settings).map { JSONValue.Member(name, $0) }
+        }
+        guard let sections = ConfigurationSchema.values(of: settings).members else { return .null }
+        let kept = sections.filter { ["attitude", "gestures"].contains($0.name) }
+        return .object([.init("sensor", .object(values))] + kept)
+    }
+}
+
+/// A tar file in the format ustar (POSIX.1-1988), as `tar xf` reads it. Owners and times are left out.
+struct TarFile {
+    /// The size of a block.
+    private static let block = 512
+
+    /// The bytes so far, without the end.
+    private var bytes: [UInt8] = []
+
+    /// Adds a file. Its path has at most 100 bytes.
+    mutating func add(_ path: String, _ contents: [UInt8]) {
+        bytes += TarFile.header(path, size: contents.count)
+        bytes += contents
+        bytes += [UInt8](repeating: 0, count: (TarFile.block - contents.count % TarFile.block) % TarFile.block)
+    }
+
+    /// The whole file, which ends with two empty blocks.
+    var contents: [UInt8] { bytes + [UInt8](repeating: 0, count: 2 * TarFile.block) }
+
+    private static func header(_ path: String, size: Int) -> [UInt8] {
+        var header = [UInt8](repeating: 0, count: block)
+        func put(_ text: String, at offset: Int) {
+            for (index, byte) in text.utf8.enumerated() { header[offset + index] = byte }
+        }
+        put(String(decoding: Array(path.utf8.prefix(100)), as: UTF8.self), at: 0)
+        put("0000644", at: 100)
+        put("0000000", at: 108)
+        put("0000000", at: 116)
+        put(octal(size, digits: 11), at: 124)
+        put(octal(0, digits: 11), at: 136)
+        // The checksum is computed with eight spaces in its place.
+        put("        ", at: 148)
+        put("0", at: 156)
+        put("ustar", at: 257)
+        put("00", at: 263)
+        let sum = header.reduce(0) { $0 + Int($1) }
+        put(octal(sum, digits: 6) + "\0 ", at: 148)
+        return header
+    }
+
+    private static func octal(_ value: Int, digits: Int) -> String {
+        let text = String(value, radix: 8)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 }

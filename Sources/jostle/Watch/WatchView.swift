@@ -1,7 +1,10 @@
+internal import Documents
 internal import Glibc
 internal import JostleCommandLine
+internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
@@ -56,12 +59,8 @@ final class WatchView {
     /// Runs until a signal or a key ends it, or for `seconds`.
     ///
     /// - Throws: status 73 if standard output cannot be written; the listener's failure with its exit status.
-    func run(for seconds: Double?, signals: ViewSignals) throws(CommandFailure) {
-        do throws(RemoteDeviceError) {
-            try listener.start()
-        } catch {
-            throw CommandFailure(error)
-        }
+    func run(for seconds: Double?, signals: ViewSignals) throws {
+        try listener.start()
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         if format == .screen { screen.enter() }
         defer { screen.leave() }
@@ -102,7 +101,7 @@ final class WatchView {
 
     // MARK: The terminal
 
-    private func draw(at now: Timestamp) throws(CommandFailure) {
+    private func draw(at now: Timestamp) throws {
         let age = now.seconds(since: drawn)
         guard age >= (isChanged ? WatchView.period : WatchView.idlePeriod) else { return }
         drawn = now
@@ -150,7 +149,7 @@ final class WatchView {
 
     // MARK: Reports
 
-    private func takeReports(at now: Timestamp) throws(CommandFailure) {
+    private func takeReports(at now: Timestamp) throws {
         let (reports, dropped) = listener.takeReports()
         if dropped > 0 {
             connection.addDropped(dropped)
@@ -170,7 +169,7 @@ final class WatchView {
         }
     }
 
-    private func handle(_ message: MQTTMessage, at now: Timestamp) throws(CommandFailure) {
+    private func handle(_ message: MQTTMessage, at now: Timestamp) throws {
         if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
         let update = model.update(with: message, at: now)
         if update != nil { connection.unknownDevice = nil }
@@ -187,23 +186,19 @@ final class WatchView {
     }
 
     /// Chooses the only device at the broker; if there are several or none, the view shows all.
-    private func chooseDevice() throws(CommandFailure) {
+    private func chooseDevice() throws {
         choiceTime = nil
         isChoiceOpen = false
         let known = model.devices.values.filter { $0.isOnline != nil }
         guard known.count == 1, let id = known.first?.id else { return }
         model.narrow(to: id)
-        do throws(RemoteDeviceError) {
-            try listener.narrow(to: id)
-        } catch {
-            throw CommandFailure(error)
-        }
+        try listener.narrow(to: id)
     }
 
     // MARK: Asking
 
     /// Asks devices that have not told their state, and looks for the others if the only device is unknown.
-    private func ask(at now: Timestamp) throws(CommandFailure) {
+    private func ask(at now: Timestamp) throws {
         askTime = now.advanced(bySeconds: 1)
         // JSON is what others publish, not what this program causes.
         if format != .json { for id in requests.due(model, at: now) { listener.askForState(of: id) } }
@@ -211,20 +206,16 @@ final class WatchView {
             return
         }
         othersTime = now.advanced(bySeconds: WatchView.settlingTime)
-        do throws(RemoteDeviceError) {
-            try listener.listenForOthers()
-        } catch {
-            throw CommandFailure(error)
-        }
+        try listener.listenForOthers()
     }
 
     private func isKnown(_ id: String) -> Bool { model.devices[id] != nil }
 
     /// Says that the broker does not know the device, and which ones it knows.
-    private func reportUnknownDevice() throws(CommandFailure) {
+    private func reportUnknownDevice() throws {
         othersTime = nil
         guard let id = model.onlyDevice, !isKnown(id) else { return }
-        let text = RemoteDeviceError.unknownDevice(id, known: model.otherDevices.sorted())
+        let text = BrokerError.unknownDevice(id, known: model.otherDevices.sorted())
         connection.unknownDevice = text
         isChanged = true
         try write(text)
@@ -233,7 +224,7 @@ final class WatchView {
     // MARK: Lines
 
     /// Writes a line about the connection: among the other lines, or to standard error beside JSON.
-    private func write(_ text: String) throws(CommandFailure) {
+    private func write(_ text: String) throws {
         switch format {
         case .screen: break
         case .lines:
@@ -243,12 +234,117 @@ final class WatchView {
         }
     }
 
-    private func put(_ line: String) throws(CommandFailure) {
+    private func put(_ line: String) throws {
         if !Output.writes(line: line) { throw outputFailure() }
     }
 
-    private func outputFailure() -> CommandFailure {
+    private func outputFailure() -> Failure {
         let reason = errno == EPIPE ? "the reader has closed it" : String(cString: strerror(errno))
-        return CommandFailure(.cannotCreate, "standard output: \(reason)")
+        return Failure(.cannotCreate, "standard output: \(reason)")
+    }
+}
+
+/// Formats received messages as lines, one per change, for a file, a pipe, or a terminal without a full screen.
+struct WatchLines {
+    let glyphs: Glyphs
+
+    /// When each device's attitude may be printed again: once per second.
+    private var nextAttitude: [String: Timestamp] = [:]
+
+    /// The last printed state of each device. Changes of tilt and vibration level alone are not printed.
+    private var printedState: [String: String] = [:]
+
+    init(glyphs: Glyphs) {
+        self.glyphs = glyphs
+    }
+
+    /// The line for a change of a device; `nil` if it is not worth one.
+    mutating func line(
+        _ change: WatchModel.Change, of device: WatchedDevice, at now: Timestamp, time: String
+    ) -> String? {
+        guard let text = text(change, device, now) else { return nil }
+        return glyphs.clean("\(time)  \(device.id)  \(text)")
+    }
+
+    private mutating func text(_ change: WatchModel.Change, _ device: WatchedDevice, _ now: Timestamp) -> String? {
+        switch change {
+        case .availability: return WatchText.availability(device)
+        case .attitude:
+            guard let attitude = device.attitude, nextAttitude[device.id].map({ now >= $0 }) ?? true else { return nil }
+            nextAttitude[device.id] = now.advanced(bySeconds: 1)
+            let angles = [("roll", attitude.roll), ("pitch", attitude.pitch), ("heading", attitude.yaw)]
+            return "attitude  " + angles.map { "\($0.0) \(formatted($0.1, "%.1f"))°" }.joined(separator: "  ")
+        case .motion, .identity: return nil
+        case .state:
+            guard let state = device.state.map(WatchText.state), printedState[device.id] != state else { return nil }
+            printedState[device.id] = state
+            return "state  \(state)"
+        case .health:
+            guard let health = device.health else { return nil }
+            let problems = health.problems.isEmpty ? "" : "problems: \(health.problems.joined(separator: ", ")), "
+            return "health  \(problems)\(WatchText.health(health).joined(separator: ", "))"
+        case .configuration:
+            guard let configuration = device.configuration else { return "configuration  no layers" }
+            return "configuration  \(WatchText.configuration(configuration))"
+        case .event(let event): return WatchText.event(event)
+        case .nearMiss(let miss): return "near miss  \(miss.text)"
+        case .malformed(let reason): return "malformed  \(reason)"
+        }
+    }
+
+    /// A message as a JSON object on one line, with the payload as JSON if it is valid, else as text. Its values may
+    /// contain control characters and line breaks, which `Output` escapes.
+    static func json(_ message: MQTTMessage) -> String {
+        let topic = JSONText.quoted(message.topic)
+        return "{\"topic\":\(topic),\"retained\":\(message.retain),\"payload\":\(payload(message.payload))}"
+    }
+
+    private static func payload(_ bytes: [UInt8]) -> String {
+        do {
+            _ = try JSONReader.read(bytes, source: .message("payload"))
+        } catch {
+            return JSONText.quoted(String(decoding: bytes, as: UTF8.self))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// `jostle watch`: shows what devices publish over MQTT, live in the terminal.
+enum WatchCommand {
+    static let usage = CommandUsage(
+        name: "watch",
+        summary: "show live what devices publish over MQTT: attitude, gestures, health",
+        details: """
+            Subscribes at mqtt.broker. Without --device it shows the only device at the broker, or a list of all. It
+            reports a lost or refused connection and tries again. For many devices it leaves out attitude and motion.
+
+            Ctrl-C or q quits, Ctrl-L redraws the screen. If standard output is not a terminal, it prints lines: one for
+            each event, health report and change of state, and the attitude once a second.
+            """,
+        options: [
+            CommandUsage.Option(name: "device", value: "ID", help: "the device to watch, by its device.id"),
+            BrokerArgument.option,
+            CommandUsage.Option(name: "plain", help: "print lines, also on a terminal"),
+            CommandUsage.Option(
+                name: "json", help: "print every message as a line {\"topic\":…,\"retained\":…,\"payload\":…}"),
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
+        ] + CommandUsage.configurationOptions)
+
+    static func run(_ arguments: Arguments) throws {
+        let signals = ViewSignals()
+        let id = arguments.value("device")
+        if let id { try DeviceIDArgument.check(id, option: "device") }
+        let isPlain = arguments.has("plain")
+        if isPlain, arguments.has("json") {
+            throw Failure(.usage, "--plain and --json exclude each other")
+        }
+        let seconds = try arguments.seconds("for")
+        let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
+        let format: WatchView.Format =
+            arguments.has("json") ? .json : isPlain || !TerminalScreen.isAvailable ? .lines : .screen
+        let listener = try WatchListener(id: id, settings: settings)
+        let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, format: format)
+        defer { listener.stop() }
+        try view.run(for: seconds, signals: signals)
     }
 }

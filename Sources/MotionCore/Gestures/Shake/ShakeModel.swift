@@ -64,3 +64,88 @@ extension ShakeFeature {
         }
     }
 }
+
+/// The network of `ShakeModel`: a weighted sum of the features and of its hidden units. Each unit is a weighted sum of the
+/// features with the activation z/(1 + |z|).
+struct ShakeNetwork: ~Copyable {
+    /// Units are computed in lanes of this type, all of a feature at a time.
+    private typealias Lanes = SIMD8<Float>
+
+    /// Scaled features are limited to this many deviations from the mean: the network never saw anything beyond.
+    private static let farthest: Float = 4
+
+    private static let features = ShakeFeatures.count
+    private static let vectors = ShakeWeights.hiddenUnits / Lanes.scalarCount
+
+    /// The weights are copied once, so that no sample pays for the lazy initialisation of a table.
+    private let mean: UnsafeMutablePointer<Float>
+    private let scale: UnsafeMutablePointer<Float>
+    private let typical: UnsafeMutablePointer<Float>
+    private let direct: UnsafeMutablePointer<Float>
+    /// The weights of the first feature in all units, then those of the second, and so on.
+    private let hidden: UnsafeMutablePointer<Lanes>
+    private let hiddenBias: UnsafeMutablePointer<Lanes>
+    private let output: UnsafeMutablePointer<Lanes>
+    /// The weighted sums of the units.
+    private let inputs: UnsafeMutablePointer<Lanes>
+
+    init() {
+        mean = ShakeNetwork.table(ShakeWeights.mean)
+        scale = ShakeNetwork.table(ShakeWeights.scale)
+        typical = ShakeNetwork.table(ShakeWeights.typical)
+        direct = ShakeNetwork.table(ShakeWeights.direct)
+        hidden = ShakeNetwork.lanes(ShakeWeights.hiddenFirst + ShakeWeights.hiddenSecond)
+        hiddenBias = ShakeNetwork.lanes(ShakeWeights.hiddenBias)
+        output = ShakeNetwork.lanes(ShakeWeights.output)
+        inputs = ShakeNetwork.lanes(ShakeWeights.hiddenBias)
+    }
+
+    deinit {
+        mean.deallocate()
+        scale.deallocate()
+        typical.deallocate()
+        direct.deallocate()
+        hidden.deallocate()
+        hiddenBias.deallocate()
+        output.deallocate()
+        inputs.deallocate()
+    }
+
+    private static func table(_ values: [Float]) -> UnsafeMutablePointer<Float> {
+        let table = UnsafeMutablePointer<Float>.allocate(capacity: values.count)
+        for (index, value) in values.enumerated() { (table + index).initialize(to: value) }
+        return table
+    }
+
+    private static func lanes(_ values: [Float]) -> UnsafeMutablePointer<Lanes> {
+        let count = values.count / Lanes.scalarCount
+        let lanes = UnsafeMutablePointer<Lanes>.allocate(capacity: count)
+        for index in 0..<count {
+            var vector = Lanes()
+            for lane in 0..<Lanes.scalarCount { vector[lane] = values[index * Lanes.scalarCount + lane] }
+            (lanes + index).initialize(to: vector)
+        }
+        return lanes
+    }
+
+    /// The likeness of a movement to a shake: the logarithm of the odds, as the network sees them. With an aspect, its
+    /// features are replaced by those of a typical shake.
+    func likeness(_ features: borrowing ShakeFeatures, replacing aspect: ShakeRefusal.Reason? = nil) -> Double {
+        for vector in 0..<ShakeNetwork.vectors { inputs[vector] = hiddenBias[vector] }
+        var sum = ShakeWeights.bias
+        for index in 0..<ShakeNetwork.features {
+            let isReplaced = aspect != nil && ShakeFeature(rawValue: index)?.aspect == aspect
+            let value = isReplaced ? typical[index] : Float(features[index])
+            let scaled = max(-ShakeNetwork.farthest, min(ShakeNetwork.farthest, (value - mean[index]) * scale[index]))
+            sum += direct[index] * scaled
+            let row = hidden + index * ShakeNetwork.vectors
+            for vector in 0..<ShakeNetwork.vectors { inputs[vector] += row[vector] * scaled }
+        }
+        for vector in 0..<ShakeNetwork.vectors {
+            let input = inputs[vector]
+            let size = input.replacing(with: -input, where: input .< 0)
+            sum += (output[vector] * input / (1 + size)).sum()
+        }
+        return Double(sum)
+    }
+}

@@ -1,0 +1,56 @@
+/// Writes values as YAML.
+package enum YAMLText {
+    /// The members of an object as a YAML file: sections over several lines, lists and empty objects on one line. Read
+    /// again, it is the same value.
+    package static func file(_ members: [JSONValue.Member]) -> String {
+        members.isEmpty ? "{}\n" : block(members, indentation: "")
+    }
+
+    private static func block(_ members: [JSONValue.Member], indentation: String) -> String {
+        members.map { member in
+            let key = indentation + text(.string(member.name)) + ":"
+            guard let inner = member.value.members, !inner.isEmpty else {
+                return "\(key) \(text(member.value))\n"
+            }
+            return "\(key)\n\(block(inner, indentation: indentation + "  "))"
+        }.joined()
+    }
+
+    /// As `flow`, but text that looks like a number is quoted too.
+    private static func text(_ value: JSONValue) -> String {
+        switch value.content {
+        case .string(let text) where NumberText.isJSON(text): JSONText.quoted(text)
+        case .array(let elements): "[\(elements.map(text).joined(separator: ", "))]"
+        case .object(let members):
+            "{\(members.map { "\(text(.string($0.name))): \(text($0.value))" }.joined(separator: ", "))}"
+        default: flow(value)
+        }
+    }
+
+    /// The value in YAML's flow style, on one line; ambiguous text is quoted.
+    package static func flow(_ value: JSONValue) -> String {
+        switch value.content {
+        case .string(let text): isPlain(text) ? text : JSONText.quoted(text)
+        case .array(let elements): "[\(elements.map(flow).joined(separator: ", "))]"
+        case .object(let members):
+            "{\(members.map { "\(flow(.string($0.name))): \(flow($0.value))" }.joined(separator: ", "))}"
+        case .null, .bool, .number: value.compactText
+        }
+    }
+
+    /// Whether the text reads back unchanged without quotes, also within a list.
+    ///
+    /// Deliberately narrow: unnecessary quotes do no harm.
+    private static func isPlain(_ text: String) -> Bool {
+        let letters = text.unicodeScalars
+        guard let first = letters.first, let last = letters.last,
+            first.properties.isAlphabetic || isDigit(first) || first == "/",
+            last != " ", last != ":", !JSONValue(plain: text).isNull, JSONValue(plain: text).bool == nil
+        else { return false }
+        return letters.allSatisfy { letter in
+            letter.properties.isAlphabetic || isDigit(letter) || " /.:_-°²µ".unicodeScalars.contains(letter)
+        } && !text.contains(": ")
+    }
+
+    private static func isDigit(_ letter: UnicodeScalar) -> Bool { letter >= "0" && letter <= "9" }
+}

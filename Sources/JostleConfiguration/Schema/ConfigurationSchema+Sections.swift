@@ -1,0 +1,586 @@
+internal import Documents
+internal import LinuxSystem
+internal import MotionCore
+
+extension ConfigurationSchema {
+    static let gestures = Section(
+        "gestures", "Which gestures are recognised, and how.",
+        [
+            gesture(
+                "shake", .shake, "Shaking back and forth.",
+                [
+                    .key(
+                        "maximum_duration", \.motion.gestures.shake.maximumDuration, .quantity(.duration, 1...60),
+                        "Time after which a shake is cancelled as too long (s), so that a journey is not a gesture.")
+                ]),
+            gesture(
+                "tap", .tap, "One, two or three short taps with a finger.",
+                [
+                    .key(
+                        "counts", \.motion.gestures.tap.counts, .tapCounts,
+                        "The tap counts to distinguish: single, double, triple, or a list. A tap is delayed only if a higher count is listed."
+                    ),
+                    .key(
+                        "window", \.motion.gestures.tap.window, .quantity(.duration, 0.15...0.6),
+                        "Longest time between the taps of a double or triple tap (s). Larger allows slower tapping, but delays single taps."
+                    ),
+                    .key(
+                        "threshold", \.motion.gestures.tap.threshold, .quantity(.acceleration, 0.2...50),
+                        "Peak of the weakest tap at sensitivity 5 on a board that is held or worn (m/s²). At rest, half of it is enough. Smaller detects softer taps, but also knocks on the table."
+                    ),
+                    .key(
+                        "stillness", \.motion.gestures.tap.stillness, .quantity(.acceleration, 0.1...10),
+                        "Movement allowed before a tap (m/s² RMS). Larger detects taps on the move, but may take footsteps for taps."
+                    ),
+                ]),
+            gesture(
+                "flick", .flick, "One quick movement in a direction.",
+                [
+                    .key(
+                        "strength", \.motion.gestures.flick.strength, .quantity(.acceleration, 1...80),
+                        "Peak acceleration of a flick at sensitivity 5 (m/s²). Larger requires a sharper movement."),
+                    .key(
+                        "maximum_duration", \.motion.gestures.flick.maximumDuration, .quantity(.duration, 0.2...1.2),
+                        "Longest time from the first stroke to rest (s). Larger accepts a wind-up and a slow return."),
+                    .key(
+                        "directions", \.motion.gestures.flick.directions, .directions,
+                        "The directions that are recognised: any, one, or a list."),
+                ]),
+            gesture(
+                "turn", .turn, "Turning, by default like a knob. It needs a gyroscope.",
+                [
+                    .key(
+                        "mode", \.motion.gestures.turn.mode, .choice(["knob": .knob, "free": .free]),
+                        "knob: only from rest to rest, about the vertical, without tilting. free: every rotation about an axis, also of a wrist."
+                    ),
+                    .key(
+                        "knob_angle", \.motion.gestures.turn.knobAngle,
+                        .quantity(.angle, (3 * radiansPerDegree)...(90 * radiansPerDegree)),
+                        "knob: smallest rotation that counts as a turn, at sensitivity 5 (°). Larger ignores small corrections."
+                    ),
+                    .key(
+                        "knob_rest", \.motion.gestures.turn.knobRest, .quantity(.duration, 0.1...5),
+                        "knob: stillness before a turn (s). Larger ignores more of the movements of a hand."),
+                    .key(
+                        "knob_duration", \.motion.gestures.turn.knobDuration, .quantity(.duration, 0.5...30),
+                        "knob: time after which a turn is cancelled as too long (s). Larger lets people turn more slowly."
+                    ),
+                    .key(
+                        "minimum_angle", \.motion.gestures.turn.minimumAngle,
+                        .quantity(.angle, (5 * radiansPerDegree)...(2 * Double.pi)),
+                        "free: smallest rotation that counts as a turn, at sensitivity 5 (°). Larger ignores all but wide turns."
+                    ),
+                    .key(
+                        "minimum_rate", \.motion.gestures.turn.minimumRate,
+                        .quantity(.rotationRange, (5 * radiansPerDegree)...(1000 * radiansPerDegree)),
+                        "free: rate that a turn must reach, at sensitivity 5 (°/s). Larger accepts only brisk turns."
+                    ),
+                    .key(
+                        "minimum_duration", \.motion.gestures.turn.minimumDuration, .quantity(.duration, 0...2),
+                        "free: shortest rotation that counts as a turn (s). Larger ignores quick turns."),
+                    .key(
+                        "swings", \.motion.gestures.turn.swings, .integer(1...100),
+                        "free: turns back and forth that are reported before the movement counts as swinging, like an arm while walking."
+                    ),
+                    .key(
+                        "maximum_duration", \.motion.gestures.turn.maximumDuration, .quantity(.duration, 1...600),
+                        "free: time after which a turn is cancelled as too long (s)."),
+                    .key(
+                        "change_angle", \.motion.gestures.turn.changeAngle,
+                        .quantity(.angle, radiansPerDegree...(90 * radiansPerDegree)),
+                        "Smallest change of the angle that is reported (°). Smaller follows more closely, but sends more messages."
+                    ),
+                    .key(
+                        "change_interval", \.motion.gestures.turn.changeInterval, .quantity(.duration, 0.02...10),
+                        "Shortest time between two reported changes (s). Smaller follows more closely, but sends more messages."
+                    ),
+                ]),
+            gesture(
+                "flip", .flip, "Being turned onto another side.",
+                [
+                    .key(
+                        "hold_time", \.motion.gestures.flip.holdTime, .quantity(.duration, 0.04...5),
+                        "Time for which the new side must stay up (s). Larger waits longer for the hand to become still."
+                    ),
+                    .key(
+                        "steadiness", \.motion.gestures.flip.steadiness,
+                        .quantity(.angle, radiansPerDegree...(30 * radiansPerDegree)),
+                        "How far the vertical may wander during that time, at sensitivity 5 (°). Larger tolerates a swinging hand."
+                    ),
+                ]),
+            gesture(
+                "tilt", .tilt, "Being tilted away from the reference attitude.",
+                [
+                    .key(
+                        "angle", \.motion.gestures.tilt.angle,
+                        .quantity(.angle, (2 * radiansPerDegree)...(170 * radiansPerDegree)),
+                        "Angle from the reference attitude at which the tilt begins (°)."),
+                    .key(
+                        "hysteresis", \.motion.gestures.tilt.hysteresis, .quantity(.angle, 0...(45 * radiansPerDegree)),
+                        "How far below that angle the tilt ends (°). With a larger value it must be tilted further back."
+                    ),
+                    .key(
+                        "hold_time", \.motion.gestures.tilt.holdTime, .quantity(.duration, 0...60),
+                        "Time for which the angle must stay beyond its limit (s). Larger ignores more of walking and shaking."
+                    ),
+                ]),
+            gesture(
+                "fall", .fall, "Free fall.",
+                [
+                    .key(
+                        "minimum_duration", \.motion.gestures.fall.minimumDuration, .quantity(.duration, 0.08...1),
+                        "Free fall after which a fall is certain even before an impact, at sensitivity 5 (s). Larger waits for the impact."
+                    ),
+                    .key(
+                        "maximum_duration", \.motion.gestures.fall.maximumDuration, .quantity(.duration, 0.3...10),
+                        "Longest free fall (s). A longer one is cancelled."),
+                ]),
+            gesture(
+                "impact", .impact, "A blow.",
+                [
+                    .key(
+                        "threshold", \.motion.gestures.impact.threshold, .quantity(.acceleration, 5...150),
+                        "Peak acceleration of the weakest impact at sensitivity 5 (m/s²). Smaller detects softer impacts."
+                    ),
+                    .key(
+                        "maximum_duration", \.motion.gestures.impact.maximumDuration, .quantity(.duration, 0.005...0.2),
+                        "Longest impact (s). Larger includes padded impacts and, eventually, the swings of a shake."),
+                ]),
+            gesture(
+                "motion", .motion, "Any movement.",
+                [
+                    .key(
+                        "stillness", \.motion.gestures.motion.stillness, .quantity(.duration, 0.2...3600),
+                        "Stillness after which a movement has ended (s). Larger merges several movements into one."),
+                    .key(
+                        "threshold", \.motion.gestures.motion.threshold, .quantity(.acceleration, 0.05...5),
+                        "Change of the acceleration below 2 Hz that begins a movement, at sensitivity 5 (m/s²). Smaller reacts to a touch."
+                    ),
+                    .key(
+                        "rotation_rate", \.motion.gestures.motion.rotationRate,
+                        .quantity(.rotationRange, (0.5 * radiansPerDegree)...(90 * radiansPerDegree)),
+                        "Rotation rate that begins a movement, at sensitivity 5 (°/s)."),
+                    .key(
+                        "vibration", \.motion.gestures.motion.vibration, .quantity(.acceleration, 0.5...50),
+                        "RMS of faster acceleration that counts as movement although nothing is displaced, at sensitivity 5 (m/s²)."
+                    ),
+                ]),
+            gesture(
+                "vibration", .vibration, "A running machine.",
+                [
+                    .key(
+                        "threshold", \.motion.gestures.vibration.threshold, .quantity(.acceleration, 0.02...20),
+                        "RMS over all axes at which a machine counts as running, at sensitivity 5 (m/s²). Smaller detects quieter machines."
+                    ),
+                    .key(
+                        "run_time", \.motion.gestures.vibration.runTime, .quantity(.duration, 1...600),
+                        "Vibration after which a machine counts as running (s). Larger ignores knocks and work on the table."
+                    ),
+                    .key(
+                        "done_after", \.motion.gestures.vibration.doneAfter, .quantity(.duration, 2...7200),
+                        "Time without vibration after which a machine is done (s): set it to the longest pause within a cycle."
+                    ),
+                    .key(
+                        "minimum_frequency", \.motion.gestures.vibration.minimumFrequency,
+                        .quantity(.frequency, 1...200),
+                        "Lowest frequency that counts as vibration (Hz). Larger ignores people's movements."),
+                ]),
+        ])
+
+    /// The keys of a gesture: the common ones, then its own.
+    private static func gesture(
+        _ name: String, _ gesture: Gesture, _ summary: String, _ own: [Section.Member]
+    ) -> Section.Member {
+        .group(
+            name, summary,
+            [
+                .key(
+                    "enabled", \.motion.gestures[gesture].isEnabled, .boolean, "Whether it is recognised."),
+                .key(
+                    "sensitivity", \.motion.gestures[gesture].sensitivity, .integer(1...10),
+                    "From 1 (only unmistakable gestures) to 10 (even the gentlest)."),
+                .key(
+                    "cooldown", \.motion.gestures[gesture].cooldown, .quantity(.duration, 0...60),
+                    "Time after its end in which it does not begin again (s). Larger ignores more of what follows."),
+            ] + own + [gate(of: gesture)])
+    }
+
+    /// The conditions for the beginning of a gesture: the state of the device before it, and the time of day.
+    private static func gate(of gesture: Gesture) -> Section.Member {
+        .group(
+            "when", "When it may begin: the state of the device before it, and the time of day.",
+            [
+                .key(
+                    "still", optional: \.motion.gestures[gesture].gate.still, .boolean, example: "true",
+                    "true: only after stillness, false: only while moving. Without it, either."),
+                .key(
+                    "side", \.motion.gestures[gesture].gate.sides, .sides,
+                    "Side that must be up before it: any, one, or one of a list."),
+                .key(
+                    "tilt_above", \.motion.gestures[gesture].gate.tiltAbove, .quantity(.angle, 0...Double.pi),
+                    "Only if the device is tilted at least this far from the reference attitude (°)."),
+                .key(
+                    "tilt_below", \.motion.gestures[gesture].gate.tiltBelow, .quantity(.angle, 0...Double.pi),
+                    "Only if the device is tilted at most this far from the reference attitude (°)."),
+                .key(
+                    "minimum_interval", \.motion.gestures[gesture].gate.minimumInterval,
+                    .quantity(.duration, 0...86_400),
+                    "Shortest time between the beginnings of two gestures of this kind (s)."),
+                .key(
+                    "quiet_hours", optional: \.quietHours[gesture], .oneOrMore(.dailySpan), example: "22:00-07:00",
+                    "Time of day, or a list of times, in which it does not begin, by the local clock."),
+            ])
+    }
+}
+
+extension ConfigurationSchema {
+    static let publish = Section(
+        "publish", "What is published, and how often.",
+        [
+            .section(
+                stream(
+                    "attitude", rate: \.publish.attitude.rate, deadband: \.publish.attitude.deadband,
+                    heartbeat: \.publish.attitude.heartbeat,
+                    as: .quantity(.angle, 0...(180 * radiansPerDegree)), unit: "°", "The attitude.")),
+            .section(
+                stream(
+                    "motion", rate: \.publish.motion.rate, deadband: \.publish.motion.deadband,
+                    heartbeat: \.publish.motion.heartbeat,
+                    as: .quantity(.acceleration, 0...100), unit: "m/s²",
+                    "Linear acceleration, gravity and rotation.",
+                    more: [
+                        .key(
+                            "rotation_deadband", \.publish.rotationDeadband,
+                            .quantity(.rotationRange, 0...(2000 * radiansPerDegree)),
+                            "Change of the rotation rate that also triggers a message (°/s). Smaller is finer.")
+                    ])),
+            .group(
+                "health", "The device's health report.",
+                [
+                    .key(
+                        "interval", \.publish.health.interval,
+                        .quantity(.duration, 1...86_400, zeroIsOff: true),
+                        "Time between two reports (s). 0 is off."
+                    ).touchingNetwork
+                ]),
+            .key(
+                "near_misses", \.publish.nearMisses, .boolean,
+                "Whether movements that were almost gestures are published, with the reason why they were not."),
+        ])
+
+    static let mqtt = Section(
+        "mqtt", "How to reach the broker.",
+        [
+            .key(
+                "broker", optional: \.mqtt.broker, .broker, example: "mqtt://localhost:1883",
+                "The broker: embedded, a URL, or a list of URLs tried in turn. Without it, the one on this machine."),
+            .key(
+                "command_broker", optional: \.mqtt.commandBroker, .broker, example: "mqtts://broker.local:8884",
+                "The broker's address for commands that talk to agents (stop, start, simulate, watch, fleet), if it is "
+                    + "another one."),
+            .key(
+                "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
+                "The user name at the broker."),
+            .key(
+                "username_file", optional: \.mqtt.usernameFile, .credentialPath, example: "credential:mqtt-username",
+                "A file whose first line is the user name, instead of username."),
+            .key(
+                "password_file", optional: \.mqtt.passwordFile, .credentialPath, example: "/etc/jostle/password",
+                "A file whose first line is the password, or credential:NAME for a systemd credential. The password itself "
+                    + "is never written into a configuration."),
+            .key(
+                "ca_file", optional: \.mqtt.caFile, .path, example: "/etc/jostle/ca.pem",
+                "The CA certificates for verifying a mqtts broker. Without it, the system's."),
+            .key(
+                "ca_directory", optional: \.mqtt.caDirectory, .path, example: "/etc/jostle/ca",
+                "A directory of CA certificates, named by their hashes as openssl rehash does."),
+            .key(
+                "server_name_check", \.mqtt.checksServerName, .boolean,
+                "Whether the broker's certificate must match its host name. Leave it on."),
+            .key(
+                "alpn", optional: \.mqtt.applicationProtocol, .text(maximum: 255), example: "mqtt",
+                "The application protocol to request in TLS, for a broker that shares its port with others."),
+            .key(
+                "certificate_file", optional: \.mqtt.certificateFile, .path, example: "/etc/jostle/device.pem",
+                "This device's certificate, for a broker that requires one. It needs key_file."),
+            .key(
+                "key_file", optional: \.mqtt.keyFile, .credentialPath, example: "/etc/jostle/device.key",
+                "The private key of that certificate, without a passphrase and not readable by all users."),
+            .key(
+                "prefix", \.mqtt.prefix, .topicPrefix, "The first part of every topic."),
+            .key(
+                "keep_alive", \.mqtt.keepAlive, .quantity(.duration, 5...3600),
+                "Silence after which the connection is tested (s). Smaller detects a dead network sooner."),
+            .key(
+                "version", \.mqtt.version, .choice(["auto": .automatic, "v5": .v5, "v3.1.1": .v311]),
+                "The MQTT version: auto uses v5, or v3.1.1 if the broker does not support v5."),
+            .key(
+                "event_expiry", \.mqtt.eventExpiry, .quantity(.duration, 1...604_800, zeroIsOff: true),
+                "Time for which the broker keeps an event for offline subscribers (s). 0 keeps it indefinitely."),
+            .group(
+                "outbox", "Messages that wait for an unreachable broker. The oldest are dropped first.",
+                [
+                    .key(
+                        "max_count", \.mqtt.outbox.maximumCount, .integer(1...1_000_000),
+                        "The most messages. Larger bridges longer outages."),
+                    .key(
+                        "max_bytes", \.mqtt.outbox.maximumBytes, .integer(4096...67_108_864),
+                        "The most bytes of topics and payloads, in memory and, eight times as many, on the disk."),
+                    .key(
+                        "max_age", \.mqtt.outbox.maximumAge, .quantity(.duration, 1...31_536_000),
+                        "The age at which a message is dropped (s). Smaller avoids outdated messages."),
+                ]),
+        ])
+
+    static let homeAssistant = Section(
+        "home_assistant", "What is announced to Home Assistant.",
+        [
+            .key(
+                "discovery", \.homeAssistant.discovery, .boolean,
+                "Whether the device, its entities and triggers are announced; false removes them from Home Assistant."
+            ).touchingNetwork,
+            .key(
+                "prefix", \.homeAssistant.prefix, .topicPrefix,
+                "The discovery prefix, as set in Home Assistant's MQTT integration."
+            ).restartingAgent,
+        ])
+
+    /// The keys of a quantity that is published on change.
+    private static func stream(
+        _ name: String, rate: WritableKeyPath<JostleSettings, Double> & Sendable,
+        deadband: WritableKeyPath<JostleSettings, Double> & Sendable,
+        heartbeat: WritableKeyPath<JostleSettings, Double> & Sendable, as deadbandFormat: ValueFormat<Double>,
+        unit: String, _ summary: String, more: [Section.Member] = []
+    ) -> Section {
+        Section(
+            name, summary,
+            [
+                .key(
+                    "rate", rate, .quantity(.frequency, 0.01...200, zeroIsOff: true),
+                    "The most messages per second (Hz). Smaller saves traffic, larger follows faster; 0 is off."
+                ).touchingNetwork,
+                .key(
+                    "deadband", deadband, deadbandFormat,
+                    "The change that triggers a message (\(unit)). Smaller is finer, larger sends fewer messages."),
+                .key(
+                    "heartbeat", heartbeat,
+                    .quantity(.duration, 0.1...3600, zeroIsOff: true),
+                    "Time after which a message is sent although nothing changed (s). 0 is off."),
+            ] + more)
+    }
+}
+
+extension ConfigurationSchema {
+    static let page = Section(
+        "page", "The web page: what jostle-page serves, and to whom.",
+        [
+            .key(
+                "listen", \.page.listen, .listeningAddress,
+                "The address and port at which the page is served. 127.0.0.1: for this machine alone. Others need "
+                    + "password_file and a certificate."),
+            .key(
+                "hosts", \.page.hosts, .hostNames,
+                "The host names under which browsers reach the page, besides localhost, this machine's name and numeric "
+                    + "addresses."),
+            .key(
+                "password_file", optional: \.page.passwordFile, .credentialPath, example: "/etc/jostle/page-password",
+                "A file whose first line is the password of the page. Without it, only links admit a browser."),
+            .key(
+                "certificate_file", optional: \.page.certificateFile, .path, example: "/etc/jostle/page.pem",
+                "The certificate of the page, followed by those of its issuers. It needs key_file."),
+            .key(
+                "key_file", optional: \.page.keyFile, .credentialPath, example: "/etc/jostle/page.key",
+                "The private key of that certificate, without a passphrase and not readable by all users."),
+            .key(
+                "control", \.page.mayControl, .boolean,
+                "Whether visitors may change settings and send commands."),
+            .key(
+                "metrics_token_file", optional: \.page.metricsTokenFile, .credentialPath,
+                example: "/etc/jostle/metrics-token",
+                "A file whose first line is the bearer token for reading /metrics, of 16 characters or more. Without it, only "
+                    + "programs on this machine read them, without a token."),
+        ])
+}
+
+extension ValueFormat<ListeningAddress> {
+    /// `HOST:PORT`, with brackets around a numeric IPv6 host.
+    static var listeningAddress: ValueFormat {
+        ValueFormat(
+            allowed: "HOST:PORT, such as 127.0.0.1:8088 or [::1]:8088", wantsExample: true,
+            constraints: [
+                .init("type", "string"), .init("pattern", "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s\\[\\]]+):[0-9]{1,5}$"),
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try ValueFormat<String>.lineOfText(node, maximum: 300)
+                do throws(ListeningAddress.Malformed) {
+                    return try ListeningAddress(text)
+                } catch {
+                    throw ValueRefusal(error.reason)
+                }
+            },
+            write: { .string($0.text) })
+    }
+}
+
+extension ValueFormat<String> {
+    /// The name of a host, without a port.
+    static var hostName: ValueFormat {
+        ValueFormat(
+            allowed: "a host name such as pi.example.org, without a port", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 253)
+                let isName = text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E: true
+                    default: false
+                    }
+                }
+                guard isName, text.first != "-", text.first != "." else { throw ValueRefusal("is not a host name") }
+                return text.lowercased()
+            },
+            write: { .string($0) })
+    }
+}
+
+extension ValueFormat<[String]> {
+    /// Host names; there may be none.
+    static var hostNames: ValueFormat { anyNumber(of: .hostName, atMost: 32) }
+}
+
+extension JostleSettings.Action: KeyedSettings {}
+
+extension ConfigurationSchema {
+    static let actions = Section.Member.key(
+        "actions", optional: \.actionList, .list(of: action, faults: faults),
+        example: "[{ on: shake, publish: { topic: cmnd/lamp/POWER, payload: TOGGLE } }]",
+        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub."
+    ).withElements(RuleSwitch.section, RuleSwitch.unknown)
+
+    /// One rule.
+    static let action = SectionOf<JostleSettings.Action>(
+        "action", "Publishes a message on a phase of a gesture.",
+        [
+            .key("on", \.gesture, .choice(GestureNames.gestures), "The gesture."),
+            .key(
+                "name", optional: \.name, .ruleName, example: "lamp",
+                "A name, with which set/actions.<name>.enabled switches the rule off and on at run time."),
+            .key("enabled", \.isEnabled, .boolean, "Whether the rule acts."),
+            .key(
+                "phase", optional: \.phase, .choice(GestureNames.phases), example: "ended",
+                "The phase that triggers the rule. Without it, began, or recognized for gestures without duration."),
+            .key(
+                "count", optional: \.filter.counts, .oneOrMore(.integer(1...3)), example: "2",
+                "Only this number of taps, or one of a list."),
+            .key(
+                "axis", optional: \.filter.axes, .oneOrMore(.choice(GestureNames.axes)), example: "x",
+                "Only along or about this axis, or one of a list."),
+            .key(
+                "direction", optional: \.filter.directions, .oneOrMore(.choice(GestureNames.directions)),
+                example: "left", "Only in this direction, or one of a list."),
+            .key(
+                "side", optional: \.filter.sides, .oneOrMore(.choice(GestureNames.sides)), example: "+z",
+                "Only on this side, or one of a list."),
+            .key(
+                "from", optional: \.filter.from, .oneOrMore(.choice(GestureNames.sides)), example: "+z",
+                "Only if this side, or one of a list, was up before."),
+            .key(
+                "to", optional: \.filter.to, .oneOrMore(.choice(GestureNames.sides)), example: "-z",
+                "Only if this side, or one of a list, is up afterwards."),
+            .key(
+                "strength_above", optional: \.filter.strengthAbove, .quantity(.acceleration, 0...1000),
+                example: "2 g", "Only if stronger than this (m/s²)."),
+            .key(
+                "angle_above", optional: \.filter.angleAbove, .quantity(.angle, 0...(3600 * radiansPerDegree)),
+                example: "90 °", "Only if the angle is larger than this, in either direction (°)."),
+            .key(
+                "duration_above", optional: \.filter.durationAbove, .quantity(.duration, 0...604_800),
+                example: "10 min", "Only if it lasts longer than this (s)."),
+            .group(
+                "publish", "The message to publish.",
+                [
+                    .key(
+                        "topic", optional: \.publish.topic, .topicTemplate, example: "cmnd/lamp/POWER",
+                        "The topic; ${field} inserts a field of the event."),
+                    .key(
+                        "payload", \.publish.payload, .payloadTemplate,
+                        "The payload; ${field} inserts a field of the event. Without it, the event as it is published."
+                    ),
+                    .key(
+                        "qos", \.publish.qos, .integer(0...1),
+                        "1 is sent until the broker acknowledges it, and may arrive twice; 0 is sent once and may be lost."
+                    ),
+                    .key(
+                        "retain", \.publish.isRetained, .boolean,
+                        "Whether the broker retains the message for later subscribers."),
+                    .key(
+                        "expires", optional: \.publish.expiry, .quantity(.duration, 1...604_800, zeroIsOff: true),
+                        example: "30 s",
+                        "Age at which an undelivered message is dropped (s), 0 never. Without it 30 s, or never with retain."
+                    ),
+                ], required: ["topic"]),
+            .key(
+                "consume", \.isConsuming, .boolean,
+                "Whether the gesture is withheld from later rules and from the MQTT publisher."),
+        ], required: ["on"])
+
+    /// What is wrong with a rule whose values are valid one by one.
+    private static func faults(_ action: JostleSettings.Action) -> [ElementFault] {
+        let name = GestureNames.name(of: action.gesture)
+        var faults: [ElementFault] = []
+        if let phase = action.phase, !action.gesture.phases.contains(phase) {
+            let phases = action.gesture.phases.map(GestureNames.name)
+            faults.append(
+                ElementFault(
+                    key: "phase", reason: "is not a phase of \(name)", allowed: ValueFormat<String>.list(phases)))
+        }
+        for (key, field) in action.filter.conditions where !action.gesture.fields.contains(field) {
+            faults.append(
+                ElementFault(
+                    key: key,
+                    reason: "does not apply to \(name), which has no \(field.rawValue); \(gesturesWith(field))"))
+        }
+        for (key, template) in [("topic", action.publish.topic), ("payload", action.publish.payload)] {
+            for field in template?.fields ?? [] where !action.gesture.fields.contains(field) {
+                faults.append(
+                    ElementFault(
+                        key: "publish.\(key)",
+                        reason: "has ${\(field.rawValue)}, but \(name) has no \(field.rawValue); \(gesturesWith(field))"
+                    ))
+            }
+        }
+        if action.publish.topic == nil && !action.isConsuming {
+            faults.append(ElementFault(key: "", reason: "has no effect: it needs publish, or consume: true"))
+        }
+        if action.isConsuming, action.actingPhase != action.gesture.firstPhase {
+            for (key, _) in action.filter.conditions where key.hasSuffix("_above") {
+                faults.append(
+                    ElementFault(
+                        key: key,
+                        reason: "cannot be combined with consume at this phase: "
+                            + "whether a gesture is consumed is decided when it begins"))
+            }
+        }
+        return faults
+    }
+
+    /// A clause that lists the gestures with a field: `only tap has it`.
+    private static func gesturesWith(_ field: Template.Field) -> String {
+        let names = GestureNames.gestures.filter { $0.value.fields.contains(field) }.map(\.key)
+        return "only \(ValueFormat<String>.list(names, "and")) \(names.count == 1 ? "has" : "have") it"
+    }
+}
+
+extension JostleSettings.EventFilter {
+    /// The keys of the conditions that are set, each with the event's field that it checks.
+    fileprivate var conditions: [(key: String, field: Template.Field)] {
+        let all: [(String, Template.Field, Bool)] = [
+            ("count", .count, counts != nil), ("axis", .axis, axes != nil),
+            ("direction", .direction, directions != nil), ("side", .side, sides != nil),
+            ("from", .from, from != nil), ("to", .to, to != nil),
+            ("strength_above", .strength, strengthAbove != nil), ("angle_above", .angle, angleAbove != nil),
+            ("duration_above", .duration, durationAbove != nil),
+        ]
+        return all.filter(\.2).map { ($0.0, $0.1) }
+    }
+}

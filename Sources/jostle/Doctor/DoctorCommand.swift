@@ -1,0 +1,264 @@
+internal import Documents
+internal import Glibc
+internal import JostleAgent
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSensors
+internal import LinuxSystem
+internal import MotionKit
+
+/// `jostle doctor`: examines everything that a working agent needs, and says what to do about what is missing.
+enum DoctorCommand {
+    static let usage = CommandUsage(
+        name: "doctor", summary: "examine sensor, board, broker and service, and say what to do about each problem",
+        details: """
+            It examines the service, if one reads this configuration, else what `jostle run` of this user would find. If
+            the service has the chip, the chip itself is not examined: stop the service for that, and let the board lie
+            still. With sudo it sees everything that the service sees.
+
+            At the broker it connects with a client id of its own and publishes empty messages that nobody reads.
+            Nothing is changed. The chip is asleep afterwards.
+
+            The exit status is 0 if nothing failed, else that of the first failure: 78 for the configuration, 66 if it
+            cannot be read, 77 for permissions, 69 for everything else. A warning is no failure.
+            """,
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "json", help: "print JSON"),
+            CommandUsage.Option(
+                name: "unit", value: "NAME", help: "examine this service of systemd, for example jostle@left.service"),
+        ])
+
+    static func run(_ arguments: Arguments) throws {
+        let signals = SignalWaiter()
+        let file = Configuration.file(arguments)
+        let agent = ExaminedAgent(file: file, unitName: arguments.value("unit"))
+        var report = DoctorReport(device: DeviceName.ofThisMachine(), subject: agent.subject)
+        let settings = loadedSettings(arguments, file, agent, &report)
+        if !arguments.has("json") {
+            Output.line("Examining \(report.subject) on this board, device \(report.device): some seconds")
+            Output.flush()
+        }
+        try examine(settings ?? JostleSettings(), isKnown: settings != nil, agent, signals, &report)
+        if arguments.has("json") {
+            Output.json(report.json.description)
+        } else {
+            Output.text(report.text)
+            Output.line(report.summary)
+            if let advice = report.advice { Output.line(advice) }
+        }
+        if report.status != .success {
+            throw Failure(report.status, "not everything works: \(report.summary)")
+        }
+    }
+
+    /// The settings in force, with a finding; `nil` if the files are not valid.
+    private static func loadedSettings(
+        _ arguments: Arguments, _ file: String?, _ agent: ExaminedAgent, _ report: inout DoctorReport
+    ) -> JostleSettings? {
+        let loaded: LoadedConfiguration
+        do {
+            loaded = try Configuration.load(arguments)
+        } catch {
+            let failure = Failure(error)
+            report.add(failure.lines.map { .failed(.configuration, $0, [], status: failure.status) })
+            return nil
+        }
+        let layers = LayersInForce(upon: loaded, file: file, directory: agent.stateDirectory)
+        report.device = layers.id
+        let resolution = layers.stack.resolution
+        let inForce = LoadedConfiguration(
+            settings: resolution.settings, provenance: resolution.provenance, files: loaded.files)
+        report.add(ConfigurationExamination.findings(inForce, isOfService: agent.unit != nil))
+        return inForce.settings
+    }
+
+    /// Everything after the configuration. Without a valid one, what the defaults say about the broker is left out.
+    private static func examine(
+        _ settings: JostleSettings, isKnown: Bool, _ agent: ExaminedAgent, _ signals: SignalWaiter,
+        _ report: inout DoctorReport
+    ) throws {
+        report.add(agent.findings)
+        let sensor = SensorExamination(settings, reader: agent.reader)
+        report.add(sensor.findings)
+        report.add([BoardExamination.clock, BoardExamination.memory])
+        let disk = BoardExamination.disk(of: agent.stateDirectory)
+        report.add([BoardExamination.finding(disk, of: agent.stateDirectory)])
+        report.add(StateExamination.findings(agent.stateDirectory, reader: agent.reader, unit: agent.unit))
+        if let subject = sensor.subject {
+            report.add(
+                try SensorMeasurement.findings(
+                    subject, settings, stateDirectory: agent.stateDirectory, signals: signals))
+        }
+        guard isKnown else {
+            report.add([.unknown(.broker, "the broker is in the configuration, which cannot be used")])
+            return
+        }
+        let broker = try BrokerExamination(
+            settings, id: report.device, isRunning: agent.isRunning, signals: signals)
+        report.add(broker.findings)
+        if let device = broker.device {
+            let topic = "\(settings.mqtt.prefix)/\(report.device)"
+            report.add(AgentExamination.findings(device, topic: topic, isService: agent.isServiceRunning))
+        }
+    }
+}
+
+/// All findings of `jostle doctor`, for people and for programs.
+struct DoctorReport {
+    /// The device's id.
+    var device: String
+
+    /// What was examined: the service's name, or "this user's agent".
+    let subject: String
+
+    private(set) var findings: [Finding] = []
+
+    init(device: String, subject: String) {
+        self.device = device
+        self.subject = subject
+    }
+
+    mutating func add(_ findings: [Finding]) {
+        self.findings += findings
+    }
+
+    /// The findings in the order of the report.
+    private var ordered: [Finding] {
+        Examination.allCases.flatMap { examination in findings.filter { $0.examination == examination } }
+    }
+
+    private func count(_ verdict: Finding.Verdict) -> Int { findings.count { $0.verdict == verdict } }
+
+    // MARK: Text
+
+    /// One line for each finding, and below it the next steps.
+    var text: String {
+        let titles = findings.map(\.examination.title.count).max() ?? 0
+        var text = ""
+        for finding in ordered {
+            let verdict = finding.verdict.rawValue
+            let title = finding.examination.title
+            let indent = String(repeating: " ", count: titles + 11)
+            text += verdict + String(repeating: " ", count: 9 - verdict.count)
+            text += title + String(repeating: " ", count: titles + 2 - title.count)
+            text += finding.text + "\n"
+            for step in finding.steps { text += "\(indent)-> \(step)\n" }
+        }
+        return text
+    }
+
+    /// `2 failed, 1 warning, 15 ok`.
+    var summary: String {
+        let failed = count(.failed)
+        let warnings = count(.warning)
+        let unknown = count(.unknown)
+        var parts: [String] = []
+        if failed > 0 { parts.append("\(failed) failed") }
+        if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
+        if unknown > 0 { parts.append("\(unknown) not examined") }
+        parts.append("\(count(.ok)) ok")
+        return parts.joined(separator: ", ")
+    }
+
+    /// What to say first: the first failure is most likely the cause of the others.
+    var advice: String? {
+        let failures = ordered.filter { $0.verdict == .failed }
+        guard failures.count > 1, let first = failures.first else { return nil }
+        return "Begin with the first failure (\(first.examination.title)): it may be the cause of the others."
+    }
+
+    // MARK: JSON
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object.add("version", version)
+        object.add("device", device)
+        object.add("subject", subject)
+        object.add("verdict", verdict.rawValue)
+        object.add("checks", ordered.map(\.json))
+        return object
+    }
+
+    private var verdict: Finding.Verdict { count(.failed) > 0 ? .failed : count(.warning) > 0 ? .warning : .ok }
+
+    /// The status of the first failure; success if nothing failed.
+    var status: ExitStatus { ordered.first { $0.verdict == .failed }?.status ?? .success }
+}
+
+/// Examines a configuration that is valid: values without effect, and the files that it names.
+enum ConfigurationExamination {
+    static func findings(_ loaded: LoadedConfiguration, isOfService: Bool) -> [Finding] {
+        let names = loaded.files.isEmpty ? "no file; the built-in defaults" : loaded.files.joined(separator: ", ")
+        var findings: [Finding] = loaded.warnings.map {
+            .warning(.configuration, "\($0)", "Correct it, then: sudo systemctl reload jostle")
+        }
+        let files = FileCheck(loaded, isOfService: isOfService)
+        findings += files.errors.map { .failed(.secrets, "\($0)", [], status: .configuration) }
+        findings += files.warnings.map { .unknown(.secrets, "\($0)") }
+        do {
+            try loaded.settings.sensorSelection.check(loaded.settings.imu)
+        } catch {
+            findings.append(.failed(.configuration, error.description(in: .agent), [], status: .configuration))
+        }
+        if let access = loaded.settings.unsignedAccess {
+            findings.append(.warning(.configuration, access, "See docs/fleet.md: signed documents"))
+        }
+        if !findings.contains(where: { $0.examination == .configuration }) {
+            findings.append(.ok(.configuration, names))
+        }
+        if !findings.contains(where: { $0.examination == .secrets }), loaded.settings.mqtt.namesSecrets {
+            findings.append(
+                .ok(.secrets, "\(isOfService ? "the service" : "this user") can read the files that it names"))
+        }
+        return findings
+    }
+}
+
+extension JostleSettings.MQTT {
+    /// Whether it names files of secrets or certificates.
+    fileprivate var namesSecrets: Bool {
+        [usernameFile, passwordFile, caFile, certificateFile, keyFile].contains { $0 != nil }
+    }
+}
+
+/// Examines the state directory: whether the agent may write to it, and whether another agent has it.
+enum StateExamination {
+    static func findings(
+        _ directory: String, reader: FileReader, unit: ServiceUnit?
+    ) -> [Finding] {
+        guard DirectoryContents.exists(directory) else {
+            guard unit == nil else {
+                return [
+                    .warning(
+                        .state, "\(directory) is not there; the service creates it when it starts",
+                        "sudo systemctl restart \(unit?.name ?? "jostle")")
+                ]
+            }
+            return [.ok(.state, "\(directory) will be created at the first start")]
+        }
+        switch reader.obstacle(toOpening: directory, isDirectory: true) {
+        case .refused(let reason):
+            let owner = reader.name.map { "\($0):\($0)" } ?? "$USER"
+            return [
+                .failed(
+                    .state, "\(directory): \(reason)",
+                    ["sudo chown -R \(owner) \(directory)", "sudo chmod u+rwx \(directory)"], status: .permission)
+            ]
+        case .unknown(let reason):
+            return [.unknown(.state, "\(directory): \(reason)", "sudo jostle doctor")]
+        case nil: break
+        }
+        return [finding(of: StateDirectoryLock.holder(of: directory), directory, unit: unit)]
+    }
+
+    /// Who uses the directory now.
+    static func finding(of holder: ChipLock.Holder?, _ directory: String, unit: ServiceUnit?) -> Finding {
+        guard let holder else { return .ok(.state, "\(directory) can be written") }
+        guard let unit, let process = unit.process, let other = holder.processIdentifier, process != other else {
+            return .ok(.state, "\(directory) can be written; \(holder) uses it")
+        }
+        return .failed(
+            .state, "\(holder) uses \(directory), so that \(unit.name) cannot start", ["sudo kill \(other)"])
+    }
+}

@@ -1,0 +1,475 @@
+internal import Documents
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
+
+/// `jostle fleet set`, `unset` and `get`: the keys of a layer.
+extension FleetCommand {
+    static let setUsage = CommandUsage(
+        name: "fleet set", summary: "set keys for all devices, for groups or for single devices",
+        details: """
+            The values are merged into the layer that the broker holds, and published as its next revision. A value is
+            written as with --set; null takes away the value of lower layers. The command waits until the devices that
+            are online have taken the layer over, and names those that have not (exit status 75).
+
+            \(RolloutOptions.details)
+            """,
+        operands: [
+            CommandUsage.Operand(
+                name: "KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)
+        ],
+        options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options
+            + [FleetEdit.unknownOption, FleetOptions.json] + FleetConnection.options)
+
+    static let unsetUsage = CommandUsage(
+        name: "fleet unset", summary: "remove keys from a layer, so that the layers below decide again",
+        operands: [
+            CommandUsage.Operand(
+                name: "KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)
+        ],
+        options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options + [FleetOptions.json]
+            + FleetConnection.options)
+
+    static let getUsage = CommandUsage(
+        name: "fleet get", summary: "print the keys of a layer as the broker holds it",
+        operands: [
+            CommandUsage.Operand(
+                name: "KEY", help: "only this key or section", isRequired: false, isRepeatable: true)
+        ],
+        options: FleetOptions.selection + [FleetOptions.json] + FleetConnection.options)
+
+    static func set(_ arguments: Arguments) throws {
+        let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
+        try publish(edit, arguments)
+    }
+
+    static func unset(_ arguments: Arguments) throws {
+        let edit = try FleetEdit.edit(setting: [], unsetting: arguments.operands(from: 0), arguments)
+        try publish(edit, arguments)
+    }
+
+    private static func publish(_ edit: LayerEdit, _ arguments: Arguments) throws {
+        let selection = try FleetOptions.selection(arguments)
+        let manner = try FleetRun.Manner(arguments)
+        let note = try FleetOptions.note(arguments)
+        let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
+        let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
+        try connection.complete(selection.layers)
+        let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: note)
+        if !manner.isJSON {
+            for id in result.unchanged {
+                let number = connection.model.documents[id]?.number
+                Output.line("\(id.text): nothing to change\(number.map { " in revision \($0)" } ?? "")")
+            }
+        }
+        FleetEdit.warnOfRefusals(result, connection.model)
+        warnOfUnknownDevices(selection, connection.model)
+        if let rollout, !result.changes.isEmpty {
+            return try rollOut(result.changes, connection, rollout, manner, note: note)
+        }
+        try FleetRun.publish(result.changes, unchanged: result.unchanged, connection, manner)
+    }
+
+    /// A layer for a device that does not exist yet is in order, but more often the id is mistyped.
+    private static func warnOfUnknownDevices(_ selection: FleetSelection, _ model: FleetModel) {
+        guard case .devices(let ids) = selection else { return }
+        for id in ids where model.boards[id] == nil && model.documents[.registry(id)] == nil {
+            let suggestion = EditDistance.suggestion(for: id, among: model.allBoards.map(\.id).filter { $0 != id })
+            Output.errors("jostle: the broker knows no device \(id) yet; its layer waits for it\(suggestion)")
+        }
+    }
+
+    static func get(_ arguments: Arguments) throws {
+        let selection = try FleetOptions.selection(arguments)
+        let keys = arguments.operands(from: 0)
+        let connection = try FleetConnection.open(arguments)
+        try connection.complete(selection.layers)
+        for id in selection.layers {
+            let stored = connection.model.documents[id]
+            if let problem = stored?.problem {
+                throw Failure(
+                    .badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
+            }
+            let document = stored?.layer
+            let values = document.map { leaves(of: $0.config, path: "") } ?? []
+            let shown = values.filter { value in
+                keys.isEmpty || keys.contains { value.key == $0 || value.key.hasPrefix("\($0).") }
+            }
+            guard !arguments.has("json") else {
+                let members = stored.map { FleetJSON.document(id, $0) } ?? [.init("document", .string(id.text))]
+                let config = JSONValue.object(shown.map { .init($0.key, $0.value) })
+                Output.json(JSONValue.object(members + [.init("config", config)]).compactText)
+                continue
+            }
+            if let envelope = document?.envelope {
+                Output.line("# \(id.text), revision \(envelope.revision.number), \(FleetText.origin(envelope))")
+            } else {
+                Output.line("# \(id.text): none on the broker")
+            }
+            for value in shown { Output.line("\(value.key)=\(FleetText.value(value.value))") }
+            if let candidate = document?.candidate {
+                Output.line("# and a candidate for \(decimal(candidate.percent, 1)) % of the devices")
+            }
+        }
+    }
+
+    /// The values of a layer with their paths.
+    static func leaves(of config: JSONValue, path: String) -> [(key: String, value: JSONValue)] {
+        guard let members = config.members, path.isEmpty || !members.isEmpty else { return [(path, config)] }
+        return members.flatMap { leaves(of: $0.value, path: path.isEmpty ? $0.name : "\(path).\($0.name)") }
+    }
+}
+
+extension FleetText {
+    /// A value as `jostle fleet set` takes it.
+    static func value(_ value: JSONValue) -> String {
+        guard let text = value.string, let first = text.first, !"[{\"'".contains(first), JSONValue(plain: text) == value
+        else { return value.compactText }
+        return text
+    }
+}
+
+/// `jostle fleet apply` and `export`: a fleet's configuration as a directory of files.
+extension FleetCommand {
+    private static let form = """
+        The directory has all.yaml, groups/GROUP.yaml, devices/ID.yaml and registry.yaml. A layer is written as in
+        jostle.yaml; registry.yaml lists the groups of devices: washer-1: [laundry].
+        """
+
+    static let applyUsage = CommandUsage(
+        name: "fleet apply", summary: "publish the configuration of a fleet from a directory of files",
+        details: """
+            \(form)
+
+            Only documents that differ are published, under revisions above those of the broker and of the boards. So it
+            also restores what a broker lost. Documents that are not in the directory are listed, and stay.
+
+            \(RolloutOptions.details)
+            """,
+        operands: [CommandUsage.Operand(name: "DIRECTORY", help: "the directory of files")],
+        options: [
+            CommandUsage.Option(name: "check", help: "only check the files, without a broker"),
+            CommandUsage.Option(name: "prune", help: "empty the layers and groups that are not in the directory"),
+            CommandUsage.Option(
+                name: "document", value: "NAME",
+                help: "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
+                isRepeatable: true, suggestions: .documents),
+        ] + FleetOptions.publishing + RolloutOptions.options + [FleetEdit.unknownOption, FleetOptions.json]
+            + FleetConnection.options)
+
+    static let exportUsage = CommandUsage(
+        name: "fleet export", summary: "write what the broker holds as files for jostle fleet apply",
+        details: form,
+        operands: [CommandUsage.Operand(name: "DIRECTORY", help: "an empty or a new directory")],
+        options: [CommandUsage.Option(name: "force", help: "overwrite files in a directory that is not empty")]
+            + FleetConnection.options)
+
+    static func apply(_ arguments: Arguments) throws {
+        let path = arguments.operand(0) ?? ""
+        let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
+        var directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
+        try limit(&directory, to: arguments.values("document"), prunes: arguments.has("prune"))
+        if arguments.has("prune"), directory.documents.isEmpty {
+            throw Failure(
+                .noInput,
+                "\(path) has no file of a fleet, and --prune would empty everything: is it the right directory?")
+        }
+        let note = try FleetOptions.note(arguments)
+        let manner = try FleetRun.Manner(arguments)
+        if arguments.has("check") {
+            let layers = FleetText.count(directory.layers.count, "layer")
+            Output.line("\(path): valid, \(layers), groups of \(FleetText.count(directory.registry.count, "device"))")
+            return
+        }
+        let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
+        let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
+        try connection.complete(directory.documents)
+        let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
+        let plan = ApplyPlan(
+            directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
+        let showsRest = !arguments.has("prune") && arguments.values("document").isEmpty
+        if !manner.isJSON { describe(plan, showsRest: showsRest) }
+        let changes = plan.items.map {
+            FleetRun.Change(document: $0.document, draft: $0.draft, revision: $0.revision)
+        }
+        if let rollout, !changes.isEmpty { return try rollOut(changes, connection, rollout, manner, note: note) }
+        try FleetRun.publish(changes, unchanged: plan.unchanged, connection, manner)
+    }
+
+    /// Leaves only the named documents in a directory.
+    private static func limit(
+        _ directory: inout FleetDirectory, to names: [String], prunes: Bool
+    ) throws {
+        guard !names.isEmpty else { return }
+        if prunes { throw Failure(.usage, "--prune and --document exclude each other") }
+        for name in names where name != "registry" {
+            guard let id = FleetDocumentID(name), id.layer != nil else {
+                throw Failure(
+                    .usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, or registry")
+            }
+            guard directory.layers[id] != nil else {
+                throw Failure(.noInput, "the directory has no file for \(name)")
+            }
+        }
+        directory.keep(layers: names.compactMap { FleetDocumentID($0) }, registry: names.contains("registry"))
+    }
+
+    private static func describe(_ plan: ApplyPlan, showsRest: Bool) {
+        for item in plan.items { Output.line("\(item.document.text): \(item.reason)") }
+        if !plan.unchanged.isEmpty { Output.line("\(FleetText.count(plan.unchanged.count, "document")) unchanged") }
+        for id in plan.candidates { Output.line("\(id.text): its candidate stays as it is") }
+        guard showsRest, !plan.extra.isEmpty else { return }
+        for id in plan.extra { Output.line("\(id.text): not in the directory; it stays (--prune empties it)") }
+    }
+
+    static func export(_ arguments: Arguments) throws {
+        let operand = arguments.operand(0) ?? ""
+        let path = operand.hasSuffix("/") && operand.count > 1 ? String(operand.dropLast()) : operand
+        var present: [String] = []
+        var former: [String] = []
+        if DirectoryContents.exists(path) {
+            present = try Failure.about(path, .cannotCreate) {
+                try DirectoryContents.names(path).filter { !$0.hasPrefix(".") }
+            }
+            former = try Failure.with(.cannotCreate) { try FleetDirectory.names(at: path) }
+        }
+        if !present.isEmpty, !arguments.has("force") {
+            throw Failure(.cannotCreate, "\(path) is not empty; --force overwrites the files in it")
+        }
+        let connection = try FleetConnection.open(arguments)
+        for (id, stored) in connection.model.documents.sorted(by: { $0.key < $1.key }) {
+            if let problem = stored.problem { Output.errors("jostle: \(id.text) is unreadable: \(problem)") }
+            guard let layer = stored.layer else { continue }
+            if layer.ignoresUnknownKeys {
+                Output.errors(
+                    "jostle: \(id.text): boards leave out keys that they do not know; files do not say so. It stays so if "
+                        + "you apply them, with --unknown ignore if this program does not know a key either")
+            }
+            if layer.candidate != nil { Output.errors("jostle: \(id.text): files do not hold its candidate") }
+        }
+        let files = FleetDirectory.files(of: connection.model)
+        FileContents.makeDirectories(path)
+        for directory in ["groups", "devices"] where files.contains(where: { $0.name.hasPrefix("\(directory)/") }) {
+            FileContents.makeDirectories("\(path)/\(directory)")
+        }
+        for file in files {
+            try Failure.about("\(path)/\(file.name)", .cannotCreate) {
+                try FileContents.replace("\(path)/\(file.name)", with: Array(file.text.utf8))
+            }
+        }
+        let written = Set(files.map(\.name))
+        for name in former where !written.contains(name) {
+            Output.errors("jostle: \(path)/\(name) is not on the broker; it stays")
+        }
+        Output.line("\(path): \(FleetText.count(files.count, "file")) written")
+    }
+}
+
+/// `jostle fleet rollback`: publishes an earlier document again.
+extension FleetCommand {
+    static let rollbackUsage = CommandUsage(
+        name: "fleet rollback", summary: "publish the document before the present one again, under a new revision",
+        details: """
+            Every command of jostle fleet keeps the documents that it sees in the state directory of this machine.
+            rollback goes back to the last one that differs from the present one.
+            """,
+        operands: [
+            CommandUsage.Operand(
+                name: "DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")
+        ],
+        options: [
+            CommandUsage.Option(name: "to", value: "REVISION", help: "go back to this revision")
+        ] + FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
+
+    static func rollback(_ arguments: Arguments) throws {
+        let name = arguments.operand(0) ?? ""
+        let number = try arguments.count("to", within: 1...Int(DocumentRevision.maximum)).map { Int64($0) }
+        let note = try FleetOptions.note(arguments)
+        let manner = try FleetRun.Manner(arguments)
+        if FleetDocumentID(name) == nil, !name.contains("/") {
+            throw Failure(
+                .usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
+        }
+        let connection = try FleetConnection.open(arguments)
+        guard let id = FleetDocumentID(name) ?? FleetDocumentID(topic: name, connection.session.topics) else {
+            let prefix = connection.session.topics.prefix
+            throw Failure(.usage, "\"\(name)\" is no topic of a document under \(prefix)/")
+        }
+        try connection.complete([id])
+        let present = connection.model.documents[id]
+        let revisions = connection.revisions(of: id)
+        let plan = RevisionPlan(for: id, in: connection.model)
+        // What this machine saw before the present one.
+        let place = present.flatMap { revisions.firstIndex(of: $0) }
+        let before = revisions[(place.map { $0 + 1 } ?? 0)...]
+        let earlier =
+            if let number { connection.revision(number, of: id) } else {
+                before.first { !hasSameContent($0, present) }
+            }
+        guard let earlier else { throw noRevision(id, number, revisions) }
+        if hasSameContent(earlier, present), plan.isUpToDate {
+            if !manner.isJSON {
+                Output.line("\(id.text): revision \(present?.number ?? 0) is the same as \(earlier.number ?? 0)")
+            }
+            try FleetRun.publish([], unchanged: [id], connection, manner)
+            return
+        }
+        let reason = note ?? "back to revision \(earlier.number ?? 0)"
+        let draft: DocumentDraft
+        let (author, now) = (FleetConnection.author, FleetConnection.now)
+        if let groups = earlier.registry?.groups {
+            draft = DocumentDraft(groups: groups, by: author, at: now, note: reason)
+        } else if let layer = earlier.layer {
+            draft = DocumentDraft(copying: layer, by: author, at: now, note: reason)
+        } else {
+            throw noRevision(id, number, revisions)
+        }
+        try FleetRun.publish([FleetRun.Change(document: id, draft: draft, revision: plan)], connection, manner)
+    }
+
+    /// Whether two documents say the same, whoever published them.
+    private static func hasSameContent(_ one: StoredDocument, _ other: StoredDocument?) -> Bool {
+        guard let other else { return false }
+        if let groups = one.registry?.groups { return groups == other.registry?.groups }
+        guard let layer = one.layer, let present = other.layer else { return false }
+        return DocumentDraft(copying: layer, by: nil, at: nil, note: nil)
+            == DocumentDraft(copying: present, by: nil, at: nil, note: nil)
+    }
+
+    private static func noRevision(
+        _ id: FleetDocumentID, _ number: Int64?, _ revisions: [StoredDocument]
+    ) -> Failure {
+        let known = revisions.compactMap(\.number).map { "\($0)" }.joined(separator: ", ")
+        let what = number.map { "revision \($0)" } ?? "an earlier revision"
+        return Failure(
+            .noInput,
+            lines: [
+                "\(id.text): this machine has not seen \(what)" + (known.isEmpty ? "" : "; it has seen \(known)"),
+                "If your files are in Git: check out the earlier version and run jostle fleet apply DIRECTORY",
+            ])
+    }
+}
+
+/// `jostle fleet group`: the groups that the fleet puts devices in.
+extension FleetCommand {
+    static var group: Command {
+        Command(
+            usage: CommandUsage(
+                name: "fleet group", summary: "add devices to a group, or remove them from it",
+                details: """
+                    The groups of a device are a retained message of their own. It replaces the groups in the device's
+                    file, and gives their order: a later group overrides an earlier one.
+                    """),
+            commands: [
+                Command(
+                    usage: groupUsage("add", "add devices to a group, as their last one"),
+                    run: { arguments throws in
+                        try changeGroups(arguments) { groups, name in
+                            groups.contains(name) ? groups : groups + [name]
+                        }
+                    }),
+                Command(
+                    usage: groupUsage("remove", "remove devices from a group"),
+                    run: { arguments throws in
+                        try changeGroups(arguments) { groups, name in groups.filter { $0 != name } }
+                    }),
+            ])
+    }
+
+    private static func groupUsage(_ word: String, _ summary: String) -> CommandUsage {
+        CommandUsage(
+            name: "fleet group \(word)", summary: summary,
+            operands: [
+                CommandUsage.Operand(name: "GROUP", help: "the group"),
+                CommandUsage.Operand(name: "ID", help: "the devices", isRepeatable: true),
+            ],
+            options: FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
+    }
+
+    private static func changeGroups(
+        _ arguments: Arguments, _ change: ([String], String) -> [String]
+    ) throws {
+        let name = arguments.operand(0) ?? ""
+        let ids = arguments.operands(from: 1)
+        try FleetOptions.check(group: name)
+        for id in ids where !JostleSettings.Device.isID(id) {
+            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
+        }
+        let note = try FleetOptions.note(arguments)
+        let manner = try FleetRun.Manner(arguments)
+        let connection = try FleetConnection.open(arguments)
+        try connection.complete(ids.map { .registry($0) })
+        let model = connection.model
+        var changes: [FleetRun.Change] = []
+        var unchanged: [FleetDocumentID] = []
+        for id in Set(ids).sorted() {
+            let document = FleetDocumentID.registry(id)
+            if let problem = model.documents[document]?.problem {
+                throw Failure(
+                    .badData, "\(document.text): the broker holds a document that cannot be used: \(problem)")
+            }
+            let plan = RevisionPlan(for: document, in: model)
+            try FleetEdit.requireNothingLost(document, plan, isSigned: model.trust != nil)
+            let present = model.groups(of: id)
+            let groups = change(present, name)
+            guard groups.count <= JostleSettings.Device.maximumGroups else {
+                throw Failure(
+                    .badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
+            }
+            if groups == present, !plan.mustRepeat {
+                if !manner.isJSON { Output.line("\(id): nothing to change") }
+                if model.documents[document] != nil { unchanged.append(document) }
+                continue
+            }
+            let draft = DocumentDraft(
+                groups: groups, by: FleetConnection.author, at: FleetConnection.now, note: note)
+            changes.append(FleetRun.Change(document: document, draft: draft, revision: plan))
+        }
+        try FleetRun.publish(changes, unchanged: unchanged, connection, manner)
+    }
+}
+
+/// `jostle fleet forget`: removes what the broker holds of a device that is gone.
+extension FleetCommand {
+    static let forgetUsage = CommandUsage(
+        name: "fleet forget", summary: "remove all retained messages of a device that is gone",
+        details: """
+            Removes its state, its layer, its groups and its announcements to Home Assistant. Its layer stays in the
+            history of this machine, for jostle fleet rollback.
+            """,
+        operands: [CommandUsage.Operand(name: "ID", help: "the device's id")],
+        options: [
+            CommandUsage.Option(name: "force", help: "also if the device is online"),
+            CommandUsage.Option(name: "dry-run", help: "list the topics, and remove nothing"),
+        ] + FleetConnection.options)
+
+    static func forget(_ arguments: Arguments) throws {
+        let id = arguments.operand(0) ?? ""
+        guard JostleSettings.Device.isID(id) else {
+            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
+        }
+        let connection = try FleetConnection.open(arguments)
+        if connection.model.boards[id]?.isOnline == true, !arguments.has("force") {
+            throw Failure(
+                .temporary, "\(id) is online: it would publish everything again. Stop it first, or use --force")
+        }
+        let topics = try retainedTopics(of: id, connection)
+        guard !topics.isEmpty else { throw Failure(.unavailable, "the broker holds nothing of \(id)") }
+        for topic in topics { Output.line(topic) }
+        guard !arguments.has("dry-run") else { return }
+        let failures = try connection.session.clear(topics)
+        guard failures.isEmpty else {
+            throw Failure(.permission, lines: failures.map { "\($0.topic) is not removed: \($0.reason)" })
+        }
+        Output.line("\(id): \(FleetText.count(topics.count, "message")) removed")
+    }
+
+    private static func retainedTopics(
+        of id: String, _ connection: FleetConnection
+    ) throws -> [String] {
+        return try connection.session.retainedTopics(
+            of: id, discoveryPrefix: connection.settings.homeAssistant.prefix)
+    }
+}

@@ -1,0 +1,524 @@
+internal import Documents
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
+
+/// `jostle fleet`: the configuration of many devices, as retained messages on their broker.
+enum FleetCommand {
+    static var command: Command {
+        Command(
+            usage: CommandUsage(
+                name: "fleet", summary: "see and change the configuration of many devices over MQTT",
+                details: """
+                    The configuration of a fleet consists of layers: of all devices, of groups, of single devices. Each is
+                    a retained message on the broker. A board validates it, takes it over and reports that.
+                    """),
+            commands: [
+                Command(usage: listUsage, run: list),
+                Command(usage: showUsage, run: show),
+                Command(usage: getUsage, run: get),
+                Command(usage: setUsage, run: set),
+                Command(usage: unsetUsage, run: unset),
+                Command(usage: diffUsage, run: diff),
+                Command(usage: applyUsage, run: apply),
+                Command(usage: exportUsage, run: export),
+                rollout,
+                Command(usage: waitUsage, run: wait),
+                Command(usage: logUsage, run: log),
+                Command(usage: rollbackUsage, run: rollback),
+                group,
+                Command(usage: commandUsage, run: command),
+                Command(usage: forgetUsage, run: forget),
+                Command(usage: keygenUsage, run: keygen),
+                Command(usage: enrollUsage, run: enroll),
+                Command(usage: revokeUsage, run: revoke),
+                Command(usage: replaceUsage, run: replace),
+            ])
+    }
+}
+
+/// `jostle fleet wait`: waits until devices have their configuration.
+extension FleetCommand {
+    static let waitUsage = CommandUsage(
+        name: "fleet wait",
+        summary: "wait until devices have taken over the layers and groups that the broker holds for them",
+        details: "Exit status 0 if all selected devices that are online have them, else 75.",
+        options: FleetOptions.selection + [
+            CommandUsage.Option(name: "wait", value: "SECONDS", help: "the longest time; 60 by default"),
+            FleetOptions.json,
+        ] + FleetConnection.options)
+
+    static func wait(_ arguments: Arguments) throws {
+        let selection = try FleetOptions.optionalSelection(arguments) ?? .all
+        let seconds = try arguments.seconds("wait") ?? 60
+        let connection = try FleetConnection.open(arguments)
+        let ids = Set(selection.ids(in: connection.model))
+        if case .devices(let named) = selection {
+            let known = Set(connection.model.allBoards.map(\.id))
+            if let unknown = named.first(where: { !known.contains($0) }) {
+                throw Failure(.unavailable, FleetText.unknown(unknown, connection.model))
+            }
+        }
+        let condition = WaitCondition(everythingIn: connection.model, ids: ids)
+        guard !condition.boards(in: connection.model).isEmpty else {
+            throw Failure(.temporary, "no device of these has reported its configuration")
+        }
+        try FleetRun.wait(for: condition, seconds, connection, isJSON: arguments.has("json"))
+    }
+}
+
+/// `jostle fleet list`: the devices and whether they have their configuration.
+extension FleetCommand {
+    static let listUsage = CommandUsage(
+        name: "fleet list", summary: "list the devices, their groups, and whether they have their configuration",
+        details: """
+            The state of a device is current, waiting (it has not taken over a layer that the broker holds), refused (it
+            does not take over a layer) or offline.
+            """,
+        options: [
+            CommandUsage.Option(name: "group", value: "GROUP", help: "only devices of this group"),
+            CommandUsage.Option(name: "version", value: "VERSION", help: "only devices with this version of Jostle"),
+            CommandUsage.Option(name: "chip", value: "NAME", help: "only devices whose chip has this in its name"),
+            CommandUsage.Option(
+                name: "status", value: "STATUS", help: "only devices with this state, or with a layer of this status",
+                suggestions: .words(LayerStatus.words + FleetFilter.states)),
+            CommandUsage.Option(name: "problem", help: "only devices with a problem"),
+            CommandUsage.Option(name: "online", help: "only devices that are online"),
+            CommandUsage.Option(name: "offline", help: "only devices that are not online"),
+            CommandUsage.Option(
+                name: "listen", value: "SECONDS", help: "listen for so long, and show the last event of each device"),
+            FleetOptions.json,
+        ] + FleetConnection.options)
+
+    static func list(_ arguments: Arguments) throws {
+        let filter = try filter(arguments)
+        let listening = try arguments.seconds("listen")
+        let connection = try FleetConnection.open(
+            arguments, interests: listening == nil ? .health : [.health, .events])
+        if let listening { try FleetRun.listen(connection, for: listening) }
+        let model = connection.model
+        let boards = model.allBoards.filter { filter.admits($0, in: model) }
+        guard !arguments.has("json") else {
+            for board in boards { Output.json(JSONValue.object(FleetJSON.board(board, in: model)).compactText) }
+            return
+        }
+        guard !boards.isEmpty else {
+            Output.line(model.allBoards.isEmpty ? "The broker knows no device." : "No device matches.")
+            return
+        }
+        var header = ["device", "", "version", "groups", "layers", "state", "problems"]
+        if listening != nil { header.insert("last event", at: 6) }
+        let rows = boards.map { board in
+            var row = [
+                board.id, FleetText.availability(board.isOnline), board.health?.version ?? "-",
+                list(model.groups(of: board.id)), FleetText.layers(board).ifEmpty("-"), model.state(of: board).word,
+                list(board.problems),
+            ]
+            if listening != nil { row.insert(board.lastEvent.map(WatchText.event) ?? "-", at: 6) }
+            return row
+        }
+        Output.text(TextTable([header] + rows).description)
+    }
+
+    private static func list(_ names: [String]) -> String { names.joined(separator: ", ").ifEmpty("-") }
+
+    private static func filter(_ arguments: Arguments) throws -> FleetFilter {
+        var filter = FleetFilter()
+        filter.group = arguments.value("group")
+        if let name = filter.group { try FleetOptions.check(group: name) }
+        filter.version = arguments.value("version")
+        filter.chip = arguments.value("chip")
+        filter.status = arguments.value("status")
+        let statuses = LayerStatus.words + FleetFilter.states
+        if let status = filter.status, !statuses.contains(status) {
+            throw Failure(
+                .usage, "--status is \"\(status)\"; the statuses are \(statuses.joined(separator: ", "))")
+        }
+        filter.hasProblem = arguments.has("problem")
+        if arguments.has("online"), arguments.has("offline") {
+            throw Failure(.usage, "--online and --offline exclude each other")
+        }
+        if arguments.has("online") { filter.isOnline = true }
+        if arguments.has("offline") { filter.isOnline = false }
+        return filter
+    }
+}
+
+extension String {
+    /// The text, or another one if it is empty.
+    func ifEmpty(_ other: String) -> String { isEmpty ? other : self }
+}
+
+/// `jostle fleet show`: everything known of one device.
+extension FleetCommand {
+    static let showUsage = CommandUsage(
+        name: "fleet show", summary: "show a device: its layers, what it refused, and the settings in force",
+        operands: [CommandUsage.Operand(name: "ID", help: "the device's id")],
+        options: [
+            CommandUsage.Option(name: "defaults", help: "also show settings that have their built-in default"),
+            FleetOptions.json,
+        ] + FleetConnection.options)
+
+    static func show(_ arguments: Arguments) throws {
+        let id = arguments.operand(0) ?? ""
+        guard JostleSettings.Device.isID(id) else {
+            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
+        }
+        let connection = try FleetConnection.open(arguments, interests: .health)
+        let model = connection.model
+        guard let board = model.allBoards.first(where: { $0.id == id }) else {
+            throw Failure(.unavailable, FleetText.unknown(id, connection.model))
+        }
+        let reported = board.report?.settings() ?? BoardReport.Settings()
+        guard !arguments.has("json") else {
+            let settings = reported.values.map { JSONValue.Member($0.key, $0.value) }
+            let sources = reported.origins.sorted { $0.key < $1.key }
+                .map { JSONValue.Member($0.key, .string($0.value)) }
+            let refused = board.report?.refusedValues().map(FleetJSON.refusal) ?? []
+            Output.json(
+                JSONValue.object(
+                    FleetJSON.board(board, in: model) + [
+                        .init("documents", .array(documents(of: board, model))), .init("settings", .object(settings)),
+                        .init("origins", .object(sources)), .init("refused", .array(refused)),
+                        .init("health", .array((board.health.map(WatchText.health) ?? []).map { .string($0) })),
+                    ]
+                ).compactText)
+            return
+        }
+        Output.text(TextTable(facts(of: board, model)).description)
+        showLayers(of: board, model)
+        let shown = reported.values.filter { arguments.has("defaults") || reported.origins[$0.key] != nil }
+        if !shown.isEmpty {
+            Output.line()
+            Output.line(arguments.has("defaults") ? "Settings in force:" : "Settings that are not defaults:")
+            Output.text(
+                TextTable(shown.map { [$0.key, $0.value.compactText, reported.origins[$0.key] ?? "default"] })
+                    .description)
+        }
+        let refused = board.report?.refusedValues() ?? []
+        if !refused.isEmpty {
+            Output.line()
+            Output.line("Refused values of the home:")
+            for refusal in refused { Output.line("  \(refusal.text)") }
+        }
+    }
+
+    private static func documents(of board: FleetBoard, _ model: FleetModel) -> [JSONValue] {
+        model.documents(of: board.id).compactMap { id in
+            model.documents[id].map { .object(FleetJSON.document(id, $0)) }
+        }
+    }
+
+    private static func facts(of board: FleetBoard, _ model: FleetModel) -> [[String]] {
+        var rows = [
+            ["device", board.id], ["availability", FleetText.availability(board.isOnline)],
+            ["groups", model.groups(of: board.id).joined(separator: ", ").ifEmpty("-")],
+            ["version", board.health?.version ?? "-"],
+        ]
+        switch model.state(of: board) {
+        case .applied: rows.append(["state", "current"])
+        case .offline: rows.append(["state", "offline; it takes over its configuration when it returns"])
+        case .waiting(let reason): rows.append(["state", "waiting: \(reason)"])
+        case .refused(let lines): rows.append(["state", "refused: \(lines.joined(separator: "; "))"])
+        }
+        if let health = board.health { rows.append(["health", WatchText.health(health).joined(separator: ", ")]) }
+        if let state = board.state { rows.append(["board", WatchText.state(state)]) }
+        if !board.problems.isEmpty { rows.append(["problems", board.problems.joined(separator: ", ")]) }
+        return rows
+    }
+
+    private static func showLayers(of board: FleetBoard, _ model: FleetModel) {
+        let reported = board.statuses
+        var documents = model.documents(of: board.id)
+        for entry in reported where !documents.contains(entry.document) { documents.append(entry.document) }
+        var rows: [[String]] = []
+        var notes: [String] = []
+        for document in documents {
+            let layer = reported.first { $0.document == document }?.layer
+            let stored = model.documents[document]
+            guard stored != nil || layer != nil && layer?.status != LayerStatus.none else { continue }
+            var held = "-"
+            if let envelope = stored?.envelope {
+                held = "\(envelope.revision.number), \(FleetText.origin(envelope))"
+            } else if stored != nil {
+                held = "unreadable"
+            }
+            let name = FleetText.name(document)
+            rows.append([name, layer.map { FleetText.status(document, $0) } ?? "not reported", held])
+            for error in layer?.errors ?? [] { notes.append("\(name): \(error.text)") }
+            for error in layer?.candidateErrors ?? [] { notes.append("\(name): candidate: \(error.text)") }
+            if let reason = layer?.reason { notes.append("\(name): \(reason)") }
+            if let keys = layer?.unknownKeys, !keys.isEmpty {
+                notes.append("\(name): left out, because the device does not know it: \(keys.joined(separator: ", "))")
+            }
+        }
+        guard !rows.isEmpty else { return }
+        Output.line()
+        Output.text(TextTable([["layer", "reported", "on the broker"]] + rows).description)
+        for note in notes { Output.line("  \(note)") }
+    }
+}
+
+/// `jostle fleet log`: who published what.
+extension FleetCommand {
+    static let logUsage = CommandUsage(
+        name: "fleet log", summary: "show who published each document in force, when and why",
+        options: [
+            CommandUsage.Option(
+                name: "document", value: "NAME",
+                help: "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID",
+                suggestions: .documents),
+            FleetOptions.json,
+        ] + FleetConnection.options)
+
+    static func log(_ arguments: Arguments) throws {
+        let name = arguments.value("document")
+        let id = name.flatMap { FleetDocumentID($0) }
+        if let name, id == nil {
+            throw Failure(
+                .usage, "--document is \"\(name)\", not all, group:GROUP, device:ID or registry:ID")
+        }
+        let connection = try FleetConnection.open(arguments)
+        let model = connection.model
+        var documents: [(id: FleetDocumentID, stored: StoredDocument)]
+        if let id {
+            documents = connection.revisions(of: id).map { (id, $0) }
+        } else {
+            documents = model.documents.map { ($0.key, $0.value) }
+            documents.sort { one, other in
+                let (a, b) = (one.stored.envelope?.at ?? 0, other.stored.envelope?.at ?? 0)
+                return a == b ? one.id < other.id : a > b
+            }
+        }
+        guard !arguments.has("json") else {
+            for (id, stored) in documents {
+                Output.json(JSONValue.object(FleetJSON.document(id, stored) + devices(id, stored, model)).compactText)
+            }
+            return
+        }
+        guard !documents.isEmpty else {
+            let none = id.map { "This machine has seen no revision of \($0.text)." }
+            Output.line(none ?? "The broker holds no document.")
+            return
+        }
+        let rows = documents.map { id, stored in
+            guard let envelope = stored.envelope else {
+                return ["-", id.text, "-", "-", "-", "-", "unreadable: \(stored.problem.map { "\($0)" } ?? "")"]
+            }
+            let (applied, all) = counts(id, stored, model)
+            return [
+                FleetText.time(envelope.at), id.text, "\(envelope.revision.number)", envelope.revision.shortHash,
+                "\(applied) of \(all)", envelope.by ?? "-", envelope.note ?? "",
+            ]
+        }
+        Output.text(TextTable([["time", "document", "revision", "hash", "applied", "by", "note"]] + rows).description)
+    }
+
+    private static func counts(
+        _ id: FleetDocumentID, _ stored: StoredDocument, _ model: FleetModel
+    ) -> (applied: Int, all: Int) {
+        guard let revision = stored.revision else { return (0, 0) }
+        let readers = model.readers(of: id)
+        let applied = readers.filter {
+            guard let layer = $0.status(of: id) else { return false }
+            return layer.status == .applied && layer.revision == revision.number
+                && layer.hash ?? revision.shortHash == revision.shortHash
+        }
+        return (applied.count, readers.count)
+    }
+
+    private static func devices(
+        _ id: FleetDocumentID, _ stored: StoredDocument, _ model: FleetModel
+    ) -> [JSONValue.Member] {
+        let (applied, all) = counts(id, stored, model)
+        return [.init("applied", .number("\(applied)")), .init("devices", .number("\(all)"))]
+    }
+}
+
+/// `jostle fleet diff`: what a change would alter, device by device.
+extension FleetCommand {
+    static let diffUsage = CommandUsage(
+        name: "fleet diff", summary: "show what jostle fleet set or apply would change, device by device",
+        details: "The present values are those that the devices report. Nothing is published.",
+        operands: [
+            CommandUsage.Operand(
+                name: "DIRECTORY|KEY=VALUE",
+                help: "a directory as for apply; or keys as for set, with --device, --group or --all",
+                isRepeatable: true)
+        ],
+        options: FleetOptions.selection + [
+            CommandUsage.Option(name: "prune", help: "as for apply"), FleetEdit.unknownOption, FleetOptions.json,
+        ] + FleetConnection.options)
+
+    static func diff(_ arguments: Arguments) throws {
+        let proposal: FleetPreview.Proposal
+        let connection: FleetConnection
+        if let selection = try FleetOptions.optionalSelection(arguments) {
+            let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
+            connection = try FleetConnection.open(arguments)
+            try connection.complete(selection.layers)
+            let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: nil)
+            proposal = FleetPreview.Proposal(result.changes.map { ($0.document, $0.draft.content) })
+        } else {
+            guard arguments.operand(1) == nil, let path = arguments.operand(0), !path.contains("=") else {
+                throw Failure(.usage, "name a directory, or the devices: --all, --group GROUP or --device ID")
+            }
+            let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
+            let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
+            connection = try FleetConnection.open(arguments)
+            try connection.complete(directory.documents)
+            let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: nil)
+            let plan = ApplyPlan(
+                directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores
+            )
+            proposal = FleetPreview.Proposal(plan.items.map { ($0.document, $0.draft.content) })
+        }
+        let preview = FleetPreview(proposal, connection.model)
+        if arguments.has("json") {
+            for board in preview.boards { Output.json(json(board).compactText) }
+        } else {
+            show(preview)
+        }
+    }
+
+    /// Devices with the same changes are shown together.
+    private static func show(_ preview: FleetPreview) {
+        guard !preview.boards.isEmpty else {
+            Output.line("No device would change.")
+            return
+        }
+        var parts: [(boards: [FleetPreview.Board], first: FleetPreview.Board)] = []
+        for board in preview.boards {
+            let index = parts.firstIndex {
+                $0.first.changes == board.changes && $0.first.refusedKeys == board.refusedKeys
+            }
+            if let index { parts[index].boards.append(board) } else { parts.append(([board], board)) }
+        }
+        for (boards, first) in parts {
+            let names = boards.map { $0.isOnline == true ? $0.id : "\($0.id) (not online)" }
+            let count = boards.count > 1 ? "\(boards.count) devices: " : ""
+            Output.line("\(count)\(FleetText.names(names))")
+            Output.text(
+                TextTable(
+                    first.changes.map { change in
+                        [change.key, "\(change.old ?? "?") -> \(change.new ?? "its own value")", change.layer ?? ""]
+                    }
+                ).description)
+            for key in first.refusedKeys {
+                Output.line("  would be refused: \(key) is not in the board's fleet.remote")
+            }
+        }
+    }
+
+    private static func json(_ board: FleetPreview.Board) -> JSONValue {
+        let changes = board.changes.map { change in
+            JSONValue.object([
+                .init("key", .string(change.key)), .init("old", FleetJSON.text(change.old)),
+                .init("new", FleetJSON.text(change.new)), .init("layer", FleetJSON.text(change.layer)),
+            ])
+        }
+        return .object([
+            .init("id", .string(board.id)), .init("online", board.isOnline.map { .bool($0) } ?? .null),
+            .init("changes", .array(changes)), .init("refused_keys", .array(board.refusedKeys.map { .string($0) })),
+        ])
+    }
+}
+
+/// `jostle fleet command`: sends a command to many devices and collects the answers.
+extension FleetCommand {
+    static let commandUsage = CommandUsage(
+        name: "fleet command", summary: "send a command to many devices and collect their answers",
+        details: """
+            Devices that are not online are not asked. Exit status 0 if every device that was asked carried the command
+            out, 75 if one did not answer, 69 if one refused it.
+            """,
+        operands: [
+            CommandUsage.Operand(
+                name: "NAME", help: "the command: ping, identify, get-state, …",
+                suggestions: .words(JostleSettings.Command.allCases.map(\.rawValue))),
+            CommandUsage.Operand(name: "JSON", help: "its arguments, for example {\"seconds\":20}", isRequired: false),
+        ],
+        options: FleetOptions.selection + [
+            CommandUsage.Option(name: "timeout", value: "SECONDS", help: "wait so long for answers; 10 by default"),
+            FleetOptions.json,
+        ] + FleetConnection.options)
+
+    static func command(_ arguments: Arguments) throws {
+        let name = arguments.operand(0) ?? ""
+        guard !name.isEmpty, name.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == 0x2D }) else {
+            throw Failure(.usage, "\"\(name)\" is not a command: small letters and -")
+        }
+        let json = arguments.operand(1) ?? "{}"
+        do {
+            guard try JSONReader.read(Array(json.utf8), source: .argument("JSON")).members != nil else {
+                throw Failure(.usage, "the arguments must be a JSON object: is not an object")
+            }
+        } catch let problem as DocumentProblem {
+            throw Failure(.usage, "the arguments must be a JSON object: \(problem.reason)")
+        }
+        let selection = try FleetOptions.selection(arguments)
+        let seconds = try arguments.seconds("timeout") ?? 10
+        let connection = try FleetConnection.open(arguments)
+        let boards = Dictionary(
+            connection.model.allBoards.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let selected = selection.ids(in: connection.model)
+        let asked = selected.filter { boards[$0]?.isOnline == true }
+        let absent = selected.filter { boards[$0]?.isOnline != true }
+        let isJSON = arguments.has("json")
+        let hasProgress = !isJSON && TerminalScreen.isAvailable
+        let answers = try connection.session.command(name, Array(json.utf8), to: asked, within: seconds) { count in
+            guard hasProgress else { return }
+            Output.live("\(count) of \(FleetText.count(asked.count, "device")) answered")
+            Output.flush()
+        }
+        if hasProgress { Output.live("") }
+        if isJSON {
+            for id in selected { Output.json(result(id, isAsked: asked.contains(id), answers)) }
+        } else if selected.isEmpty {
+            Output.line("No device is selected.")
+        } else {
+            Output.text(TextTable(selected.map { row($0, isAsked: asked.contains($0), answers) }).description)
+        }
+        try check(asked, absent, selection, answers)
+    }
+
+    private static func row(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> [String] {
+        guard isAsked else { return [id, "not online", ""] }
+        switch answers.answers[id] {
+        case nil: return [id, "no answer", ""]
+        case .malformed(let reason): return [id, "unreadable answer", reason]
+        case .answered(let answer, let json):
+            guard answer.isAccepted else { return [id, "refused", answer.message ?? answer.error ?? ""] }
+            return [id, "done", String(json.prefix(200))]
+        }
+    }
+
+    private static func result(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> String {
+        var members: [JSONValue.Member] = [.init("id", .string(id)), .init("asked", .bool(isAsked))]
+        switch answers.answers[id] {
+        case nil: members.append(.init("answer", .null))
+        case .malformed(let reason): members.append(.init("unreadable", .string(reason)))
+        case .answered(_, let json):
+            // It was parsed before, so it is valid JSON.
+            let head = JSONValue.object(members).compactText.dropLast()
+            return "\(head), \"answer\": \(json)}"
+        }
+        return JSONValue.object(members).compactText
+    }
+
+    private static func check(
+        _ asked: [String], _ absent: [String], _ selection: FleetSelection, _ answers: CommandAnswers
+    ) throws {
+        let silent = asked.filter { answers.answers[$0] == nil }
+        if !silent.isEmpty { throw Failure(.temporary, "no answer from \(FleetText.names(silent))") }
+        let refused = asked.filter { id in
+            if case .answered(let answer, _)? = answers.answers[id] { !answer.isAccepted } else { true }
+        }
+        if !refused.isEmpty { throw Failure(.unavailable, "refused by \(FleetText.names(refused))") }
+        if case .devices = selection, !absent.isEmpty {
+            throw Failure(.unavailable, "not online: \(FleetText.names(absent))")
+        }
+    }
+}

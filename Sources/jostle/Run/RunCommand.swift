@@ -1,0 +1,35 @@
+internal import JostleAgent
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+
+/// `jostle run`: the agent, as a service.
+enum RunCommand {
+    static let usage = CommandUsage(
+        name: "run", summary: "read the sensor and publish attitude and gestures, until stopped by a signal",
+        details: """
+            Without --config the configuration is $JOSTLE_CONFIG, else /etc/jostle/jostle.yaml, else the built-in
+            defaults; without mqtt.broker the broker is the one on this machine. If several agents run on a board, each
+            has its name in $JOSTLE_INSTANCE: the instance left reads /etc/jostle/left.yaml and has -left in its default
+            device.id.
+
+            Without a terminal, as a service, SIGHUP makes it read the configuration again.
+            """,
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
+        ])
+
+    static func run(_ arguments: Arguments) throws {
+        let signals = SignalWaiter(mayReload: true)
+        let configuration = try Configuration.load(arguments)
+        let seconds = try arguments.seconds("for")
+        let end: Agent.End
+        let agent = try Agent(
+            configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
+            log: Log(level: configuration.settings.log.level.logLevel),
+            readAgain: Configuration.reading(arguments))
+        end = try agent.run(for: seconds, signals: signals)
+        if case .restart = end { throw Failure(.temporary, "restarting, as requested over MQTT") }
+    }
+}

@@ -1,0 +1,187 @@
+internal import JostleAgent
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+internal import MotionCore
+
+/// `jostle swarm`: many virtual boards in one process, to test a fleet.
+enum SwarmCommand {
+    static let usage = CommandUsage(
+        name: "swarm", summary: "run many virtual boards, to test a fleet's broker and configuration",
+        details: """
+            Each board has the agent's MQTT session, settings and state files, but no sensor. It publishes availability,
+            state, health and config/reported, takes values on jostle/<id>/set/<key>, and answers the commands ping,
+            get-state and restart. The ids are swarm-0001, swarm-0002 and so on.
+
+            Lines on standard input change the swarm while it runs. N boards are chosen at random:
+              die N|ID           drop the connection without a DISCONNECT; the board starts again after a pause
+              lose-store N|ID    stop, delete the state directory, start
+              stop N|ID          leave cleanly, and stay away until it is started
+              start N|ID         start a stopped board
+              sensor-dead N|ID   the sensor delivers no more samples
+              duplicate ID       start a second board with this id
+              slow-disk SECONDS  each write of a state file takes this much longer
+              status             print the figures as a line of JSON
+              quit               end
+
+            A --defect is for example sensor:10%:gestures.shake.sensitivity=9. The kinds are sensor (no samples), die (the
+            process dies after a second) and shake (a shake every second).
+
+            With the same --seed, the same boards are chosen. SIGTERM and SIGINT make all boards leave cleanly.
+            """,
+        options: [
+            CommandUsage.Option(name: "devices", value: "N", help: "the number of boards"),
+            BrokerArgument.option,
+            CommandUsage.Option(name: "id-prefix", value: "TEXT", help: "the beginning of each id (default swarm)"),
+            CommandUsage.Option(
+                name: "groups", value: "LIST", help: "put the boards in turn into these groups: a,b,c, or their number"),
+            CommandUsage.Option(
+                name: "connect-rate", value: "N", help: "the boards that start per second (default 500)"),
+            CommandUsage.Option(
+                name: "events", value: "N", help: "shakes per minute, of all boards together (default 0)"),
+            CommandUsage.Option(
+                name: "deaths", value: "N", help: "deaths per minute, of all boards together (default 0)"),
+            CommandUsage.Option(
+                name: "death-pause", value: "SECONDS", help: "the time from a death to the next start (default 5)"),
+            CommandUsage.Option(
+                name: "defect", value: "DEFECT",
+                help: "break a share of the boards while a setting has a value; KIND:SHARE:KEY=VALUE; may be repeated",
+                isRepeatable: true),
+            CommandUsage.Option(name: "seed", value: "N", help: "the seed of all random choices (default 1)"),
+            CommandUsage.Option(
+                name: "state", value: "DIR", help: "keep the boards' state there (default: a temporary directory)"),
+            CommandUsage.Option(name: "workers", value: "N", help: "the threads that drive the boards (default 2)"),
+            CommandUsage.Option(name: "json", help: "print the figures every second as a line of JSON"),
+            CommandUsage.Option(name: "verbose", help: "print the boards' log lines, at the configured log.level"),
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
+        ] + CommandUsage.configurationOptions)
+
+    private static let maximumDevices = 100_000
+
+    static func run(_ arguments: Arguments) throws {
+        let signals = SignalWaiter()
+        let options = try options(arguments)
+        let seconds = try arguments.seconds("for")
+        let configuration = try Configuration.load(
+            arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false))
+        let state = try RunState(arguments.value("state"), name: "swarm")
+        defer { state.remove() }
+        let format: SwarmView.Format =
+            arguments.has("json") ? .json : TerminalScreen.isAvailable ? .live : .events
+        guard let input = InputLines() else { throw Swarm.noResources }
+        let swarm = try Swarm(options, configuration: configuration, version: version, stateDirectory: state.path)
+        var run = SwarmRun(swarm, input, SwarmView(format, at: WallClock.monotonic))
+        try run.run(for: seconds, signals)
+    }
+
+    private static func options(_ arguments: Arguments) throws -> SwarmOptions {
+        guard let devices = try arguments.count("devices", within: 1...maximumDevices) else {
+            throw Failure(.usage, "--devices is missing: the number of boards")
+        }
+        var options = SwarmOptions(devices: devices)
+        options.idPrefix = arguments.value("id-prefix") ?? options.idPrefix
+        try Failure.about("--id-prefix", .usage) { try SwarmNames.check(prefix: options.idPrefix, devices: devices) }
+        try Failure.about("--groups", .usage) {
+            if let text = arguments.value("groups") { options.groups = try SwarmNames.groups(text) }
+        }
+        options.connectRate = try arguments.number("connect-rate", within: 0.1...100_000) ?? options.connectRate
+        options.eventsPerMinute = try arguments.number("events", within: 0...1_000_000) ?? 0
+        options.deathsPerMinute = try arguments.number("deaths", within: 0...1_000_000) ?? 0
+        options.deathPause = try arguments.seconds("death-pause") ?? options.deathPause
+        try Failure.about("--defect", .usage) {
+            for text in arguments.values("defect") { options.defects.append(try SwarmDefect(parsing: text)) }
+        }
+        options.workers = try arguments.count("workers", within: 1...64) ?? options.workers
+        options.seed = UInt64(try arguments.count("seed", within: 0...Int.max) ?? Int(options.seed))
+        options.isVerbose = arguments.has("verbose")
+        return options
+    }
+}
+
+/// A run of a swarm from its start to its end: orders from standard input, figures on standard output.
+struct SwarmRun {
+    /// Seconds between looks at whether all boards are online for the first time.
+    private static let lookPause = 0.05
+
+    private let swarm: Swarm
+    private let input: InputLines
+    private var view: SwarmView
+    private var lineNumber = 0
+
+    init(_ swarm: Swarm, _ input: InputLines, _ view: SwarmView) {
+        self.swarm = swarm
+        self.input = input
+        self.view = view
+    }
+
+    /// Runs until a signal arrives, `quit` is ordered or `seconds` have elapsed. All boards leave cleanly in any case.
+    ///
+    /// - Throws: if a thread or a board cannot be started, or standard output cannot be written.
+    mutating func run(for seconds: Double?, _ signals: SignalWaiter) throws {
+        guard let reader = input.start() else { throw Swarm.noResources }
+        defer { input.stop(reader) }
+        let failure = failure(for: seconds, signals)
+        view.endLiveLine()
+        for problem in swarm.stop() { view.error(problem) }
+        if let failure { throw failure }
+    }
+
+    /// Runs, and returns why the run ended early; `nil` if it ended as it should.
+    private mutating func failure(for seconds: Double?, _ signals: SignalWaiter) -> Failure? {
+        do {
+            try swarm.run()
+            try handleOrders(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
+            return nil
+        } catch {
+            return Failure(error)
+        }
+    }
+
+    private mutating func handleOrders(until end: Timestamp?, _ signals: SignalWaiter) throws {
+        while true {
+            let now = WallClock.monotonic
+            if let end, now >= end { return }
+            swarm.advance(at: now)
+            for line in input.take() {
+                if signals.wait(seconds: 0) || end.map({ WallClock.monotonic >= $0 }) ?? false { return }
+                guard try carryOut(line) else { return }
+            }
+            if let failure = swarm.failure { throw failure }
+            try view.show(swarm, at: now)
+            var next = min(view.nextDeadline, end ?? view.nextDeadline)
+            next = min(next, swarm.nextDeadline ?? next)
+            if !view.wereAllOnline { next = min(next, now.advanced(bySeconds: SwarmRun.lookPause)) }
+            if signals.wait(seconds: next.remaining(at: WallClock.monotonic), or: input.wake) { return }
+        }
+    }
+
+    /// Carries out the order in a line. A wrong one is reported and changes nothing.
+    ///
+    /// - Returns: whether the run continues.
+    private mutating func carryOut(_ line: String) throws -> Bool {
+        lineNumber += 1
+        let parsed: SwarmOrder?
+        do {
+            parsed = try SwarmOrder(parsing: line)
+        } catch {
+            view.error("standard input, line \(lineNumber): \(error)")
+            return true
+        }
+        guard let parsed else { return true }
+        switch parsed {
+        case .quit: return false
+        case .status: try view.status(swarm)
+        case .fault, .duplicate, .slowDisk:
+            let boards: [String]
+            do {
+                boards = try swarm.carryOut(parsed)
+            } catch {
+                view.error("standard input, line \(lineNumber): \(error)")
+                return true
+            }
+            try view.carriedOut(parsed, boards)
+        }
+        return true
+    }
+}
