@@ -149,7 +149,8 @@ let package = Package(
         .testTarget(
             name: "MotionKitTests",
             dependencies: [
-                "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "MotionKit", "MotionTestSupport",
+                "BrokerTestSupport", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "MotionKit",
+                "MotionTestSupport",
                 "ShakeExample",
                 "StateStorage", "SystemTestSupport", "VirtualIMU",
             ]),
@@ -163,7 +164,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "JostleConfigurationTests",
-            dependencies: ["Documents", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore"]),
+            dependencies: [
+                "BrokerTestSupport", "Documents", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore",
+            ]),
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
@@ -180,6 +183,7 @@ let package = Package(
         .testTarget(
             name: "JostleOperatorTests",
             dependencies: [
+                "BrokerTestSupport",
                 "Documents", "Cryptography", "JostleConfiguration", "JostleMessages", "JostleOperator",
                 "MosquittoClient",
                 "MotionCore",

@@ -39,7 +39,7 @@ package struct ChildProgram: Sendable {
         let (output, outputEnd) = try ChildProgram.channel()
         defer { close(output) }
         let (errors, errorsEnd): (Int32, Int32)
-        do throws(SystemFailure) { (errors, errorsEnd) = try ChildProgram.channel() } catch {
+        do { (errors, errorsEnd) = try ChildProgram.channel() } catch {
             close(outputEnd)
             throw error
         }
@@ -59,7 +59,7 @@ package struct ChildProgram: Sendable {
 
     /// What it prints if it succeeds; `nil` if it fails, does not end in time or is not installed.
     package func output(within seconds: Double) -> String? {
-        do throws(SystemFailure) {
+        do {
             let outcome = try run(within: seconds)
             return outcome.end == .exited(0) ? outcome.output : nil
         } catch {

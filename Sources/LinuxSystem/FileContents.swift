@@ -30,7 +30,7 @@ package enum FileContents {
 
     /// The content as text; `nil` if the file cannot be read, which is not an error in /proc and /sys.
     package static func text(ofOptional path: String, limit: Int) -> String? {
-        do throws(SystemFailure) {
+        do {
             return try text(of: path, limit: limit)
         } catch {
             return nil

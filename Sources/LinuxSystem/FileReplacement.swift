@@ -75,7 +75,7 @@ extension FileContents {
             isMade = mkdir(path, 0o755) == 0
         }
         // If this fails, the sync of the file's own directory may still succeed, and that is the one that matters.
-        if isMade { do throws(SystemFailure) { try synchronise(parts(of: path).directory) } catch {} }
+        if isMade { do { try synchronise(parts(of: path).directory) } catch {} }
     }
 
     /// The directory part of a path, and its last component.

@@ -39,7 +39,7 @@ package struct ProcessFigures: Equatable, Sendable {
 
     /// The number of open file descriptors.
     package static var openDescriptors: Int? {
-        do throws(SystemFailure) {
+        do {
             // One of them reads the directory.
             return try DirectoryContents.names("/proc/self/fd").count - 1
         } catch {

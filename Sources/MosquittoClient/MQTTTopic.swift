@@ -17,7 +17,7 @@ package enum MQTTTopic {
 
     /// Whether a topic name is valid for publishing.
     package static func isValid(name: String) -> Bool {
-        do throws(MQTTError) {
+        do {
             try validate(name: name)
             return true
         } catch {

@@ -127,7 +127,7 @@ public final class MotionManager: Sendable {
 
     /// `start` without a throw, for a closure without a type for its error.
     private func startResult() -> Result<Void, SensorError> {
-        do throws(SensorError) {
+        do {
             try start()
             return .success(())
         } catch {

@@ -28,7 +28,7 @@ package struct StateDirectory: Sendable {
     /// Reads a file of the directory, at most `limit` bytes. Jostle's own files are no longer than that; a longer one
     /// is corrupt anyway.
     package func read(_ name: String, limit: Int = 4096) -> Content {
-        do throws(SystemFailure) {
+        do {
             return .text(try FileContents.text(of: path(of: name), limit: limit))
         } catch {
             return error.code == ENOENT ? .none : .failed(error)

@@ -234,7 +234,7 @@ final class WriterCore: Sendable {
     }
 
     private static func attempt(_ file: WriteQueue.File) -> Result<Void, SystemFailure> {
-        do throws(SystemFailure) {
+        do {
             return .success(try StateFile.write(file.contents, to: file.path))
         } catch {
             return .failure(error)

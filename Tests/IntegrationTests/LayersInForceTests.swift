@@ -7,8 +7,8 @@ import Testing
 /// writes a value says so, and it can be cleared.
 @Suite(.needsBroker) struct LayersInForceTests {
     private static let key = "gestures.shake.sensitivity"
-    private let directory: TemporaryDirectory
-    private let file: String
+    let directory: TemporaryDirectory
+    let file: String
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -16,14 +16,14 @@ import Testing
         try directory.write("device: { id: dut }\ngestures:\n  shake: { sensitivity: 8 }\n", to: "jostle.yaml")
     }
 
-    private func run(_ words: [String]) async throws -> Outcome {
+    func run(_ words: [String]) async throws -> Outcome {
         let program = try JostleProgram(words, environment: ["STATE_DIRECTORY": directory.path("state")])
         defer { program.kill() }
         let status = await program.exitStatus(within: .seconds(60))
         return Outcome(status: status, output: program.output, errors: program.errors)
     }
 
-    private func storeValue() throws {
+    func storeValue() throws {
         try FileManager.default.createDirectory(
             atPath: directory.path("state"), withIntermediateDirectories: true)
         try directory.write("{\"\(Self.key)\": 2}\n", to: "state/local-settings.json")

@@ -19,7 +19,7 @@ import Testing
     }
 
     /// White noise at 100 Hz, the same in every run; optionally with a movement at a time.
-    private func recording(seconds: Int = 120, isMovedAt: Double? = nil, hasGyroscope: Bool = true) throws -> String {
+    func recording(seconds: Int = 120, isMovedAt: Double? = nil, hasGyroscope: Bool = true) throws -> String {
         var random = Random()
         let rootBandwidth = 50.0.squareRoot()
         var text = Recording.header + ",temp_c\n"

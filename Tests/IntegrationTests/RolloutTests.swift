@@ -7,27 +7,25 @@ import Testing
 /// Requirement: a change reaches a part of the boards first; a bad one stops there and is taken back; and whoever is
 /// killed meanwhile, the rollout can go on.
 @Suite(.needsBroker) struct RolloutTests {
-    private let commands: FleetCommandTests
+    let commands: FleetCommandTests
     private static let change = ["set", "--all", "gestures.shake.sensitivity=9"]
 
     init() throws {
         commands = try FleetCommandTests()
     }
 
-    private static func boards(_ count: Int, _ behaviour: SimulatedBoards.Behaviour = .takesAll) -> [SimulatedBoards
-        .Board]
-    {
+    static func boards(_ count: Int, _ behaviour: SimulatedBoards.Behaviour = .takesAll) -> [SimulatedBoards.Board] {
         (0..<count).map { .init(id: "board-\($0)", behaviour: behaviour) }
     }
 
     /// Starts `jostle fleet` at a broker.
-    private func start(_ port: UInt16, _ words: [String], state: String = "state") throws -> JostleProgram {
+    func start(_ port: UInt16, _ words: [String], state: String = "state") throws -> JostleProgram {
         try JostleProgram(
             ["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(port)"],
             environment: ["STATE_DIRECTORY": commands.directory.path(state), "TZ": "UTC"])
     }
 
-    private func run(_ port: UInt16, _ words: [String], state: String = "state") async throws -> Outcome {
+    func run(_ port: UInt16, _ words: [String], state: String = "state") async throws -> Outcome {
         let program = try start(port, words, state: state)
         defer { program.kill() }
         let status = await program.exitStatus(within: .seconds(120))

@@ -6,13 +6,13 @@ import Testing
 /// and advice say why.
 @Suite(.needsFakeAdapter) struct ScanTests {
     private let file: FakeBus
-    private var bus: String { file.path }
+    var bus: String { file.path }
 
     init() throws {
         file = try FakeBus()
     }
 
-    private func scan(_ options: String, _ words: String...) async throws -> Outcome {
+    func scan(_ options: String, _ words: String...) async throws -> Outcome {
         let program = try JostleProgram(["scan", "--bus", bus] + words, fake: (bus, options))
         defer { program.kill() }
         let status = await program.exitStatus()

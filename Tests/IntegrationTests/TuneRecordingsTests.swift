@@ -5,7 +5,7 @@ import Testing
 /// Requirement: `jostle tune` keeps what it records only with consent, as labelled recordings without anything that names the
 /// device or its owner, and lists, exports and deletes them.
 @Suite(.needsProgram) struct TuneRecordingsTests {
-    private let directory: TemporaryDirectory
+    let directory: TemporaryDirectory
     private let file: String
 
     init() throws {
@@ -25,14 +25,14 @@ import Testing
         ["--shown", directory.path("shown.csv"), "--ordinary", directory.path("ordinary.csv")]
     }
 
-    private func tune(_ words: String...) async throws -> (status: Int32?, output: String, errors: String) {
+    func tune(_ words: String...) async throws -> (status: Int32?, output: String, errors: String) {
         let program = try JostleProgram(
             ["tune"] + words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")])
         defer { program.kill() }
         return (await program.exitStatus(within: .seconds(60)), program.output, program.errors)
     }
 
-    private func keep() async throws -> (status: Int32?, output: String, errors: String) {
+    func keep() async throws -> (status: Int32?, output: String, errors: String) {
         try await tune("shake", "--keep", recordings[0], recordings[1], recordings[2], recordings[3])
     }
 
@@ -40,7 +40,7 @@ import Testing
         (try? FileManager.default.contentsOfDirectory(atPath: directory.path("state/tune")).sorted()) ?? []
     }
 
-    private func content(_ name: String) throws -> String {
+    func content(_ name: String) throws -> String {
         try String(contentsOfFile: directory.path("state/tune/\(name)"), encoding: .utf8)
     }
 

@@ -17,17 +17,18 @@ import Testing
         let messages = Mutex<[MQTTMessage]>([])
     }
 
-    private let manager = MotionManager(sensor: .virtual("rest"))
+    let manager: MotionManager
     private let outgoing = Outgoing()
-    private let sensor: SensorSwitch
-    private let directory: TemporaryDirectory
-    private let host: CommandHost
+    let sensor: SensorSwitch
+    let directory: TemporaryDirectory
+    let host: CommandHost
 
-    init() throws {
+    init(trajectory: String = "rest") throws {
         directory = try TemporaryDirectory()
+        manager = MotionManager(sensor: .virtual(trajectory))
         let outgoing = outgoing
         let topics = Topics(prefix: "jostle", id: "a")
-        sensor = SensorSwitch(manager: manager, selection: .virtual("rest"), imu: IMUSettings(), device: nil)
+        sensor = SensorSwitch(manager: manager, selection: .virtual(trajectory), imu: IMUSettings(), device: nil)
         let identity = CommandHost.Identity(
             id: "a", version: "1.2.3", stateDirectory: directory.path, isSupervised: false)
         var settings = JostleSettings()
@@ -51,7 +52,7 @@ import Testing
     }
 
     /// Parses a command and carries it out, as the loop does.
-    private func take(_ message: MQTTMessage) {
+    func take(_ message: MQTTMessage) {
         var handler = CommandHandler(
             topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", allowed: JostleSettings.Command.allCases)
         for effect in handler.handle(.message(message), at: .now()) {
@@ -64,12 +65,12 @@ import Testing
     }
 
     /// The replies since the last command.
-    private var answers: [String] {
+    var answers: [String] {
         outgoing.messages.withLock { $0 }.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
     /// Sends a command, and returns the text of its reply.
-    private func answer(to name: String, _ arguments: String) throws -> String {
+    func answer(to name: String, _ arguments: String) throws -> String {
         outgoing.messages.withLock { $0 = [] }
         take(MQTTMessage(topic: "jostle/a/command/\(name)", text: arguments, qos: .atLeastOnce))
         let messages = outgoing.messages.withLock { $0 }
@@ -136,7 +137,7 @@ import Testing
     }
 
     /// Creates an LED directory like the kernel's.
-    private func makeLight(_ name: String) throws -> (brightness: String, trigger: String) {
+    func makeLight(_ name: String) throws -> (brightness: String, trigger: String) {
         try FileManager.default.createDirectory(
             atPath: directory.path("leds/\(name)"), withIntermediateDirectories: true)
         try directory.write("255\n", to: "leds/\(name)/max_brightness")
@@ -340,7 +341,7 @@ import Testing
     }
 
     /// The results of `stream` so far.
-    private var results: [String] {
+    var results: [String] {
         outgoing.messages.withLock { $0 }.filter { $0.topic == "jostle/a/command/stream/result" }
             .map { String(decoding: $0.payload, as: UTF8.self) }
     }

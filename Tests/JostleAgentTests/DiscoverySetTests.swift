@@ -10,7 +10,7 @@ import Testing
 /// Requirement: Home Assistant discovers everything that the device can do before it first happens, in a form that all
 /// its versions support, and everything once.
 @Suite struct DiscoverySetTests {
-    private let facts = DiscoveryFacts(
+    let facts = DiscoveryFacts(
         id: "dut", topics: Topics(prefix: "jostle", id: "dut"), version: "1.2.3",
         sensor: "MPU-6050 at 0x68 on /dev/i2c-1", hasGyroscope: true,
         board: BoardFacts(model: "Raspberry Pi 4", serial: "1000"), commands: ["tare", "simulate"])

@@ -111,7 +111,7 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
     }
 
     /// `a.b` and a value as a YAML document.
-    private func nested(_ path: String, _ text: String) -> String {
+    func nested(_ path: String, _ text: String) -> String {
         let names = path.split(separator: ".")
         return names.enumerated().map { index, name in
             String(repeating: "  ", count: index) + name + ":"

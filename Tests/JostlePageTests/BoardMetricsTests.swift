@@ -18,7 +18,7 @@ import Testing
         "publish":{"health":{"interval":"20 s"},"attitude":{"heartbeat":"10 s"}}},"groups":["a","b"],
         "layers":{"all":{"status":"rejected","revision":3}}}
         """
-    private static let messages = [
+    static let messages = [
         ("availability", "online"), ("health", health), ("config/reported", reported),
         ("state", #"{"moving":true,"tilt":90,"vibrating":true,"vibration":0.25,"simulated":false,"stopped":false}"#),
         ("attitude", #"{"roll":180,"pitch":-90,"yaw":45}"#),

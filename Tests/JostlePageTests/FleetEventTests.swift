@@ -52,7 +52,7 @@ import Testing
         return try JSONDecoder().decode(Event.self, from: Data(text.dropFirst("event: fleet\ndata: ".count).utf8))
     }
 
-    private func state(
+    func state(
         _ messages: [(String, String)], trustedKeys: [JostleSettings.TrustedKey] = []
     ) -> (FleetDocuments, BoardList) {
         var documents = FleetDocuments(prefix: "jostle", trustedKeys: trustedKeys)
@@ -64,12 +64,12 @@ import Testing
         return (documents, list)
     }
 
-    private func document(_ revision: Int, _ more: String = "", config: String = #"{"gestures":{}}"#) -> String {
+    func document(_ revision: Int, _ more: String = "", config: String = #"{"gestures":{}}"#) -> String {
         #"{"schema":1,"revision":\#(revision),"config":\#(config)\#(more)}"#
     }
 
     /// What a board publishes: its availability and its layers.
-    private func board(_ id: String, _ layers: String, isOnline: Bool = true) -> [(String, String)] {
+    func board(_ id: String, _ layers: String, isOnline: Bool = true) -> [(String, String)] {
         [
             ("\(id)/availability", isOnline ? "online" : "offline"),
             ("\(id)/config/reported", #"{"layers":{\#(layers)}}"#),

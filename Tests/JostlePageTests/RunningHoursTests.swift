@@ -17,7 +17,7 @@ import Testing
     private static let tomorrow = LocalDay(date: "2026-11-21", midnight: midnight + 86_400_000)
 
     /// The running hours with clocks: seconds since midnight.
-    private struct Rig {
+    struct Rig {
         var hours: RunningHours
         /// How far the wall clock has been set forward, s.
         var shift = 0.0

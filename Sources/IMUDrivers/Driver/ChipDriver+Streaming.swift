@@ -49,7 +49,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         if progress.parsed > 0 { return try deliverWaiting(into: &batch) }
         progress.countRead()
         let fill: Fill
-        do throws(IMUFault) {
+        do {
             try checkHealth()
             try readTemperatureIfDue()
             fill = try readFill()
@@ -122,7 +122,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads the FIFO's count, twice if it shows a partial frame or more frames than there can be.
     private mutating func readFill() throws(IMUFault) -> Fill {
-        do throws(BusError) {
+        do {
             let fill = try readFillOnce()
             return fill.isWholeFrames && !isAheadOfClock(fill) ? fill : try readFillOnce()
         } catch {
@@ -184,7 +184,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         while done < wanted {
             let frames = min(wanted - done, atOnce)
             let bytes = frames * fifo.frameLength
-            do throws(BusError) {
+            do {
                 guard try readFrames(bytes: bytes, of: &fill, after: done * fifo.frameLength) else {
                     return pollSoon(after: event)
                 }
@@ -201,7 +201,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             }
             done += frames
         }
-        do throws(IMUFault) {
+        do {
             try deliverParsed(into: &batch, event: &event)
         } catch {
             return try wait(for: error, after: event)
@@ -220,7 +220,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// - Throws: the failure after which some frames may be gone, or of a transaction that did not reach the chip.
     private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
         for _ in 0..<StreamLimits.readAttempts {
-            do throws(BusError) {
+            do {
                 try readFrames(bytes: bytes)
                 return true
             } catch {
@@ -237,7 +237,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// The count after a failed transaction, including the bytes read before; `nil` if it cannot be read, or if some frames were
     /// consumed.
     private mutating func countAgain(_ fill: Fill, after taken: Int) -> Fill? {
-        do throws(BusError) {
+        do {
             var again = try readFillOnce()
             guard again.bytes <= fifo.size else { return nil }
             again.bytes += taken
@@ -272,7 +272,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         guard batch.capacity - batch.count - deliverableHeldFrames >= progress.parsed else {
             return IMUPoll(next: nextRead(), event: event)
         }
-        do throws(IMUFault) {
+        do {
             try deliverParsed(into: &batch, event: &event)
         } catch {
             return try wait(for: error, after: event)
@@ -286,7 +286,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         _ fault: IMUFault, after event: SensorEvent, into batch: inout SampleBatch
     ) throws(IMUFault) -> IMUPoll {
         var event = event
-        do throws(IMUFault) {
+        do {
             try deliverParsed(into: &batch, event: &event)
         } catch {
             // Frames whose registers cannot be read are discarded with the FIFO.

@@ -70,7 +70,7 @@ package struct ChipDriver<
     }
 
     package mutating func poll(into batch: inout SampleBatch) -> IMUPoll {
-        do throws(IMUFault) {
+        do {
             switch status.state {
             case .asleep: return try identify()
             case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try restartBringUp()
@@ -145,7 +145,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// bus that is stuck, the next transaction selects it.
     mutating func selectFirstBank() {
         guard !retries.isBusStuck else { return }
-        do throws(BusError) {
+        do {
             try select(0)
         } catch {
             // Counted, and tried again.
@@ -179,7 +179,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         try select(fifo.data.bank)
         var attempt = 1
         while true {
-            do throws(BusError) {
+            do {
                 let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
                 return try bus.read(fifo.data.number | Part.burstBit, into: frames)
             } catch {
@@ -192,7 +192,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Like `write`, but wraps errors for the bring-up, which any failure ends.
     mutating func put(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
-        do throws(BusError) {
+        do {
             try write(register, value)
         } catch {
             throw .bus(error)
@@ -201,7 +201,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Like `read`, but wraps errors for the bring-up, which any failure ends.
     mutating func get(_ register: RegisterAddress) throws(IMUFault) -> RegisterValue {
-        do throws(BusError) {
+        do {
             return try read(register)
         } catch {
             throw .bus(error)
@@ -212,7 +212,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Restarts the bring-up of a lost chip, after reopening the bus.
     mutating func restartBringUp() throws(IMUFault) -> IMUPoll {
-        do throws(BusError) {
+        do {
             try bus.reopen()
         } catch {
             status.busErrors.count(error)
@@ -282,7 +282,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             case .waitFor(let wanted, let interval, let limit):
                 if let poll = try look(for: wanted, every: interval, within: limit) { return poll }
             case let step:
-                do throws(IMUFault) {
+                do {
                     try perform(step)
                 } catch {
                     guard case .readBack = error, bringUp.wakeAgain(at: clock.now()) else { throw error }
@@ -332,7 +332,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         if bringUp.beginWaiting(from: clock.now(), for: limit) {
             return IMUPoll(next: clock.now().advanced(bySeconds: interval))
         }
-        do throws(BusError) {
+        do {
             if wanted.holds(in: try read(wanted.register)) { return nil }
         } catch {
             // A chip in reset may not answer. If it never does, the deadline ends the wait.
@@ -367,7 +367,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Writes a register without requiring an acknowledgement.
     private mutating func attempt(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
-        do throws(BusError) {
+        do {
             try select(register.bank)
             try bus.write(register.number, value.bits)
         } catch {
@@ -378,7 +378,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     private mutating func discardCount() throws(IMUFault) {
-        do throws(BusError) {
+        do {
             try readGroup(fifo.count)
         } catch {
             throw .bus(error)
@@ -386,7 +386,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {
-        do throws(BusError) {
+        do {
             try readGroup(ChipRegisters(first: register, count: 2))
         } catch {
             throw .bus(error)
@@ -628,7 +628,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// The first register of a group whose content is wrong.
     private mutating func changedRegister(in group: ChipRegisters) throws(IMUFault) -> RegisterAddress? {
-        do throws(BusError) {
+        do {
             try readGroup(group)
         } catch {
             throw .bus(error)
@@ -640,7 +640,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func readTemperatureIfDue() throws(IMUFault) {
         guard let registers = fifo.temperature else { return }
         guard thermometer.isDue(at: clock.now()) else { return }
-        do throws(BusError) {
+        do {
             try readGroup(registers)
         } catch {
             throw .bus(error)

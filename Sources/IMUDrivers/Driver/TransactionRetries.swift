@@ -32,7 +32,7 @@ extension RegisterBus where Self: ~Copyable {
     ) throws(BusError) {
         var attempt = 1
         while true {
-            do throws(BusError) {
+            do {
                 try write(register, value)
                 retries.noteSuccess()
                 return
@@ -50,7 +50,7 @@ extension RegisterBus where Self: ~Copyable {
     ) throws(BusError) {
         var attempt = 1
         while true {
-            do throws(BusError) {
+            do {
                 try read(register, into: buffer)
                 retries.noteSuccess()
                 return

@@ -57,7 +57,7 @@ package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClo
     ///
     /// - Throws: the fault that aborted the test; the next `poll` starts it from scratch.
     package mutating func poll() throws(IMUFault) -> Timestamp? {
-        do throws(IMUFault) {
+        do {
             switch state {
             case .idle: return try identify()
             case .resetting: return try isResetDone() ? wake() : nextCheck
@@ -94,7 +94,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
 
     /// Resetting and clearing: whether the chip has returned to its defaults, in which it sleeps (RM p. 8, 40).
     private mutating func isResetDone() throws(IMUFault) -> Bool {
-        do throws(IMUFault) {
+        do {
             if try read(MPU6050Register.powerManagement1) == MPU6050Value.sleep.bits { return true }
         } catch {
             // A chip in reset may not answer. If it never does, the deadline ends the wait.
@@ -170,7 +170,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         if case .idle = state { return }
         state = .idle
         // The fault being thrown matters more than a failure of this last write.
-        do throws(BusError) {
+        do {
             try bus.write(MPU6050Register.powerManagement1.number, MPU6050Value.deviceReset.bits)
         } catch {}
     }
@@ -207,7 +207,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     private mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
         var attempt = 1
         while true {
-            do throws(BusError) {
+            do {
                 return try bus.write(register.number, value.bits)
             } catch {
                 guard error.isPassing && attempt < attempts else { throw .bus(error) }
@@ -226,7 +226,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     ) throws(IMUFault) {
         var attempt = 1
         while true {
-            do throws(BusError) {
+            do {
                 return try bus.read(register.number, into: group)
             } catch {
                 guard error.isPassing && attempt < attempts else { throw .bus(error) }

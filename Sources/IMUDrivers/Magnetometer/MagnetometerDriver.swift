@@ -70,7 +70,7 @@ package struct MagnetometerDriver<
     package mutating func poll() -> MagnetometerPoll {
         guard status.state == .asleep || clock.now() >= due else { return MagnetometerPoll(next: due) }
         var sample: MagneticSample?
-        do throws(MagnetometerFault) {
+        do {
             switch status.state {
             case .asleep, .identifying: try identify()
             case .starting: try start()
@@ -131,7 +131,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
 
     /// Like `write`, `read` and `readGroup`, but wrap errors for the bring-up, which any failure ends.
     mutating func put(_ register: RegisterAddress, _ value: RegisterValue) throws(MagnetometerFault) {
-        do throws(BusError) {
+        do {
             try write(register, value)
         } catch {
             throw .bus(error)
@@ -139,7 +139,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
     }
 
     mutating func get(_ register: RegisterAddress) throws(MagnetometerFault) -> RegisterValue {
-        do throws(BusError) {
+        do {
             return try read(register)
         } catch {
             throw .bus(error)
@@ -147,7 +147,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
     }
 
     mutating func getGroup(_ registers: ChipRegisters) throws(MagnetometerFault) {
-        do throws(BusError) {
+        do {
             try readGroup(registers)
         } catch {
             throw .bus(error)
@@ -158,7 +158,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
 extension MagnetometerDriver where Bus: ~Copyable {
     /// Reopens the bus of a lost part.
     mutating func reopen() throws(MagnetometerFault) {
-        do throws(BusError) {
+        do {
             try bus.reopen()
         } catch {
             status.busErrors.count(error)
@@ -224,7 +224,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
             waitEnd = clock.now().advanced(bySeconds: limit)
             return false
         }
-        do throws(BusError) {
+        do {
             if wanted.holds(in: try read(wanted.register)) {
                 waitEnd = nil
                 return true
@@ -271,7 +271,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
         due = max(due.advanced(bySeconds: interval), before.advanced(bySeconds: interval / 2))
         let wasInterrupted = isInterrupted
         isInterrupted = false
-        do throws(BusError) {
+        do {
             try readGroup(Part.output)
         } catch {
             try tolerate(error)
@@ -337,7 +337,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
     /// right at the measurement. `false` if a single reading of it was wrong, or failed.
     private mutating func isConfigured() throws(MagnetometerFault) -> Bool {
         let run = Part.configuration
-        do throws(BusError) {
+        do {
             var offset = 0
             if let place = Part.output.offset(of: run) { offset = place } else { try readGroup(run) }
             guard changedRegister(in: run, at: offset) != nil else { return true }

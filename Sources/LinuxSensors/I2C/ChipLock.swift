@@ -232,7 +232,7 @@ struct LockSearch {
         var isKnown = true
         for name in names {
             let description: String
-            do throws(SystemFailure) {
+            do {
                 description = try FileContents.text(of: "/proc/\(process)/fdinfo/\(name)", limit: 4096)
             } catch {
                 // It may have been closed meanwhile.

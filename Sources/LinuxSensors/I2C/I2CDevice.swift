@@ -64,7 +64,7 @@ package struct I2CDevice: RegisterBus, ~Copyable {
         guard buffer.count <= maximumReadLength else { throw BusError(.unsupported, code: EINVAL) }
         switch method {
         case .transfers:
-            do throws(BusError) {
+            do {
                 try adapter.transferRead(register, at: address, into: destination, count: buffer.count)
             } catch {
                 if error.kind == .unsupported {
@@ -138,7 +138,7 @@ extension I2CDevice {
     /// program may have come first. Its identity is read, as in a scan, where it may have moved.
     /// - Throws: why the original bus cannot be opened, or `busy` if the chip on it is in use.
     package mutating func reopen() throws(BusError) {
-        do throws(LinuxSensorsError) {
+        do {
             try adapter.open(path: path)
             try lockAddress()
             let method = try adapter.usableMethod(at: address)
@@ -159,7 +159,7 @@ extension I2CDevice {
         guard let search, let known = search.known else { return false }
         for bus in I2CBus.all(in: search.places).map(\.path) {
             guard bus != path, bus == firstPath || !known.contains(bus) else { continue }
-            do throws(LinuxSensorsError) {
+            do {
                 try adapter.open(path: bus)
                 try adapter.lock(address, attempts: .one)
                 let method = try adapter.usableMethod(at: address)
@@ -185,7 +185,7 @@ extension I2CDevice {
         let others = search?.addresses.filter { $0 != address } ?? []
         guard let search, !others.isEmpty, !isPresent(search, at: address) else { return }
         for other in others {
-            do throws(LinuxSensorsError) {
+            do {
                 // Opened anew, so that it holds one lock.
                 try adapter.open(path: path)
                 try adapter.lock(other, attempts: .one)
@@ -201,7 +201,7 @@ extension I2CDevice {
     }
 
     private borrowing func isPresent(_ search: Search, at address: UInt8) -> Bool {
-        do throws(BusError) {
+        do {
             return try adapter.readRegister(search.register, at: address) == search.identity
         } catch {
             return false

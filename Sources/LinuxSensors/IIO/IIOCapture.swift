@@ -81,7 +81,7 @@ package final class IIOCapture {
         guard let elements = setUp.elementsDirectory, let buffer = setUp.bufferDirectory else { return nil }
         // First, because another program's settings must not be changed.
         let claim = try IIOClaim.make(device, in: places, needsFile: true)
-        do throws(IIOError) {
+        do {
             let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, claim)
             if capture == nil {
                 setUp.changes.undo()
@@ -99,7 +99,7 @@ package final class IIOCapture {
         _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ claim: IIOClaim
     ) throws(IIOError) -> IIOCapture? {
         // No other program reads the device, so a killed one left the buffer on. Nothing can be set while it is.
-        do throws(SystemFailure) {
+        do {
             let enable = "\(setUp.device.path)/\(buffer)/enable"
             if SystemFiles.line(of: enable) == "1" { try IIOChanges.write(enable, "0") }
         } catch {
@@ -193,7 +193,7 @@ enum IIOClock: Equatable, Sendable {
         }
         if let clock = IIOClock(current) { return clock }
         let taken: String
-        do throws(SystemFailure) {
+        do {
             taken = try changes.set("\(device.path)/\(attribute)", to: "boottime")
         } catch {
             throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
@@ -265,7 +265,7 @@ struct IIOTrigger: Equatable, Sendable {
         if choice.isTimer { try choice.set(rate: rate, for: device, &changes) }
         let attribute = "trigger/current_trigger"
         let found: String
-        do throws(SystemFailure) {
+        do {
             found = try changes.set("\(device.path)/\(attribute)", to: choice.name)
         } catch {
             throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
@@ -283,7 +283,7 @@ struct IIOTrigger: Equatable, Sendable {
     }
 
     private func set(rate: Double, for device: IIODevice, _ changes: inout IIOChanges) throws(IIOError) {
-        do throws(SystemFailure) {
+        do {
             try changes.set("\(path)/sampling_frequency", to: IIOAvailable.text(rate))
         } catch {
             throw IIOError(
@@ -296,7 +296,7 @@ struct IIOTrigger: Equatable, Sendable {
         for device: IIODevice, in places: IIOPlaces, _ changes: inout IIOChanges
     ) -> IIOTrigger? {
         let name = "jostle-\(device.number)"
-        do throws(SystemFailure) {
+        do {
             try changes.makeDirectory("\(places.system)/kernel/config/iio/triggers/hrtimer/\(name)")
         } catch {
             return nil

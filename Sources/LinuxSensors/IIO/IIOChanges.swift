@@ -38,7 +38,7 @@ struct IIOChanges {
         for change in changes.reversed() {
             switch change {
             case .attribute(let path, let old):
-                do throws(SystemFailure) {
+                do {
                     try IIOChanges.write(path, old)
                 } catch {
                     first = first ?? error

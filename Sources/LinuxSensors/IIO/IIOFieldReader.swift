@@ -29,7 +29,7 @@ package final class IIOFieldReader {
     /// - Throws: `IIOError` if a value cannot be opened, or has no scale.
     package static func open(_ device: IIODevice) throws(IIOError) -> IIOFieldReader {
         var axes: [Axis] = []
-        do throws(IIOError) {
+        do {
             for letter in ["x", "y", "z"] { axes.append(try open(letter, of: device)) }
         } catch {
             for axis in axes { close(axis.file) }

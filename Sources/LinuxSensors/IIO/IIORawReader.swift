@@ -48,7 +48,7 @@ package final class IIORawReader {
         let claim = try IIOClaim.make(device, in: places, needsFile: false)
         var setUp = IIOSetUp(device, in: places)
         var values: [Value] = []
-        do throws(IIOError) {
+        do {
             _ = try setUp.configure(settings)
             for quantity in device.quantities {
                 for letter in ["x", "y", "z"] {
@@ -173,7 +173,7 @@ package final class IIOThermometer {
 
     /// The temperature, °C; NaN if the driver cannot read it now. Many drivers cannot while their buffer is on.
     package func celsius() -> Double {
-        do throws(BusError) {
+        do {
             let raw = try IIONumber.read(file)
             return (Double(raw) + bias) * scale / 1000
         } catch {

@@ -22,7 +22,7 @@ struct IIOSetUp {
     /// Sets an attribute. Returns its content afterwards.
     @discardableResult
     mutating func set(_ attribute: String, to value: String) throws(IIOError) -> String {
-        do throws(SystemFailure) {
+        do {
             return try changes.set("\(device.path)/\(attribute)", to: value)
         } catch {
             throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
@@ -55,7 +55,7 @@ struct IIOSetUp {
     /// busy.
     static func whileBusy<Value>(_ body: () throws(IIOError) -> Value) throws(IIOError) -> Value? {
         for _ in 0..<5 {
-            do throws(IIOError) {
+            do {
                 return try body()
             } catch {
                 guard error.busError.code == EAGAIN else { throw error }
@@ -119,7 +119,7 @@ struct IIOSetUp {
         for file in SystemFiles.names(in: "\(device.path)/\(directory)").sorted() where file.hasSuffix("_en") {
             let name = String(file.dropLast(3))
             let isWanted = wanted.contains(name)
-            do throws(IIOError) {
+            do {
                 try set("\(directory)/\(file)", to: isWanted ? "1" : "0")
             } catch {
                 // Some chips cannot measure the temperature together with the rest. The field is not worth the samples.
@@ -184,10 +184,10 @@ struct IIOSetUp {
         let next = available.text(atLeast: wanted, tolerance: IIOSetUp.rateTolerance)
         let other = IIOChanges.isSame(old, next) ? rates.first { !IIOChanges.isSame($0, next) } ?? old : old
         // What fails here fails again when the buffer is switched on for good, and is reported then.
-        do throws(IIOError) { _ = try selectChannels(in: elements) } catch { return }
+        do { _ = try selectChannels(in: elements) } catch { return }
         let steps = [(attribute, other), ("\(buffer)/enable", "1"), ("\(buffer)/enable", "0"), (attribute, old)]
         for (attribute, value) in steps {
-            do throws(SystemFailure) { try IIOChanges.write("\(device.path)/\(attribute)", value) } catch { continue }
+            do { try IIOChanges.write("\(device.path)/\(attribute)", value) } catch { continue }
         }
     }
 

@@ -6,7 +6,7 @@ package import MotionCore
 enum SystemFiles {
     /// The first `limit` bytes of a file; `nil` if it cannot be read.
     static func bytes(of path: String, limit: Int = 256) -> [UInt8]? {
-        do throws(SystemFailure) {
+        do {
             return try FileContents.bytes(of: path, limit: limit)
         } catch {
             return nil

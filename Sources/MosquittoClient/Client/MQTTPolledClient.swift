@@ -58,7 +58,7 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: options.maximumPacketSize)
         let mark = token.map { tokens.add($0) }
-        do throws(MQTTError) {
+        do {
             try connection.publish(Outgoing(message: message, mark: mark))
         } catch {
             if let mark { tokens.remove(mark) }

@@ -102,7 +102,7 @@ final class PolledConnection {
 
     /// Queues a message that was accepted earlier, when there were a connection and room.
     func take(_ outgoing: Outgoing) {
-        do throws(MQTTError) {
+        do {
             try publish(outgoing)
         } catch {
             // The publisher at least learns that the message was not sent.
@@ -188,7 +188,7 @@ final class PolledConnection {
     }
 
     private func begin(_ attempt: Machine.Attempt) {
-        do throws(MQTTFailure) {
+        do {
             let session = try Session.begin(
                 options: options, broker: options.brokers[attempt.broker], version: attempt.version,
                 forcesIPv4: attempt.forcesIPv4, cleanStart: needsCleanStart)

@@ -280,7 +280,7 @@ final class Session {
             unsent.append(outgoing)
             return nil
         }
-        do throws(MQTTFailure) {
+        do {
             let id = try handle.publish(outgoing.message, version: version)
             inFlight[id] = InFlight(sequence: sequence, mark: outgoing.mark, topic: outgoing.message.topic)
             sequence += 1
@@ -299,7 +299,7 @@ final class Session {
     /// Requests a change of the subscriptions.
     func change(_ change: SubscriptionChange) {
         guard end == nil else { return }
-        do throws(MQTTFailure) {
+        do {
             switch change {
             case .subscribe(let filter, let subscription):
                 subscribing[try handle.subscribe(filter, subscription)] = (filter, lastStep)

@@ -33,7 +33,7 @@ struct LineReader: ~Copyable {
 
     /// Opens a regular file: fdopen(3).
     private static func openRegular(_ path: String) throws(RecordingError) -> UnsafeMutablePointer<FILE>? {
-        do throws(SystemFailure) {
+        do {
             return fdopen(try FileContents.openRegular(path), "r")
         } catch {
             throw .system(path: path, error)

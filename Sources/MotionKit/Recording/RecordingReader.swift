@@ -176,7 +176,7 @@ struct RecordingHeader {
             case .line(var text):
                 // Some spreadsheets write a byte order mark.
                 if lines == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
-                do throws(Malformed) {
+                do {
                     if text.hasPrefix("#") {
                         try readComment(text)
                     } else if try readColumns(text) {

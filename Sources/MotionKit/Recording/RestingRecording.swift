@@ -34,7 +34,7 @@ package struct RestingRecording: Sendable {
     /// Reads the recording at `path` (`-` is standard input) and checks it.
     package init(path: String, mostSamples: Int = mostSamples) throws(RestingRecordingError) {
         var columns = Columns()
-        do throws(RecordingError) {
+        do {
             var reader = try RecordingReader(path: path, maximumSamples: mostSamples)
             while let sample = try reader.next() { columns.add(sample) }
         } catch {

@@ -79,7 +79,7 @@ final class KernelMagnetometer {
             let bus = accelerometer.i2cPlace.map { ", nor is there another on i2c-\($0.bus)" } ?? ""
             return (nil, "\(vocabulary.magnetometer): \(accelerometer.title) has no magnetometer\(bus)")
         }
-        do throws(IIOError) {
+        do {
             // That of the sensor's own device is opened when it turns out that the samples have no field.
             let reader = choice.isOwn ? nil : try IIOFieldReader.open(choice.device)
             return (KernelMagnetometer(choice, accelerometer, reader, in: places), nil)
@@ -171,7 +171,7 @@ final class KernelMagnetometer {
             reopen()
             return false
         }
-        do throws(BusError) {
+        do {
             switch try reading.advance(clock, read: { (axis: Int) throws(BusError) in try reader.read(axis) }) {
             case .incomplete: return true
             case .complete: finish()
@@ -227,7 +227,7 @@ final class KernelMagnetometer {
         guard let found = choice.found(for: accelerometer, among: IIODevice.all(in: places)) else {
             return fail(.bus(BusError(.absent)))
         }
-        do throws(IIOError) {
+        do {
             reader = try IIOFieldReader.open(found.device)
         } catch {
             status.busErrors.count(error.busError)
@@ -419,7 +419,7 @@ struct KernelFieldReading: BitwiseCopyable {
         while true {
             let start = end
             let value: Double
-            do throws(BusError) {
+            do {
                 value = try read(axes)
             } catch {
                 finishAxis(from: start, at: clock.now())

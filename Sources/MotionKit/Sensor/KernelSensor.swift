@@ -106,7 +106,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     func poll(into batch: inout SampleBatch) -> IMUPoll {
         let now = clock.now()
         guard source != nil else { return now < retry ? IMUPoll(next: retry) : reopen(into: &batch) }
-        do throws(IMUFault) {
+        do {
             var poll = try stream(into: &batch)
             // After the samples, which do not wait for it.
             if let magnetometer, status.state == .streaming, magnetometer.poll() { poll.next = clock.now() }
@@ -161,7 +161,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
             return recover(from: .bus(BusError(.absent)))
         }
         status.state = .configuring
-        do throws(IIOError) {
+        do {
             begin(
                 try KernelSource.open(
                     found.accelerometer, found.gyroscope, settings, in: places, readsValues: readsValues))
@@ -177,7 +177,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         if case .bus(let error) = fault { status.busErrors.count(error) }
         readsValues = fault == .noTrigger || readsValues && fault != .stalled
         // If the device is gone, its settings cannot be restored. The fault is reported below anyway.
-        do throws(BusError) { try source?.stop() } catch { status.busErrors.count(error) }
+        do { try source?.stop() } catch { status.busErrors.count(error) }
         source = nil
         thermometer = nil
         status.state = .recovering
@@ -557,10 +557,10 @@ struct KernelSource {
     /// - Throws: the first error; the other devices are switched off nevertheless.
     func stop() throws(BusError) {
         var failure: BusError?
-        do throws(BusError) { try gyroscope?.stop() } catch { failure = error }
-        do throws(BusError) { try accelerometer?.stop() } catch { failure = failure ?? error }
-        do throws(BusError) { try gyroscopeValues?.stop() } catch { failure = failure ?? error }
-        do throws(BusError) { try values?.stop() } catch { failure = failure ?? error }
+        do { try gyroscope?.stop() } catch { failure = error }
+        do { try accelerometer?.stop() } catch { failure = failure ?? error }
+        do { try gyroscopeValues?.stop() } catch { failure = failure ?? error }
+        do { try values?.stop() } catch { failure = failure ?? error }
         if let failure { throw failure }
     }
 

@@ -69,9 +69,9 @@ enum ChipMagnetometer: Equatable {
     }
 
     private static func answers<Part: MagnetometerPart>(_ part: Part.Type, at address: UInt8, on path: String) -> Bool {
-        do throws(LinuxSensorsError) {
+        do {
             var device = try I2CDevice(path: path, address: address)
-            do throws(BusError) {
+            do {
                 return Part.identity.holds(in: RegisterValue(try device.read(Part.identity.register.number)))
             } catch {
                 return false
@@ -91,7 +91,7 @@ extension SensorSelection {
         guard let kind = ChipMagnetometer(family: choice.family, identity: choice.identity) else {
             return (nil, "\(vocabulary.magnetometer): the \(choice.name) has no magnetometer that is read")
         }
-        do throws(LinuxSensorsError) {
+        do {
             return (try kind.open(on: choice.place.bus, besideChipAt: choice.place.address), nil)
         } catch {
             return (nil, "\(vocabulary.magnetometer): \(error)")

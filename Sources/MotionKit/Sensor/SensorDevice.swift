@@ -110,7 +110,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
 
     func stop() throws(BusError) {
         var failure: BusError?
-        do throws(BusError) { try magnetometer?.stop() } catch { failure = error }
+        do { try magnetometer?.stop() } catch { failure = error }
         try driver.stop()
         if let failure { throw failure }
     }

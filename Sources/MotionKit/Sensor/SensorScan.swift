@@ -133,7 +133,7 @@ public struct SensorScan: Sendable {
                 report.chips.append(ChipReport(address: address, finding: .untouched))
                 continue
             }
-            do throws(LinuxSensorsError) {
+            do {
                 var device = try I2CDevice(path: path, address: address)
                 report.limitation = device.limitation
                 report.chips.append(
@@ -154,7 +154,7 @@ public struct SensorScan: Sendable {
     private static func identify(
         _ device: inout I2CDevice, on path: String, among candidates: [RegisteredChip]
     ) -> Finding {
-        do throws(BusError) {
+        do {
             return try ChipRegistry.identify(&device, among: candidates).map { .chip($0) } ?? .untouched
         } catch {
             return finding(of: error, isBusListed: I2CBus.all().contains { $0.path == path })

@@ -104,7 +104,7 @@ public struct SensorSelection: Equatable, Sendable {
         guard name.contains("/") || name.hasSuffix(".csv") || access(name, R_OK) == 0 else {
             throw SensorError.unknownTrajectory(name, known: VirtualTrajectory.allCases.map(\.name))
         }
-        do throws(RecordingError) {
+        do {
             var reader = try RecordingReader(path: name, maximumSamples: maximumSamples, mustBeRegular: true)
             return RecordedTrajectory(try reader.remainingSamples(), isLooped: true)
         } catch {
@@ -196,7 +196,7 @@ public struct SensorSelection: Equatable, Sendable {
         _ choice: KernelSensorChoice, _ settings: IMUSettings, _ vocabulary: SensorVocabulary,
         in places: IIOPlaces = IIOPlaces()
     ) throws(SensorError) -> any SensorDevice {
-        do throws(IIOError) {
+        do {
             return try KernelSensor(choice, settings, in: places, vocabulary)
         } catch {
             throw SensorError.kernelDevice(error)
@@ -232,7 +232,7 @@ public struct SensorSelection: Equatable, Sendable {
     }
 
     private static func line(at place: GPIOPlace) throws(SensorError) -> GPIOLine {
-        do throws(GPIOError) {
+        do {
             return try GPIOLine(place)
         } catch {
             throw SensorError.dataReadyLine(error)
@@ -242,7 +242,7 @@ public struct SensorSelection: Equatable, Sendable {
     private static func device(
         at place: SensorScan.Place, _ search: I2CDevice.Search?
     ) throws(SensorError) -> I2CDevice {
-        do throws(LinuxSensorsError) {
+        do {
             return try I2CDevice(path: place.bus, address: place.address, search: search)
         } catch {
             throw SensorError.unavailable(error)

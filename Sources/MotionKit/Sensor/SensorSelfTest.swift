@@ -27,13 +27,13 @@ package enum SensorSelfTest {
     package static func run(at place: SensorScan.Place) throws(Failure) -> MPU6050SelfTestReport {
         let clock = SystemClock()
         var test: MPU6050SelfTest<I2CDevice, SystemClock>
-        do throws(LinuxSensorsError) {
+        do {
             test = MPU6050SelfTest(bus: try I2CDevice(path: place.bus, address: place.address), clock: clock)
         } catch {
             throw .unavailable(error)
         }
         while true {
-            do throws(IMUFault) {
+            do {
                 if let next = try test.poll() {
                     SystemClock.sleep(until: next)
                 } else if let report = test.report {

@@ -75,7 +75,7 @@ final class CalibrationSaver: Sendable {
         self.writer = writer
         var warning: CalibrationStoreError?
         var calibration = StoredCalibration()
-        do throws(CalibrationStoreError) {
+        do {
             calibration = try store?.load(name, pendingIn: writer) ?? calibration
         } catch {
             warning = error

@@ -36,7 +36,7 @@ package struct CalibrationStore: Sendable {
         case .failed(let failure): throw CalibrationStoreError.unreadable(path: path(of: name), failure)
         case .text(let found): text = found
         }
-        do throws(CalibrationText.Failure) {
+        do {
             return try CalibrationText.read(text)
         } catch {
             switch error {
@@ -50,7 +50,7 @@ package struct CalibrationStore: Sendable {
     ///
     /// - Throws: `notWritten`; the old file then remains.
     package func save(_ calibration: StoredCalibration, as name: String) throws(CalibrationStoreError) {
-        do throws(SystemFailure) {
+        do {
             try directory.write(CalibrationText.written(calibration), to: CalibrationStore.file(name))
         } catch {
             throw CalibrationStoreError.notWritten(path: path(of: name), error)
@@ -61,7 +61,7 @@ package struct CalibrationStore: Sendable {
     ///
     /// - Throws: `notWritten` if the file cannot be removed.
     package func remove(_ name: String) throws(CalibrationStoreError) {
-        do throws(SystemFailure) {
+        do {
             try directory.remove(CalibrationStore.file(name))
         } catch {
             throw CalibrationStoreError.notWritten(path: path(of: name), error)

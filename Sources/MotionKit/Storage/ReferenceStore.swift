@@ -47,7 +47,7 @@ package struct ReferenceStore: Sendable {
     ///
     /// - Throws: `ReferenceStoreError`; the old reference then remains.
     package func save(_ attitude: Quaternion?) throws(ReferenceStoreError) {
-        do throws(SystemFailure) {
+        do {
             if let attitude {
                 try directory.write(ReferenceStore.text(of: attitude), to: ReferenceStore.file)
             } else {

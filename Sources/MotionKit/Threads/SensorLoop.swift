@@ -97,7 +97,7 @@ struct SensorLoop: ~Copyable {
         let exchange = self.exchange
         pipeline.cancelGestures(.stopped) { exchange.post(.gesture($0)) }
         var failure: BusError?
-        do throws(BusError) { try device.stop() } catch { failure = error }
+        do { try device.stop() } catch { failure = error }
         if let failure { exchange.post(.sensor(.failed(.bus(failure)), at: clock.now())) }
         exchange.show(state: nil, of: device)
         exchange.hasLeftDevice.store(true, ordering: .releasing)

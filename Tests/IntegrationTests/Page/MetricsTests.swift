@@ -49,7 +49,7 @@ import Testing
     }
 
     /// A page at a broker where the board has published everything.
-    private func withEverythingPublished(_ body: (PageRig) async throws -> Void) async throws {
+    func withEverythingPublished(_ body: (PageRig) async throws -> Void) async throws {
         let broker = try await TestBroker.started()
         defer { broker.stop() }
         let observer = try await Observer(broker.port)
