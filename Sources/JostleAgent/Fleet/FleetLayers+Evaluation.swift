@@ -57,7 +57,7 @@ extension FleetLayers {
         _ judged: ConfigurationStack, _ rejections: [Int: [DocumentProblem]], _ stack: ConfigurationStack,
         at now: ClockReading
     ) -> [Step] {
-        var accepted: [Staged.Acceptance] = []
+        var accepted: [Staged.AppliedLayer] = []
         for index in records.indices where rejections[index] == nil {
             guard let offered = records[index].offered else { continue }
             records[index].finding = nil
@@ -69,7 +69,7 @@ extension FleetLayers {
                 content.candidateErrors = outcome.problems.first.map(FleetLayers.json)
             }
             accepted.append(
-                Staged.Acceptance(
+                Staged.AppliedLayer(
                     name: records[index].name, topic: records[index].topic, content: content,
                     offeredAt: records[index].offeredAt, time: now.wall))
         }
@@ -84,7 +84,7 @@ extension FleetLayers {
     /// The trial of a configuration with these changes. One that is under way goes on: a new document makes nobody
     /// forget that the sensor worked before, or that the process died, unless it replaces all that was on trial.
     private func trial(
-        after changes: [ConfigurationChange], of accepted: [Staged.Acceptance], at now: ClockReading
+        after changes: [ConfigurationChange], of accepted: [Staged.AppliedLayer], at now: ClockReading
     ) -> StoredProbation? {
         guard !changes.isEmpty else { return storedProbation }
         var trial =

@@ -50,7 +50,7 @@ struct FleetLayers: Sendable {
     /// Accepted documents that are being written, and take effect when they are on the disk.
     struct Staged {
         /// An accepted document, when it arrived, and when it was accepted.
-        struct Acceptance {
+        struct AppliedLayer {
             var name: LayerName
             var topic: String
             var content: LayerContent
@@ -58,7 +58,7 @@ struct FleetLayers: Sendable {
             var time: Int64
         }
 
-        var accepted: [Acceptance]
+        var accepted: [AppliedLayer]
         /// What the file will contain.
         var written: StoredFleet
     }

@@ -344,7 +344,7 @@ struct StoredFleet: Equatable, Sendable {
     var probation: StoredProbation?
 
     /// This state with accepted documents, and with the trial that goes on then.
-    func accepting(_ accepted: [FleetLayers.Staged.Acceptance], trial: StoredProbation?) -> StoredFleet {
+    func accepting(_ accepted: [FleetLayers.Staged.AppliedLayer], trial: StoredProbation?) -> StoredFleet {
         var fleet = self
         for acceptance in accepted {
             fleet.layers[acceptance.topic, default: StoredLayer(acceptance.name)].accept(

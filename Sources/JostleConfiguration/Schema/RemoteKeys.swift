@@ -118,23 +118,3 @@ extension ConfigurationSchema {
         return true
     }
 }
-
-extension RemoteKeys {
-    /// Why a key may not be changed, or that it does not exist; `nil` if it may be changed.
-    func problem(of key: String, at position: DocumentPosition) -> DocumentProblem? {
-        let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard key.utf8.count <= RemoteKeys.longest, let section = names.first,
-            allows(key) || !RemoteKeys.isLocalOnly(section) && allowsKey(in: section)
-        else { return refusal(key, at: position) }
-        if ConfigurationSchema.setting(key) != nil {
-            return allows(key) ? nil : refusal(key, at: position)
-        }
-        if ConfigurationSchema.isSection(names) {
-            return DocumentProblem(at: position, path: key, "is a group of keys; set one of them")
-        }
-        // The builder suggests the nearest valid key.
-        var builder = ConfigurationBuilder()
-        builder.apply(ConfigurationLayer.Entry(key: key, value: .null).tree(at: position))
-        return builder.problems.first ?? DocumentProblem(at: position, path: key, "unknown key")
-    }
-}

@@ -8,7 +8,7 @@ package struct RuleSwitch: Equatable, Sendable {
     package let name: String
 
     /// The pattern of all such keys, for `settings.allow` and `fleet.remote`.
-    static let pattern = "actions.*.enabled"
+    static let pattern = JostleSettings.Action.switches
 
     package init(_ name: String) {
         self.name = name
@@ -67,26 +67,5 @@ extension JostleSettings {
             if action.name != nil { action.isEnabled = true }
             return action
         }
-    }
-}
-
-extension ConfigurationBuilder {
-    /// Rules with the same name.
-    var repeatedRuleNames: [DocumentProblem] {
-        let names = settings.actions.map(\.name)
-        return names.enumerated().compactMap { index, name in
-            guard let name, names[..<index].contains(name),
-                let position = provenance["actions[\(index)].name"] ?? provenance["actions"]
-            else { return nil }
-            return DocumentProblem(
-                at: position, path: "actions[\(index)].name", found: name, "is the name of another rule as well")
-        }
-    }
-
-    /// Creates a builder for a patch that is checked without the device that it is for: every rule that it switches exists.
-    init(forRulesOf patch: JSONValue) {
-        self.init()
-        guard let entries = patch["actions"]?.members else { return }
-        addRules(entries.map(\.name).filter(JostleSettings.Device.isID))
     }
 }

@@ -25,6 +25,9 @@ extension JostleSettings {
         /// Whether the gesture is withheld from later rules and from the MQTT publisher. Default false.
         package var isConsuming = false
 
+        /// The pattern of the keys that switch rules by their names.
+        static let switches = "actions.*.enabled"
+
         package init() {}
 
         /// The phase that triggers it, with the default applied.

@@ -354,7 +354,7 @@ extension JostleSettings {
     package struct SettingsAccess: Equatable, Sendable {
         /// Sections and keys; an empty list allows none. Default: `gestures`, `attitude`, `publish` and the switches
         /// of rules.
-        package var allow = ["gestures", "attitude", "publish", RuleSwitch.pattern]
+        package var allow = ["gestures", "attitude", "publish", JostleSettings.Action.switches]
 
         package init() {}
     }
@@ -365,7 +365,7 @@ extension JostleSettings {
         /// broker, can change.
         package var remote = [
             "gestures", "attitude", "publish", "sensor.rate", "sensor.*_range", "home_assistant.discovery",
-            RuleSwitch.pattern,
+            JostleSettings.Action.switches,
         ]
 
         /// Seconds for which a new revision is watched before it counts as proven. Default 60. Smaller notices fewer
