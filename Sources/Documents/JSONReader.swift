@@ -12,6 +12,17 @@ package enum JSONReader {
         var parser = JSONParser(bytes: bytes, source: source, limits: limits)
         return try parser.document()
     }
+
+    /// The object that `bytes` are.
+    ///
+    /// - Throws: the first problem; also for a value that is not an object.
+    package static func readObject(
+        _ bytes: [UInt8], source: DocumentSource, limits: ReaderLimits
+    ) throws(DocumentProblem) -> JSONValue {
+        let value = try read(bytes, source: source, limits: limits)
+        guard value.members != nil else { throw DocumentProblem(at: DocumentPosition(source), "not a JSON object") }
+        return value
+    }
 }
 
 extension JSONValue {

@@ -169,9 +169,8 @@ extension FleetLayers {
 
     private static func line(acceptedIn layer: StoredLayer) -> String {
         guard let document = layer.inForce?.document else { return "layer \(layer.name.text): nothing in force" }
-        let by = document.envelope.by.map { " by \(DocumentProblem.escaped($0))" } ?? ""
-        let note = document.envelope.note.map { ": \(DocumentProblem.escaped($0))" } ?? ""
-        return "layer \(layer.name.text): revision \(document.revision.number) is in force\(by)\(note)"
+        return "layer \(layer.name.text): revision \(document.revision.number) is in force"
+            + byAndNote(document.envelope)
     }
 }
 

@@ -384,9 +384,14 @@ struct FleetLayers: Sendable {
 extension FleetLayers {
     /// Who published a document and why, for the log.
     static func author(_ envelope: DocumentEnvelope) -> String {
-        let by = envelope.by.map { " by \(DocumentProblem.escaped($0))" } ?? ""
-        let note = envelope.note.map { ": \(DocumentProblem.escaped($0))" } ?? ""
-        return by.isEmpty && note.isEmpty ? "" : " (revision \(envelope.revision.number)\(by)\(note))"
+        let text = byAndNote(envelope)
+        return text.isEmpty ? "" : " (revision \(envelope.revision.number)\(text))"
+    }
+
+    /// The words " by WHO: WHY", as far as the document has them.
+    static func byAndNote(_ envelope: DocumentEnvelope) -> String {
+        (envelope.by.map { " by \(DocumentProblem.escaped($0))" } ?? "")
+            + (envelope.note.map { ": \(DocumentProblem.escaped($0))" } ?? "")
     }
 
     /// The log line about a message that was not accepted, or not received.

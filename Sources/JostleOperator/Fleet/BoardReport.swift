@@ -94,12 +94,7 @@ package struct BoardReport: Equatable, Sendable {
     }
 
     private static func tree(_ bytes: [UInt8]) throws -> JSONValue {
-        let source = DocumentSource.message("config/reported")
-        let tree = try JSONReader.read(bytes, source: source, limits: limits)
-        guard tree.members != nil else {
-            throw DocumentProblem(at: DocumentPosition(source), "not a JSON object")
-        }
-        return tree
+        try JSONReader.readObject(bytes, source: .message("config/reported"), limits: limits)
     }
 
     private static func layer(_ node: JSONValue) -> Layer? {

@@ -17,11 +17,7 @@ struct MessageFields {
     ///
     /// - Throws: if it is not a JSON object.
     init(_ payload: [UInt8], topic: String) throws {
-        let source = DocumentSource.message(topic)
-        tree = try JSONReader.read(payload, source: source, limits: MessageFields.limits)
-        guard tree.members != nil else {
-            throw DocumentProblem(at: DocumentPosition(source), "not a JSON object")
-        }
+        tree = try JSONReader.readObject(payload, source: .message(topic), limits: MessageFields.limits)
     }
 
     private init(_ tree: JSONValue) {

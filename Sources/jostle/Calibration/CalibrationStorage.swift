@@ -38,11 +38,7 @@ struct CalibrationStorage {
     /// Stores a calibration if the user agrees.
     func store(_ calibration: StoredCalibration) throws {
         guard try shouldStore() else { return }
-        do {
-            try calibrations.save(calibration, as: name)
-        } catch {
-            throw Failure(.cannotCreate, "\(error)")
-        }
+        try Failure.with(.cannotCreate) { try calibrations.save(calibration, as: name) }
         dialogue.say("Stored in \(calibrations.path(of: name)); used from the next start.")
     }
 
@@ -51,11 +47,7 @@ struct CalibrationStorage {
     /// - Returns: whether it was stored.
     func store(reference: Quaternion) throws -> Bool {
         guard try shouldStore() else { return false }
-        do {
-            try references.save(reference)
-        } catch {
-            throw Failure(.cannotCreate, "\(error)")
-        }
+        try Failure.with(.cannotCreate) { try references.save(reference) }
         dialogue.say("Stored in \(directory); used from the next start.")
         return true
     }

@@ -246,11 +246,9 @@ final class BrokerProbe {
     /// - Throws: status 75 if the user interrupts.
     func run(id: String) throws -> Outcome {
         let filters = [inbox.echo] + topics.retained
-        do {
+        try Failure.with(.configuration) {
             for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
             try client.start()
-        } catch {
-            throw Failure(.configuration, "\(error)")
         }
         defer { _ = client.stop(within: .milliseconds(500)) }
         try wait(30) { $0.connection != nil || $0.isHopeless }

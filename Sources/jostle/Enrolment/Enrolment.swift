@@ -204,7 +204,7 @@ extension FleetCommand {
         var template = JSONValue.object([])
         if let path = arguments.value("template") ?? formerFile("jostle.yaml") {
             let content = try bytes(of: path, "template")
-            template = (try YAMLReader.read(content, source: .file(path)))
+            template = try YAMLReader.read(content, source: .file(path))
         }
         let brokers = arguments.value("board-broker")?.split(separator: ",").map(String.init) ?? []
         let authority = try (arguments.value("ca") ?? formerFile("ca.pem")).map { path throws in
@@ -221,10 +221,7 @@ extension FleetCommand {
         } catch {
             throw Failure(.badData, lines: "\(error)".split(separator: "\n").map(String.init))
         }
-        guard let members = enrolment.config.members,
-            let mqtt = members.first(where: { $0.name == "mqtt" })?.value.members,
-            mqtt.contains(where: { $0.name == "broker" })
-        else {
+        guard enrolment.config["mqtt"]?["broker"] != nil else {
             throw Failure(
                 .usage, "the board needs a broker: mqtt.broker in --template FILE, or --board-broker URL")
         }

@@ -455,7 +455,8 @@ extension FleetCommand {
             throw Failure(
                 .temporary, "\(id) is online: it would publish everything again. Stop it first, or use --force")
         }
-        let topics = try retainedTopics(of: id, connection)
+        let topics = try connection.session.retainedTopics(
+            of: id, discoveryPrefix: connection.settings.homeAssistant.prefix)
         guard !topics.isEmpty else { throw Failure(.unavailable, "the broker holds nothing of \(id)") }
         for topic in topics { Output.line(topic) }
         guard !arguments.has("dry-run") else { return }
@@ -464,12 +465,5 @@ extension FleetCommand {
             throw Failure(.permission, lines: failures.map { "\($0.topic) is not removed: \($0.reason)" })
         }
         Output.line("\(id): \(FleetText.count(topics.count, "message")) removed")
-    }
-
-    private static func retainedTopics(
-        of id: String, _ connection: FleetConnection
-    ) throws -> [String] {
-        return try connection.session.retainedTopics(
-            of: id, discoveryPrefix: connection.settings.homeAssistant.prefix)
     }
 }

@@ -97,7 +97,7 @@ extension FleetCommand {
         let listening = try arguments.seconds("listen")
         let connection = try FleetConnection.open(
             arguments, interests: listening == nil ? .health : [.health, .events])
-        if let listening { try FleetRun.listen(connection, for: listening) }
+        if let listening { try connection.session.listen(for: listening) }
         let model = connection.model
         let boards = model.allBoards.filter { filter.admits($0, in: model) }
         guard !arguments.has("json") else {
@@ -415,8 +415,8 @@ extension FleetCommand {
     private static func json(_ board: FleetPreview.Board) -> JSONValue {
         let changes = board.changes.map { change in
             JSONValue.object([
-                .init("key", .string(change.key)), .init("old", FleetJSON.text(change.old)),
-                .init("new", FleetJSON.text(change.new)), .init("layer", FleetJSON.text(change.layer)),
+                .init("key", .string(change.key)), .init("old", .optional(change.old)),
+                .init("new", .optional(change.new)), .init("layer", .optional(change.layer)),
             ])
         }
         return .object([

@@ -5,13 +5,8 @@ internal import JostleMessages
 internal import JostleOperator
 internal import LinuxSystem
 
-/// Steps that several commands of `jostle fleet` share: listening, publishing, waiting for the devices.
+/// Steps that several commands of `jostle fleet` share: publishing, waiting for the devices.
 enum FleetRun {
-    /// Listens for `seconds`.
-    static func listen(_ connection: FleetConnection, for seconds: Double) throws {
-        try connection.session.listen(for: seconds)
-    }
-
     // MARK: Publishing
 
     /// A draft and the document that it is for.
@@ -105,7 +100,7 @@ enum FleetRun {
             connection.keepDocuments()
             return outcomes
         } catch {
-            guard connection.session.hasSent else { throw Failure(error) }
+            guard connection.session.hasSent else { throw error }
             let sent = publications.map { "\($0.document.text) revision \($0.revision.number)" }
             throw Failure(
                 .temporary,
@@ -167,7 +162,7 @@ enum FleetRun {
         } catch {
             // The error gets a line of its own.
             if hasProgress { Output.line(shown, replacesLive: true) }
-            throw Failure(error)
+            throw error
         }
         let summary = WaitSummary(condition.boards(in: connection.model))
         if isJSON {

@@ -88,7 +88,7 @@ enum FleetJSON {
     static func board(_ board: FleetBoard, in model: FleetModel) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("id", .string(board.id)), .init("online", board.isOnline.map { .bool($0) } ?? .null),
-            .init("version", text(board.health?.version)), .init("chip", text(board.health?.sensor)),
+            .init("version", .optional(board.health?.version)), .init("chip", .optional(board.health?.sensor)),
             .init("groups", .array(model.groups(of: board.id).map { .string($0) })),
             .init("state", .string(model.state(of: board).word)),
             .init(
@@ -133,8 +133,8 @@ enum FleetJSON {
 
     static func refusal(_ refusal: BoardReport.Refusal) -> JSONValue {
         .object([
-            .init("path", .string(refusal.path)), .init("value", text(refusal.value)),
-            .init("reason", text(refusal.reason)), .init("allowed", text(refusal.allowed)),
+            .init("path", .string(refusal.path)), .init("value", .optional(refusal.value)),
+            .init("reason", .optional(refusal.reason)), .init("allowed", .optional(refusal.allowed)),
         ])
     }
 
@@ -142,14 +142,14 @@ enum FleetJSON {
     static func document(_ id: FleetDocumentID, _ stored: StoredDocument) -> [JSONValue.Member] {
         guard let envelope = stored.envelope else {
             return [
-                .init("document", .string(id.text)), .init("unreadable", text(stored.problem.map { "\($0)" })),
+                .init("document", .string(id.text)), .init("unreadable", .optional(stored.problem.map { "\($0)" })),
             ]
         }
         return [
             .init("document", .string(id.text)), .init("revision", .number("\(envelope.revision.number)")),
-            .init("hash", .string(envelope.revision.shortHash)), .init("by", text(envelope.by)),
-            .init("at", envelope.at.map { .number("\($0)") } ?? .null), .init("note", text(envelope.note)),
-            .init("signed_with", text(envelope.signature?.key)),
+            .init("hash", .string(envelope.revision.shortHash)), .init("by", .optional(envelope.by)),
+            .init("at", envelope.at.map { .number("\($0)") } ?? .null), .init("note", .optional(envelope.note)),
+            .init("signed_with", .optional(envelope.signature?.key)),
         ]
     }
 
@@ -163,6 +163,4 @@ enum FleetJSON {
                 ])
             })
     }
-
-    static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 }

@@ -68,18 +68,13 @@ struct RolloutOptions {
         if arguments.has("no-wait") {
             throw Failure(.usage, "a rollout waits for the devices: leave out --no-wait")
         }
-        do {
+        percents = try Failure.with(.usage) {
             let canary = try arguments.value("canary").map(RolloutPercents.read)
-            var steps: [Double]?
-            if let text = arguments.value("steps") {
-                steps = []
-                for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-                    steps?.append(try RolloutPercents.read(String(word)))
-                }
+            let steps = try arguments.value("steps").map { text in
+                try text.split(separator: ",", omittingEmptySubsequences: false)
+                    .map { word in try RolloutPercents.read(String(word)) }
             }
-            percents = try RolloutPercents.all(canary: canary, steps: steps)
-        } catch {
-            throw Failure(.usage, "\(error)")
+            return try RolloutPercents.all(canary: canary, steps: steps)
         }
         wait = try arguments.seconds("wait") ?? RolloutOptions.usualWait
         limits = RolloutLimits()

@@ -65,7 +65,7 @@ struct RolloutRun {
     /// - Throws: status 65 if the change was withdrawn, 75 if the rollout is not at its end.
     mutating func run(isDryRun: Bool) throws {
         let readers = plan.readers(in: connection.model)
-        guard readers.contains(where: \.isOnline) else { throw Failure(.temporary, "\(RolloutError.noDevice)") }
+        guard readers.contains(where: \.isOnline) else { throw RolloutError.noDevice }
         announced = RolloutStep.plan(percents: options.percents, for: plan, readers)
         report.plan(plan, announced, readers, isDryRun: isDryRun)
         try extendWait(readers)
@@ -82,7 +82,7 @@ struct RolloutRun {
                 // Devices may have come or gone in the meantime.
                 if let step = try nextStep(present) { try take(step) }
             }
-            guard reached > 0 else { throw Failure(.temporary, "\(RolloutError.noDevice)") }
+            guard reached > 0 else { throw RolloutError.noDevice }
             _ = try awaitWindow(for: 0)
             try complete()
         } catch {
@@ -109,7 +109,7 @@ struct RolloutRun {
                     .temporary, "\(FleetText.names(rest)): offline, but online when the rollout began")
             }
             report.waiting(for: "\(FleetText.count(rest.count, "device")) that went offline")
-            try listen(for: 1)
+            try connection.session.listen(for: 1)
         }
     }
 
@@ -206,7 +206,7 @@ struct RolloutRun {
             if window.admits(secondsSinceMidnight: time, duration: duration, end: endTime) { return hasWaited }
             hasWaited = true
             report.waiting(for: window.text)
-            try listen(for: 1)
+            try connection.session.listen(for: 1)
         }
     }
 
@@ -225,7 +225,7 @@ struct RolloutRun {
         var outage = 0.0
         var last = WallClock.monotonic
         while true {
-            try listen(for: RolloutRun.interval)
+            try connection.session.listen(for: RolloutRun.interval)
             let now = WallClock.monotonic
             // While the broker is away, nothing is seen of the devices: the step waits.
             if connection.session.isConnected {
@@ -297,7 +297,7 @@ struct RolloutRun {
         let deadline = WallClock.monotonic.advanced(bySeconds: min(options.wait, RolloutRun.ending))
         var summary = WaitSummary([])
         repeat {
-            try listen(for: RolloutRun.interval)
+            try connection.session.listen(for: RolloutRun.interval)
             if mustPublishAgain { try hold(stage, word, note: note) }
             summary = WaitSummary(WaitCondition(held).boards(in: connection.model))
         } while !(summary.isSettled && connection.session.isConnected) && WallClock.monotonic < deadline
@@ -325,7 +325,6 @@ struct RolloutRun {
         let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))
         var isRepeated = false
         while true {
-            var failure: Failure?
             do {
                 try reconnect(until: deadline)
                 switch try publishMissing(drafts, isRepeated: isRepeated) {
@@ -337,12 +336,11 @@ struct RolloutRun {
                         throw BrokerError.notConnected("it does not keep the documents")
                     }
                     isRepeated = true
-                case .failed(let reason): failure = reason
+                case .failed(let reason): throw reason
                 }
             } catch let error as BrokerError {
                 guard error.mayPass, WallClock.monotonic < deadline else { throw error }
             }
-            if let failure { throw failure }
         }
     }
 
@@ -425,10 +423,6 @@ struct RolloutRun {
         let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
         return Failure(
             .temporary, "\(id.text): another operator has published it: \(what ?? "a document that cannot be used")")
-    }
-
-    private func listen(for seconds: Double) throws {
-        try connection.session.listen(for: seconds)
     }
 
     private func lostBroker() -> Failure {

@@ -57,12 +57,10 @@ enum NoiseCommand {
     }
 
     private static func write(_ text: String, to path: String) throws {
-        do {
+        try Failure.with(.cannotCreate) {
             let file = try OutputFile(path: path)
             try file.write(text)
             try file.flush()
-        } catch {
-            throw Failure(.cannotCreate, "\(error)")
         }
     }
 }

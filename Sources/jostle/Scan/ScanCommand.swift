@@ -53,7 +53,7 @@ enum ScanCommand {
         }
         if let test { return try test.check() }
         guard scan.choice == nil, scan.kernelChoice == nil else { return }
-        throw Failure(SensorError.notFound(scan))
+        throw SensorError.notFound(scan)
     }
 
     private static func address(_ text: String) throws -> UInt8 {
@@ -328,7 +328,7 @@ struct SelfTestResult {
     func check() throws {
         switch result {
         case .failure(.unavailable(let error)):
-            throw Failure(SensorError.unavailable(error))
+            throw SensorError.unavailable(error)
         case .failure(let error):
             throw Failure(.unavailable, "\(error)")
         case .success(let report):

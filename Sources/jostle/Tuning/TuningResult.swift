@@ -210,11 +210,8 @@ struct TuningTarget {
         } catch {
             throw Failure(.noInput, "\(path): \(error)")
         }
-        var edited = ""
-        do {
-            edited = try ConfigurationEdit.set(key, to: value, in: text, source: .file(path))
-        } catch {
-            throw Failure(.configuration, "\(error)")
+        let edited = try Failure.with(.configuration) {
+            try ConfigurationEdit.set(key, to: value, in: text, source: .file(path))
         }
         do {
             try FileContents.replace(target, with: Array(edited.utf8))
