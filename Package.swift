@@ -224,6 +224,18 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// Its @testable imports compile only with the flags of the tests.
+if testTargets != nil {
+    package.targets.append(
+        .target(
+            name: "Fuzzing",
+            dependencies: [
+                "Documents", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages", "LinuxSensors",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "MotionTestSupport", "StateStorage",
+                "VirtualIMU",
+            ],
+            path: "Tests/Fuzzing", exclude: ["corpus", "packets.c"]))
+}
 if let wanted = testTargets?.split(separator: " "), !wanted.isEmpty {
     package.targets.removeAll { $0.isTest && !wanted.contains($0.name[...]) }
 }

@@ -1,4 +1,5 @@
 // Everything that a device decodes from messages: layers, registries, commands, values.
+@testable import Documents
 @testable import JostleAgent
 @testable import JostleConfiguration
 @testable import JostleMessages

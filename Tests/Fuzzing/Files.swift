@@ -1,6 +1,7 @@
 // The decoders of files: configuration, recordings, and what is in the state directory.
 import Glibc
 
+@testable import Documents
 @testable import JostleAgent
 @testable import JostleConfiguration
 @testable import JostleMessages
