@@ -31,13 +31,13 @@ package enum PageCommand {
         let token = links.makeInitial()
         let access = PageAccess(
             rules, sessions: Sessions(file: PageFiles.key, password: secrets.password), links: links)
-        let listener = try WatchListener(
-            name: "page", filters: PageServer.filters(prefix: settings.mqtt.prefix), settings: settings)
+        let listener = try BrokerView(settings, name: "page")
+        try listener.subscribe(to: PageServer.filters(prefix: settings.mqtt.prefix))
         let running = RunningHoursStore(
             directory: PageFiles.state, log: log, at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
         let fleet = FleetDocuments(prefix: settings.mqtt.prefix, trustedKeys: settings.fleet.trustedKeys)
         // Without them, the page shows what boards report of the layers, so that it does not matter if the broker refuses.
-        try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) })
+        try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) }, awaitsAnswer: false)
         let server = PageServer(
             prefix: settings.mqtt.prefix, access, listener: listener, fleet: fleet, running: running, log: log)
         let routes = PageRoutes(server: server)

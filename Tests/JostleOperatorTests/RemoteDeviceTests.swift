@@ -5,55 +5,57 @@ import Testing
 @testable import JostleOperator
 
 /// Requirement: a client that sends a command gets its own answer, and every event.
-@Suite struct RemoteInboxTests {
-    private let inbox = RemoteInbox(topics: Topics(prefix: "jostle", id: "a"))
+@Suite struct ReceivedMessagesTests {
+    private var received = ReceivedMessages(Topics(prefix: "jostle", id: "a"))
 
-    private func receive(_ topic: String, _ text: String, correlationData: [UInt8]? = nil, retain: Bool = false) {
+    private mutating func receive(
+        _ topic: String, _ text: String, correlationData: [UInt8]? = nil, retain: Bool = false
+    ) {
         var message = MQTTMessage(topic: topic, text: text, retain: retain)
         message.properties.correlationData = correlationData
-        inbox.handle(.message(message))
+        received.take(message)
     }
 
-    @Test func answerMatchesCorrelationData() {
+    @Test mutating func answerMatchesCorrelationData() {
         receive("jostle/_reply/x", "too early", correlationData: [1])
-        inbox.expectAnswer(on: "jostle/_reply/x", correlationData: [1])
+        received.expectAnswer(on: "jostle/_reply/x", correlationData: [1])
         receive("jostle/_reply/x", "another's", correlationData: [2])
         receive("jostle/_reply/x", "no data")
-        #expect(inbox.seen.answer == nil)
+        #expect(received.answer == nil)
         receive("jostle/_reply/x", "mine", correlationData: [1])
         receive("jostle/_reply/x", "again", correlationData: [1])
-        #expect(inbox.seen.answer == Array("mine".utf8))
+        #expect(received.answer == Array("mine".utf8))
     }
 
     /// As with MQTT 3.1.1, which has no correlation data.
-    @Test func firstAnswerCountsWithoutCorrelationData() {
-        inbox.expectAnswer(on: "jostle/a/command/simulate/result", correlationData: nil)
+    @Test mutating func firstAnswerCountsWithoutCorrelationData() {
+        received.expectAnswer(on: "jostle/a/command/simulate/result", correlationData: nil)
         receive("jostle/a/command/simulate/result", "mine")
-        #expect(inbox.seen.answer == Array("mine".utf8))
+        #expect(received.answer == Array("mine".utf8))
     }
 
-    @Test func takesEventsOnceInOrder() {
+    @Test mutating func takesEventsOnceInOrder() {
         receive("jostle/a/event/shake", "{\"gesture\":\"shake\",\"phase\":\"began\",\"simulated\":true}")
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}")
         receive("jostle/a/event/tap", "no event")
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}", retain: true)
         receive("jostle/a/availability", "online", retain: true)
-        let events = inbox.takeEvents().events
+        let events = received.takeEvents().events
         #expect(events.map(\.gesture) == ["shake", "tap"] && events.map(\.phase) == ["began", "recognized"])
         #expect(events.map(\.isSimulated) == [true, false])
-        #expect(inbox.takeEvents().events.isEmpty)
-        #expect(inbox.seen.availability == "online")
+        #expect(received.takeEvents().events.isEmpty)
+        #expect(received.availability == "online")
     }
 
     /// A device must not fill the memory of whoever waits for its events.
-    @Test func eventsAreBounded() {
+    @Test mutating func eventsAreBounded() {
         for _ in 0..<1500 { receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}") }
-        let first = inbox.takeEvents()
+        let first = received.takeEvents()
         #expect(first.events.count == 1000 && first.dropped == 500)
         let padding = String(repeating: " ", count: 65_536)
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"\(padding)}")
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}")
-        let second = inbox.takeEvents()
+        let second = received.takeEvents()
         #expect(second.events.count == 1 && second.dropped == 1)
     }
 

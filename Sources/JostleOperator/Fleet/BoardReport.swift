@@ -68,7 +68,7 @@ package struct BoardReport: Equatable, Sendable {
     /// The most layers, and errors and unknown keys of each, that are kept.
     private static let maximum = (layers: 64, errors: 20)
 
-    private static let limits = ReaderLimits(bytes: WatchListener.maximumMessage, nodes: 5000)
+    private static let limits = ReaderLimits(bytes: BrokerView.maximumMessage, nodes: 5000)
 
     /// Reads a message.
     ///

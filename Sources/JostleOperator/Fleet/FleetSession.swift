@@ -1,4 +1,3 @@
-internal import Glibc
 package import JostleConfiguration
 package import JostleMessages
 internal import LinuxSystem
@@ -42,34 +41,31 @@ package final class FleetSession {
 
     package let topics: FleetTopics
 
-    /// The topic on which devices answer to this session's commands.
-    let replyTopic: String
-
-    let client: MQTTClient<Int>
-    let inbox: FleetInbox
+    private let view: BrokerView
     private let signals: SignalWaiter
-    let times: Times
-    let documentFilters: [String]
-    let boardFilters: [String]
+    private let times: Times
+    private let documentFilters: [String]
+    private let boardFilters: [String]
     /// How many retained messages each filter brought.
-    var retainedCounts: [String: Int] = [:]
+    private var retainedCounts: [String: Int] = [:]
+    /// The messages that did not fit into the memory set aside.
+    private var dropped = 0
     /// Whether messages were missing after the first reading, or may be.
-    package internal(set) var gaps = Gaps.none
+    package private(set) var gaps = Gaps.none
     private let hasOneBroker: Bool
-    private var nextToken = 0
     /// When the last retained message arrived.
     private var lastRetained = WallClock.monotonic
     /// Whether a message has been given to the client, so that the broker may have stored it.
     package private(set) var hasSent = false
 
     /// Whether there is a connection to the broker at present.
-    package var isConnected: Bool { inbox.status.isConnected }
+    package var isConnected: Bool { view.status.isConnected }
 
     /// The number of connections so far.
-    package var connections: Int { inbox.status.connections }
+    package var connections: Int { view.status.connections }
 
     /// Receives the messages that are none of the model's.
-    var onOther: ((MQTTMessage) -> Void)?
+    private var onOther: ((MQTTMessage) -> Void)?
 
     /// Prepares a connection over the configured broker. `connect` connects.
     ///
@@ -79,22 +75,10 @@ package final class FleetSession {
         signals: SignalWaiter
     ) throws {
         let settings = settings.forCommands
-        if settings.mqtt.broker == .embedded {
-            throw BrokerError.privateBroker(advice: "name the fleet's broker with --broker")
-        }
-        guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
-        var options = try settings.mqttOptions(
-            clientID: "fleet-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
-        // Short, because a person is waiting, and a single client does not load the broker.
-        options.backoff.cap = .seconds(2)
-        options.queueCapacity = 20_000
-        replyTopic = ReplyTopic.make(
-            prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),
-            run: RunName.new())
-        hasOneBroker = options.brokers.count == 1
-        let inbox = FleetInbox(wake: wake)
-        client = try MQTTClient<Int>(options: options) { inbox.handle($0) }
-        self.inbox = inbox
+        view = try BrokerView(
+            settings, name: "fleet", longestPause: 2, capacity: FleetSession.capacity, maximumMessage: nil,
+            ifEmbedded: .privateBroker(advice: "name the fleet's broker with --broker"))
+        hasOneBroker = settings.brokers(embeddedPort: nil).count == 1
         self.signals = signals
         self.times = times
         topics = FleetTopics(prefix: settings.mqtt.prefix)
@@ -108,10 +92,6 @@ package final class FleetSession {
         boardFilters = filters
     }
 
-    deinit {
-        _ = client.stop(within: .milliseconds(300))
-    }
-
     // MARK: Reading
 
     /// Connects and reads what the broker holds.
@@ -120,9 +100,10 @@ package final class FleetSession {
     package func connect() throws {
         let deadline = WallClock.monotonic.advanced(bySeconds: times.connection)
         try subscribe(to: documentFilters + boardFilters)
-        try client.start()
+        try view.start()
         try wait(until: deadline) {
-            inbox.status.isConnected || hasOneBroker && inbox.status.isBarred
+            let status = view.status
+            return status.isConnected || hasOneBroker && status.isBarred
         }
         try requireConnection()
         try settle()
@@ -131,51 +112,46 @@ package final class FleetSession {
 
     /// - Throws: why there is no connection.
     package func requireConnection() throws {
-        let status = inbox.status
+        let status = view.status
         guard !status.isConnected else { return }
         if status.isBarred, let failure = status.lastFailure { throw BrokerError.refused(failure) }
         throw BrokerError.notConnected(status.lastFailure)
     }
 
-    /// Subscribes, or subscribes again to get the retained messages again.
-    func subscribe(to filters: [String]) throws {
-        for filter in filters {
-            inbox.expect(filter)
-            try client.subscribe(to: filter, qos: .atLeastOnce)
-        }
+    private func subscribe(to filters: [String]) throws {
+        try view.subscribe(to: filters.map { BrokerView.Filter($0, isReliable: true) })
     }
 
-    func unsubscribe(from filter: String) {
-        client.unsubscribe(from: filter)
-        inbox.forget(filter)
+    private func unsubscribe(from filters: [String]) {
+        view.unsubscribe(from: filters.map { BrokerView.Filter($0) })
     }
 
     /// Waits for the answers to all subscriptions and then for the retained messages.
     ///
     /// - Throws: if the connection is lost, or a subscription is refused.
-    func settle() throws {
+    private func settle() throws {
         let deadline = WallClock.monotonic.advanced(bySeconds: times.reading)
-        while !inbox.status.pending.isEmpty, WallClock.monotonic < deadline {
+        while !view.status.pending.isEmpty, WallClock.monotonic < deadline {
             // A broker that drops messages for a slow client may drop an answer too.
             let retry = min(deadline, WallClock.monotonic.advanced(bySeconds: 3))
-            try wait(until: retry) { inbox.status.pending.isEmpty }
-            if inbox.status.isConnected { try subscribe(to: inbox.status.pending.sorted()) }
+            try wait(until: retry) { view.status.pending.isEmpty }
+            let status = view.status
+            if status.isConnected { try subscribe(to: status.pending.sorted()) }
         }
         try requireConnection()
-        let status = inbox.status
+        let status = view.status
         if let filter = status.refused.keys.sorted().first, let reason = status.refused[filter] {
             throw BrokerError.notAllowed(filter: filter, reason: "\(reason)")
         }
         guard status.pending.isEmpty else { throw BrokerError.notConnected("it does not answer to subscriptions") }
         lastRetained = WallClock.monotonic
-        try wait(until: deadline) { isQuiet }
+        var quiet: Timestamp { lastRetained.advanced(bySeconds: times.quiet) }
+        while WallClock.monotonic < min(quiet, deadline) { try wait(until: min(quiet, deadline)) { false } }
         try requireConnection()
-        if inbox.status.dropped > 0 { throw BrokerError.incomplete(dropped: inbox.status.dropped) }
+        if dropped > 0 { throw BrokerError.incomplete(dropped: dropped) }
         // What is missing cannot be told from what does not exist.
-        guard isQuiet else { throw BrokerError.unsettled(seconds: times.reading) }
+        guard WallClock.monotonic >= quiet else { throw BrokerError.unsettled(seconds: times.reading) }
     }
-
-    private var isQuiet: Bool { WallClock.monotonic.seconds(since: lastRetained) >= times.quiet }
 
     /// Reads documents again, each by its own topic: one that the broker no longer holds is then no longer in the model.
     package func read(_ documents: [FleetDocumentID]) throws {
@@ -192,18 +168,17 @@ package final class FleetSession {
         try wait(until: WallClock.monotonic.advanced(bySeconds: seconds)) { isDone(model) }
     }
 
-    func wait(until deadline: Timestamp, _ isDone: () -> Bool) throws {
-        take()
-        while !isDone() {
-            let rest = deadline.remaining(at: WallClock.monotonic)
-            guard rest > 0 else { return }
-            if signals.wait(seconds: min(rest, 0.05), or: inbox.wake) { throw BrokerError.interrupted }
+    private func wait(until deadline: Timestamp, _ isDone: () -> Bool) throws {
+        try view.wait(until: deadline, signals) {
             take()
+            return isDone()
         }
     }
 
     private func take() {
-        let messages = inbox.takeMessages()
+        let taken = view.takeReports()
+        dropped += taken.dropped
+        let messages = taken.reports.compactMap { if case .message(let message) = $0 { message } else { nil } }
         guard !messages.isEmpty else { return }
         let now = WallClock.monotonic
         for message in messages {
@@ -233,30 +208,27 @@ package final class FleetSession {
 
     /// Publishes messages and waits for the broker's answers.
     package func publish(_ messages: [MQTTMessage]) throws -> [Outcome] {
-        let first = nextToken
+        var tokens: [Int] = []
         for message in messages {
-            let token = nextToken
-            nextToken += 1
-            var isAccepted = false
-            while !isAccepted {
+            while true {
                 do {
-                    try client.publish(message, token: token)
-                    isAccepted = true
-                    hasSent = true
+                    tokens.append(try view.publish(message))
+                    break
                 } catch {
-                    if error == .notConnected { throw BrokerError.notConnected(inbox.status.lastFailure) }
-                    guard error == .queueFull, inbox.status.isConnected else { throw error }
+                    let status = view.status
+                    if error == .notConnected { throw BrokerError.notConnected(status.lastFailure) }
+                    guard error == .queueFull, status.isConnected else { throw error }
                     try listen(for: 0.05)
                 }
             }
+            hasSent = true
         }
-        let tokens = first..<nextToken
         try wait(until: WallClock.monotonic.advanced(bySeconds: times.acknowledgement)) {
-            let status = inbox.status
+            let status = view.status
             return !status.isConnected
                 || tokens.allSatisfy { status.acknowledged.contains($0) || status.rejected[$0] != nil }
         }
-        let status = inbox.status
+        let status = view.status
         return tokens.map { token in
             if let failure = status.rejected[token] { return .refused(failure.messageDescription) }
             return status.acknowledged.contains(token) ? .acknowledged : .unknown
@@ -328,8 +300,11 @@ extension FleetSession {
     /// The most topics that are subscribed to at a time.
     private static let batch = 200
 
+    /// The most bytes of messages that wait to be taken.
+    private static let capacity = 64 << 20
+
     /// Counts the retained messages by filter.
-    func count(_ messages: [MQTTMessage]) {
+    private func count(_ messages: [MQTTMessage]) {
         for message in messages where message.retain {
             for filter in documentFilters + boardFilters
             where MQTTTopic.matches(message.topic, filter: filter) {
@@ -339,7 +314,7 @@ extension FleetSession {
     }
 
     /// Reads what is missing of the devices that are known, each by its own topic.
-    func fillGaps() throws {
+    private func fillGaps() throws {
         guard let most = retainedCounts.values.max(), most >= FleetSession.suspicious else { return }
         gaps = .possible
         let isLimit = { (count: Int) in count <= FleetSession.suspicious + FleetSession.inFlight }
@@ -360,14 +335,14 @@ extension FleetSession {
     }
 
     /// Reads retained messages by their own topics.
-    func read(topics: [String]) throws {
+    private func read(topics: [String]) throws {
         var rest = topics[...]
         while !rest.isEmpty {
             let filters = Array(rest.prefix(FleetSession.batch))
             rest = rest.dropFirst(FleetSession.batch)
             try subscribe(to: filters)
             try settle()
-            for filter in filters where !documentFilters.contains(filter) { unsubscribe(from: filter) }
+            unsubscribe(from: filters.filter { !documentFilters.contains($0) })
         }
     }
 }
@@ -388,7 +363,7 @@ extension FleetSession {
         _ name: String, _ arguments: [UInt8], to ids: [String], within seconds: Double,
         onAnswer: (Int) -> Void = { _ in }
     ) throws -> CommandAnswers {
-        let replyTopic = inbox.status.hasProperties ? self.replyTopic : nil
+        let replyTopic = view.status.hasProperties ? view.replyTopic : nil
         let filter = replyTopic ?? "\(topics.prefix)/+/command/\(name)/result"
         var answers = CommandAnswers(replyTopic: replyTopic)
         var messages: [MQTTMessage] = []
@@ -396,17 +371,13 @@ extension FleetSession {
             let topics = Topics(prefix: topics.prefix, id: id)
             let correlation = Array(RunName.new().utf8)
             answers.expect(id, correlation: correlation, resultTopic: topics.result(of: name))
-            var message = MQTTMessage(
-                topic: topics.command(name), payload: arguments, qos: .atLeastOnce, retain: false)
-            // The broker discards an undelivered command when nobody waits for the answer any more.
-            message.properties.messageExpiry = UInt32(max(1, min(seconds, 3600).rounded(.up)))
+            var message = BrokerView.request(topics.command(name), arguments, lifetime: seconds)
             message.properties.responseTopic = replyTopic
             message.properties.correlationData = correlation
-            message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
             messages.append(message)
         }
         try subscribe(to: [filter])
-        defer { unsubscribe(from: filter) }
+        defer { unsubscribe(from: [filter]) }
         try settle()
         var received: [MQTTMessage] = []
         onOther = { received.append($0) }
@@ -441,7 +412,7 @@ extension FleetSession {
         defer { onOther = nil }
         try subscribe(to: filters)
         try settle()
-        for filter in filters where filter != topics.registry(id) { unsubscribe(from: filter) }
+        unsubscribe(from: filters.filter { $0 != topics.registry(id) })
         return found.sorted()
     }
 

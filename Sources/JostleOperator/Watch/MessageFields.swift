@@ -9,7 +9,7 @@ struct MessageFields {
     static let longestList = 8
 
     /// No message of an agent comes near these limits.
-    private static let limits = ReaderLimits(bytes: WatchListener.maximumMessage, depth: 8, nodes: 2000)
+    private static let limits = ReaderLimits(bytes: BrokerView.maximumMessage, depth: 8, nodes: 2000)
 
     private let tree: JSONValue
 

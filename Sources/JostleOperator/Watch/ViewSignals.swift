@@ -38,7 +38,7 @@ package final class ViewSignals {
     }
 
     /// Waits at most `seconds` for a signal, a report of `listener` or, if `input` is true, a key.
-    package func wait(seconds: Double, listener: WatchListener?, input: Bool) -> [Signal] {
+    package func wait(seconds: Double, listener: BrokerView?, input: Bool) -> [Signal] {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: listener?.wake.descriptor ?? -1, events: Int16(POLLIN), revents: 0),

@@ -20,7 +20,8 @@ package struct WatchModel: Equatable, Sendable {
     /// The topic of the answers to `get-state`.
     private static let answer = "command/get-state/result"
 
-    private let prefix: String
+    /// The prefix of the devices' topics.
+    package let prefix: String
 
     /// The only device in the model; `nil` for a fleet.
     package private(set) var onlyDevice: String?

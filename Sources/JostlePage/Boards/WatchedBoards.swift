@@ -31,7 +31,7 @@ struct WatchedBoards {
 
     /// What one board publishes besides what is subscribed for all boards, and once more what is retained, so that the
     /// broker sends it again.
-    private func filters(_ id: String) -> [WatchListener.Filter] {
+    private func filters(_ id: String) -> [BrokerView.Filter] {
         let topics = Topics(prefix: prefix, id: id)
         return [
             .init(topics.motion), .init(topics.stream), .init("\(topics.root)/near-miss"),
@@ -41,7 +41,7 @@ struct WatchedBoards {
     }
 
     /// A page has opened; returns the filters to subscribe.
-    mutating func open(_ id: String) -> [WatchListener.Filter] {
+    mutating func open(_ id: String) -> [BrokerView.Filter] {
         let isNew = boards[id] == nil
         boards[id, default: Board()].viewers += 1
         boards[id]?.abandoned = nil
@@ -55,8 +55,8 @@ struct WatchedBoards {
     }
 
     /// Forgets the boards at which nobody has looked for a while; returns the filters to unsubscribe.
-    mutating func forget(at now: Double) -> [WatchListener.Filter] {
-        var filters: [WatchListener.Filter] = []
+    mutating func forget(at now: Double) -> [BrokerView.Filter] {
+        var filters: [BrokerView.Filter] = []
         for (id, board) in boards {
             guard let abandoned = board.abandoned, now - abandoned >= WatchedBoards.patience else { continue }
             boards[id] = nil

@@ -19,7 +19,7 @@ final class PageServer {
     private static let period = (ping: 10.0, rows: 1.0)
 
     private let prefix: String
-    private let listener: WatchListener
+    private let listener: BrokerView
     private let log: Log
     /// For how long machines have run today.
     let running: RunningHoursStore
@@ -43,7 +43,7 @@ final class PageServer {
     var metrics = PageMetrics()
 
     init(
-        prefix: String, _ access: PageAccess, listener: WatchListener, fleet: FleetDocuments,
+        prefix: String, _ access: PageAccess, listener: BrokerView, fleet: FleetDocuments,
         running: RunningHoursStore,
         log: Log
     ) {
@@ -59,7 +59,7 @@ final class PageServer {
     }
 
     /// What is subscribed for all boards.
-    static func filters(prefix: String) -> [WatchListener.Filter] {
+    static func filters(prefix: String) -> [BrokerView.Filter] {
         [
             .init("\(prefix)/+/availability", isReliable: true), .init("\(prefix)/+/state", isReliable: true),
             .init("\(prefix)/+/health"), .init("\(prefix)/+/event/+", isReliable: true),
@@ -182,10 +182,11 @@ final class PageServer {
     private func askForStreams(at now: Double) {
         for (id, arguments) in leases.due(at: now, isOnline: { boards.model.devices[$0]?.isOnline == true }) {
             let topic = Topics(prefix: prefix, id: id).command("stream")
-            if let failure = listener.publish(arguments.bytes, to: topic) {
-                send(lease: "refused", "\(failure)", of: id)
-            } else {
+            do {
+                try listener.send(BrokerView.request(topic, arguments.bytes))
                 send(lease: "asked", nil, of: id)
+            } catch {
+                send(lease: "refused", "\(error)", of: id)
             }
         }
     }
@@ -265,9 +266,9 @@ final class PageServer {
         return viewer
     }
 
-    private func subscribe(to filters: [WatchListener.Filter]) {
+    private func subscribe(to filters: [BrokerView.Filter]) {
         do {
-            try listener.subscribe(to: filters)
+            try listener.subscribe(to: filters, awaitsAnswer: false)
         } catch {
             log.warning("\(error)")
         }
@@ -297,7 +298,11 @@ final class PageServer {
     /// Publishes on behalf of a visitor.
     func publish(_ payload: [UInt8], to topic: String) throws(PageRefusal) {
         if let brokerFailure { throw .notConnected(brokerFailure) }
-        if let failure = listener.publish(payload, to: topic) { throw .notConnected("\(failure)") }
+        do {
+            try listener.send(BrokerView.request(topic, payload))
+        } catch {
+            throw .notConnected("\(error)")
+        }
     }
 
     // MARK: Metrics

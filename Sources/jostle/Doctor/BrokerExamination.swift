@@ -6,7 +6,6 @@ internal import JostleOperator
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
-internal import Synchronization
 
 /// Examines the brokers: whether the agent reaches them, who it is there, and what it may do.
 struct BrokerExamination {
@@ -222,22 +221,26 @@ final class BrokerProbe {
     private static let echoTime = 2.0
     private static let readingTime = 6.0
 
-    private let client: MQTTClient<Token>
-    private let inbox: Inbox
+    private let view: BrokerView
     private let topics: Topics
+    /// The topic of the message that comes back.
+    private let echo: String
     private let discoveryPrefix: String?
     private let signals: SignalWaiter
+    private var model: WatchModel
+    private var refusals: [Refusal] = []
+    private var hasEcho = false
+    private var hasDiscoveryReader: Bool?
 
     /// Prepares a probe. `options` are the agent's, for this broker alone.
     ///
     /// - Throws: `MQTTError` if the options are invalid.
     init(_ options: MQTTOptions, _ settings: JostleSettings, id: String, signals: SignalWaiter) throws {
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
+        echo = "\(topics.events)doctor"
         discoveryPrefix = settings.homeAssistant.discovery ? settings.homeAssistant.prefix : nil
-        let inbox = Inbox(
-            echo: "\(topics.events)doctor", model: WatchModel(prefix: settings.mqtt.prefix, onlyDevice: id))
-        client = try MQTTClient<Token>(options: options) { inbox.take($0) }
-        self.inbox = inbox
+        model = WatchModel(prefix: settings.mqtt.prefix, onlyDevice: id)
+        view = try BrokerView(options)
         self.signals = signals
     }
 
@@ -245,37 +248,50 @@ final class BrokerProbe {
     ///
     /// - Throws: status 75 if the user interrupts.
     func run(id: String) throws -> Outcome {
-        let filters = [inbox.echo] + topics.retained
         try Failure.with(.configuration) {
-            for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
-            try client.start()
+            try view.subscribe(to: ([echo] + topics.retained).map { BrokerView.Filter($0, isReliable: true) })
+            try view.start()
         }
-        defer { _ = client.stop(within: .milliseconds(500)) }
-        try wait(30) { $0.connection != nil || $0.isHopeless }
-        guard inbox.seen.connection != nil else { return outcome(id) }
-        try wait(Self.answerTime) { $0.answered.count >= filters.count }
-        // Retained messages follow the answers. An agent that has just connected has not sent its report yet.
-        try wait(0.5) { $0.model.devices[id]?.isOnline != nil }
-        if inbox.seen.model.devices[id]?.isOnline == true {
-            try wait(Self.answerTime) { $0.model.devices[id]?.health != nil }
+        defer { view.stop() }
+        var connection: MQTTConnection?
+        try wait(30) { status in
+            connection = status.connection
+            return connection != nil || Self.isHopeless(status.failures)
         }
-        try testEvents()
-        try testDiscovery(id)
-        return outcome(id)
+        if connection != nil {
+            try wait(Self.answerTime) { $0.pending.isEmpty }
+            // Retained messages follow the answers. An agent that has just connected has not sent its report yet.
+            try wait(0.5) { _ in model.devices[id]?.isOnline != nil }
+            if model.devices[id]?.isOnline == true {
+                try wait(Self.answerTime) { _ in model.devices[id]?.health != nil }
+            }
+            try testEvents()
+            try testDiscovery(id)
+        }
+        let failures = view.status.failures
+        // One address may refuse the connection, and another one say more.
+        let failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.last
+        return Outcome(
+            connection: connection, failure: failure, refusals: refusals, hasEcho: hasEcho,
+            hasDiscoveryReader: hasDiscoveryReader, device: model.devices[id] ?? model.emptyDevice(id))
     }
 
-    private func outcome(_ id: String) -> Outcome {
-        let seen = inbox.seen
-        return Outcome(
-            connection: seen.connection, failure: seen.failure, refusals: seen.refusals, hasEcho: seen.hasEcho,
-            hasDiscoveryReader: seen.hasDiscoveryReader, device: seen.model.devices[id] ?? seen.model.emptyDevice(id))
+    /// Whether another attempt would fail too. The first one may only show that the broker speaks MQTT 3.1.1.
+    private static func isHopeless(_ failures: [MQTTFailure]) -> Bool {
+        failures.contains { failure in
+            switch failure {
+            case .hostNotFound, .timedOut, .file, .refused(.badUserNameOrPassword), .refused(.notAuthorised): true
+            // A name may have several addresses, and the broker may listen on one of them.
+            case .network, .tls: failures.count > 2
+            default: failures.count > 1
+            }
+        }
     }
 
     /// Publishes like an event, and waits until it comes back.
     private func testEvents() throws {
-        try publish(MQTTMessage(topic: inbox.echo, payload: [], qos: .atLeastOnce), .echo)
-        guard inbox.seen.results[.echo] == true else { return }
-        try wait(Self.echoTime) { $0.hasEcho }
+        guard try publish(MQTTMessage(topic: echo, payload: [], qos: .atLeastOnce)) else { return }
+        try wait(Self.echoTime) { _ in hasEcho }
     }
 
     /// Whether somebody reads discovery messages. MQTT 5 brokers may say of a message that nobody subscribes to its topic.
@@ -283,126 +299,59 @@ final class BrokerProbe {
     private func testDiscovery(_ id: String) throws {
         guard let discoveryPrefix else { return }
         let control = MQTTMessage(topic: "\(topics.events)nobody", payload: [], qos: .atLeastOnce)
-        guard try isUnmatched(control, .control) == true else { return }
+        guard try isUnmatched(control) == true else { return }
         let topic = "\(discoveryPrefix)/sensor/\(id)/doctor/config"
         let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
-        guard var isUnread = try isUnmatched(message, .discovery) else { return }
+        guard var isUnread = try isUnmatched(message) else { return }
         // In its first seconds, the agent itself reads what the broker holds.
-        if !isUnread, let device = inbox.seen.model.devices[id], device.isOnline == true,
-            device.health?.uptime ?? 0 < 60
-        {
+        if !isUnread, let device = model.devices[id], device.isOnline == true, device.health?.uptime ?? 0 < 60 {
             try wait(Self.readingTime) { _ in false }
-            isUnread = try isUnmatched(message, .discoveryAgain) ?? false
+            isUnread = try isUnmatched(message) ?? false
         }
-        inbox.found(discoveryReader: !isUnread)
+        hasDiscoveryReader = !isUnread
     }
 
     /// Whether the broker says that nobody subscribes to the topic; `nil` if it refused the message.
-    private func isUnmatched(_ message: MQTTMessage, _ token: Token) throws -> Bool? {
-        let before = client.statistics.unmatched
-        try publish(message, token)
-        guard inbox.seen.results[token] == true else { return nil }
-        return client.statistics.unmatched > before
+    private func isUnmatched(_ message: MQTTMessage) throws -> Bool? {
+        let before = view.statistics.unmatched
+        return try publish(message) ? view.statistics.unmatched > before : nil
     }
 
     /// Publishes a message and waits for the broker's answer.
-    private func publish(_ message: MQTTMessage, _ token: Token) throws {
+    ///
+    /// - Returns: whether it was accepted.
+    private func publish(_ message: MQTTMessage) throws -> Bool {
+        let token: Int
         do {
-            try client.publish(message, token: token)
+            token = try view.publish(message)
         } catch {
             // The connection has just ended, which the outcome shows.
-            return
+            return false
         }
-        try wait(Self.answerTime) { $0.results[token] != nil }
+        try wait(Self.answerTime) { $0.acknowledged.contains(token) || $0.rejected[token] != nil }
+        let status = view.status
+        if let failure = status.rejected[token] {
+            refusals.append(Refusal(topic: message.topic, reason: failure.messageDescription))
+        }
+        return status.acknowledged.contains(token)
     }
 
     /// Waits until `isDone`, at most some seconds.
-    private func wait(_ seconds: Double, _ isDone: (Inbox.Seen) -> Bool) throws {
-        let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
-        while !isDone(inbox.seen), WallClock.monotonic < deadline {
-            if signals.wait(seconds: 0.01) { throw Failure(.temporary, "interrupted") }
+    private func wait(_ seconds: Double, _ isDone: (BrokerView.Status) -> Bool) throws {
+        try view.wait(until: WallClock.monotonic.advanced(bySeconds: seconds), signals) {
+            take()
+            return isDone(view.status)
         }
     }
-}
 
-// MARK: - Events
-
-extension BrokerProbe {
-    /// The messages of the test.
-    enum Token: Hashable, Sendable {
-        case echo
-        case control
-        case discovery
-        case discoveryAgain
-    }
-
-    /// What the client reports: written by the network thread, read by the waiting caller.
-    final class Inbox: Sendable {
-        struct Seen: Sendable {
-            var connection: MQTTConnection?
-            var failure: MQTTFailure?
-            var failures = 0
-            /// The filters that the broker has answered.
-            var answered: Set<String> = []
-            var refusals: [Refusal] = []
-            /// Whether a message was accepted.
-            var results: [Token: Bool] = [:]
-            var hasEcho = false
-            var hasDiscoveryReader: Bool?
-            var model: WatchModel
-
-            /// Whether another attempt would fail too. The first one may only show that the broker speaks MQTT 3.1.1.
-            var isHopeless: Bool {
-                switch failure {
-                case nil: false
-                case .hostNotFound, .timedOut, .file, .refused(.badUserNameOrPassword), .refused(.notAuthorised): true
-                // A name may have several addresses, and the broker may listen on one of them.
-                case .network, .tls: failures > 2
-                default: failures > 1
-                }
-            }
-        }
-
-        /// The topic of the message that comes back.
-        let echo: String
-        private let state: Mutex<Seen>
-
-        init(echo: String, model: WatchModel) {
-            self.echo = echo
-            state = Mutex(Seen(model: model))
-        }
-
-        var seen: Seen { state.withLock { $0 } }
-
-        func found(discoveryReader: Bool) {
-            state.withLock { $0.hasDiscoveryReader = discoveryReader }
-        }
-
-        func take(_ event: MQTTEvent<Token>) {
-            state.withLock { seen in
-                switch event {
-                case .connected(let connection): seen.connection = connection
-                case .subscribed(let filter, _): seen.answered.insert(filter)
-                case .subscriptionRefused(let filter, let reason):
-                    seen.answered.insert(filter)
-                    seen.refusals.append(Refusal(topic: filter, reason: "\(reason)"))
-                case .subscriptionLeftOut(let filter, let omission):
-                    seen.answered.insert(filter)
-                    seen.refusals.append(Refusal(topic: filter, reason: "\(omission)"))
-                case .message(let message):
-                    if message.topic == echo, !message.retain { seen.hasEcho = true }
-                    _ = seen.model.update(with: message, at: WallClock.monotonic)
-                case .acknowledged(let token): seen.results[token] = true
-                case .rejected(let token, let topic, let failure):
-                    if let token { seen.results[token] = false }
-                    seen.refusals.append(Refusal(topic: topic, reason: failure.messageDescription))
-                case .refused(let end), .disconnected(let end):
-                    seen.failures += 1
-                    // One address may refuse the connection, and another one say more.
-                    if case .network = end.failure, seen.failure != nil { break }
-                    seen.failure = end.failure
-                case .connecting, .subscriptionRestored, .stopped: break
-                }
+    private func take() {
+        for report in view.takeReports().reports {
+            switch report {
+            case .refused(let filter, let reason): refusals.append(Refusal(topic: filter, reason: reason))
+            case .message(let message):
+                if message.topic == echo, !message.retain { hasEcho = true }
+                _ = model.update(with: message, at: WallClock.monotonic)
+            case .connecting, .connected, .failed, .listening: break
             }
         }
     }

@@ -35,7 +35,7 @@ struct DeviceMessages {
     /// - Throws: status 75 if a signal arrives, or 78 if the configuration leads to no broker. An unreachable broker is
     ///   not an error.
     init(of id: String, _ settings: JostleSettings, _ signals: SignalWaiter) throws {
-        let listener = try WatchListener(id: id, settings: settings)
+        let listener = try BrokerView.watching(id, settings)
         try read(listener, Topics(prefix: settings.mqtt.prefix, id: id).root, signals)
         guard isConnected else { return }
         do {
@@ -50,7 +50,7 @@ struct DeviceMessages {
     }
 
     private mutating func read(
-        _ listener: WatchListener, _ root: String, _ signals: SignalWaiter
+        _ listener: BrokerView, _ root: String, _ signals: SignalWaiter
     ) throws {
         try listener.start()
         defer { listener.stop() }

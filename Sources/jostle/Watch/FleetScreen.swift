@@ -117,7 +117,7 @@ struct ConnectionStatus {
     /// Updates the status with a report.
     ///
     /// - Returns: a line about it; `nil` if it is not worth one.
-    mutating func update(with report: WatchListener.Report) -> String? {
+    mutating func update(with report: BrokerView.Report) -> String? {
         switch report {
         case .connecting(let broker):
             text = "connecting to \(broker)"

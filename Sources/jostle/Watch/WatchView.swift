@@ -26,7 +26,7 @@ final class WatchView {
     /// Seconds within which retained messages arrive after the subscription was granted.
     private static let settlingTime = 0.5
 
-    private let listener: WatchListener
+    private let listener: BrokerView
     private let format: Format
     private let screen = TerminalScreen()
     private let glyphs = Glyphs.ofTerminal
@@ -48,7 +48,7 @@ final class WatchView {
     private var drawn = Timestamp(nanoseconds: .min / 2)
 
     /// Creates a view of the device `id`; if it is `nil`, of the only device at the broker, or of all.
-    init(_ listener: WatchListener, prefix: String, id: String?, format: Format) {
+    init(_ listener: BrokerView, prefix: String, id: String?, format: Format) {
         self.listener = listener
         self.format = format
         lines = WatchLines(glyphs: glyphs)
@@ -192,7 +192,7 @@ final class WatchView {
         let known = model.devices.values.filter { $0.isOnline != nil }
         guard known.count == 1, let id = known.first?.id else { return }
         model.narrow(to: id)
-        try listener.narrow(to: id)
+        try listener.narrow(to: id, prefix: model.prefix)
     }
 
     // MARK: Asking
@@ -201,12 +201,14 @@ final class WatchView {
     private func ask(at now: Timestamp) throws {
         askTime = now.advanced(bySeconds: 1)
         // JSON is what others publish, not what this program causes.
-        if format != .json { for id in requests.due(model, at: now) { listener.askForState(of: id) } }
+        if format != .json {
+            for id in requests.due(model, at: now) { listener.askForState(of: id, prefix: model.prefix) }
+        }
         guard let id = model.onlyDevice, !isKnown(id), connection.unknownDevice == nil, othersTime == nil else {
             return
         }
         othersTime = now.advanced(bySeconds: WatchView.settlingTime)
-        try listener.listenForOthers()
+        try listener.listenForOthers(prefix: model.prefix)
     }
 
     private func isKnown(_ id: String) -> Bool { model.devices[id] != nil }
@@ -342,7 +344,7 @@ enum WatchCommand {
         let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         let format: WatchView.Format =
             arguments.has("json") ? .json : isPlain || !TerminalScreen.isAvailable ? .lines : .screen
-        let listener = try WatchListener(id: id, settings: settings)
+        let listener = try BrokerView.watching(id, settings)
         let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, format: format)
         defer { listener.stop() }
         try view.run(for: seconds, signals: signals)

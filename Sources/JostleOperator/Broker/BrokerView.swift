@@ -1,0 +1,296 @@
+internal import Glibc
+package import JostleConfiguration
+package import JostleMessages
+package import LinuxSystem
+package import MosquittoClient
+package import MotionCore
+internal import Synchronization
+
+/// A connection of a program for people to the configured broker: what the broker said, and what arrived.
+///
+/// It reconnects until it is stopped. The network thread fills it; the program takes from it, or waits.
+package final class BrokerView: Sendable {
+    /// The largest message of a device that is read, bytes: ten times an agent's longest.
+    static let maximumMessage = 1 << 16
+
+    /// What happened, in order.
+    package enum Report: Sendable {
+        case connecting(broker: String)
+        case connected(broker: String, version: String)
+        /// Why there is no connection, and the seconds until the next attempt.
+        case failed(String, retryAfter: Double?)
+        /// The broker refused a subscription.
+        case refused(filter: String, reason: String)
+        /// Every awaited subscription was granted or refused.
+        case listening
+        case message(MQTTMessage)
+    }
+
+    /// A topic filter.
+    package struct Filter: Hashable, Sendable {
+        package var text: String
+        /// Whether to ask for messages that are repeated until they are acknowledged.
+        package var isReliable: Bool
+        /// Whether it is no problem if the broker refuses it: nothing is reported then.
+        var isOptional: Bool
+
+        package init(_ text: String, isReliable: Bool = false, isOptional: Bool = false) {
+            self.text = text
+            self.isReliable = isReliable
+            self.isOptional = isOptional
+        }
+    }
+
+    /// What the broker has said so far.
+    package struct Status: Sendable {
+        /// The present connection.
+        package fileprivate(set) var connection: MQTTConnection?
+        /// The number of connections so far.
+        package fileprivate(set) var connections = 0
+        /// Why the last connection ended or could not be made, in one line.
+        package fileprivate(set) var lastFailure: String?
+        /// The last failures since there was a connection.
+        package fileprivate(set) var failures: [MQTTFailure] = []
+        /// The awaited filters that the broker has not answered on this connection.
+        package fileprivate(set) var pending: Set<String> = []
+        /// The filters that the broker refused, or that cannot be asked for.
+        package fileprivate(set) var refused: [String: MQTTReason] = [:]
+        /// The messages that the broker has acknowledged or refused, by their tokens.
+        package fileprivate(set) var acknowledged: Set<Int> = []
+        package fileprivate(set) var rejected: [Int: MQTTFailure] = [:]
+
+        package var isConnected: Bool { connection != nil }
+
+        /// Whether the connection supports response topics, as MQTT 5 does.
+        package var hasProperties: Bool { connection?.version == .v5 }
+
+        /// Whether the broker refused the user, so that another attempt would not help.
+        package var isBarred: Bool {
+            failures.contains { [.refused(.notAuthorised), .refused(.badUserNameOrPassword)].contains($0) }
+        }
+    }
+
+    fileprivate struct State {
+        /// The largest size of the reports that wait to be taken, bytes.
+        let capacity: Int
+        var status = Status()
+        /// The filters whose answers are awaited, with whether their refusal is reported.
+        var awaited: [String: Bool] = [:]
+        var reports: [Report] = []
+        /// The size of the reports.
+        var bytes = 0
+        var dropped = 0
+        var nextToken = 0
+    }
+
+    /// What a report takes in memory besides its message, bytes.
+    fileprivate static let reportSize = 256
+
+    /// The most failures that are kept.
+    fileprivate static let mostFailures = 10
+
+    /// Wakes the program when there are reports.
+    package let wake: WakeSignal
+    /// A topic for answers to this program's commands.
+    let replyTopic: String
+    private let client: MQTTClient<Int>
+    private let state: SharedState
+
+    /// Referred to by the client's handler, which must not refer to the view.
+    private final class SharedState: Sendable {
+        let mutex: Mutex<State>
+
+        init(capacity: Int) {
+            mutex = Mutex(State(capacity: capacity))
+        }
+    }
+
+    /// Prepares a connection. `start` connects.
+    ///
+    /// - Parameters:
+    ///   - settings: the configuration of an agent; its broker for commands is used.
+    ///   - name: a part of the client id.
+    ///   - longestPause: between two attempts, s: short, because a person is waiting.
+    ///   - capacity: the most bytes of messages that wait to be taken; further ones are dropped.
+    ///   - maximumMessage: the largest message that the broker may send, bytes.
+    ///   - ifEmbedded: the error if the broker is embedded in an agent.
+    /// - Throws: if the configuration does not lead to a broker.
+    package convenience init(
+        _ settings: JostleSettings, name: String, longestPause: Double = 5, capacity: Int = 8 << 20,
+        maximumMessage: Int? = BrokerView.maximumMessage, ifEmbedded: BrokerError = .privateAgentBroker
+    ) throws {
+        let settings = settings.forCommands
+        if settings.mqtt.broker == .embedded { throw ifEmbedded }
+        var options = try settings.mqttOptions(
+            clientID: "\(name)-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
+        options.backoff.cap = .seconds(longestPause)
+        options.queueCapacity = 20_000
+        if let maximumMessage { options.maximumPacketSize = maximumMessage }
+        let replyTopic = ReplyTopic.make(
+            prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),
+            run: RunName.new())
+        try self.init(options, replyTopic: replyTopic, capacity: capacity)
+    }
+
+    /// Prepares a connection with these options.
+    ///
+    /// - Throws: if they are invalid.
+    package init(_ options: MQTTOptions, replyTopic: String = "", capacity: Int = 8 << 20) throws {
+        guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
+        let state = SharedState(capacity: capacity)
+        client = try MQTTClient<Int>(options: options) { event in
+            state.mutex.withLock { $0.take(event) }
+            wake.signal()
+        }
+        self.wake = wake
+        self.replyTopic = replyTopic
+        self.state = state
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Connects.
+    package func start() throws { try client.start() }
+
+    /// Ends the connection.
+    package func stop() { _ = client.stop(within: .milliseconds(300)) }
+
+    package var status: Status { state.mutex.withLock { $0.status } }
+
+    /// The counters of the connection.
+    package var statistics: MQTTStatistics { client.statistics }
+
+    // MARK: Subscriptions
+
+    /// Subscribes, or subscribes again to get the retained messages again.
+    ///
+    /// With `awaitsAnswer`, `status` and reports tell what the broker says.
+    package func subscribe(to filters: [Filter], awaitsAnswer: Bool = true) throws {
+        if awaitsAnswer {
+            state.mutex.withLock { state in
+                for filter in filters {
+                    state.awaited[filter.text] = !filter.isOptional
+                    state.status.pending.insert(filter.text)
+                    state.status.refused[filter.text] = nil
+                }
+            }
+        }
+        for filter in filters {
+            try client.subscribe(to: filter.text, qos: filter.isReliable ? .atLeastOnce : .atMostOnce)
+        }
+    }
+
+    /// Ends subscriptions.
+    package func unsubscribe(from filters: [Filter]) {
+        for filter in filters { client.unsubscribe(from: filter.text) }
+        state.mutex.withLock { state in
+            for filter in filters {
+                state.awaited[filter.text] = nil
+                state.status.pending.remove(filter.text)
+            }
+        }
+    }
+
+    // MARK: Messages
+
+    /// Publishes a message.
+    ///
+    /// - Returns: the token under which `status` tells the broker's answer.
+    package func publish(_ message: MQTTMessage) throws(MQTTError) -> Int {
+        let token = state.mutex.withLock { state in
+            defer { state.nextToken += 1 }
+            return state.nextToken
+        }
+        try client.publish(message, token: token)
+        return token
+    }
+
+    /// Publishes a message whose outcome nobody waits for.
+    package func send(_ message: MQTTMessage) throws(MQTTError) { try client.publish(message) }
+
+    /// A message to a device, in the name of this user. After `lifetime` seconds without a taker, the broker drops it: a
+    /// command that waits longer does something that nobody expects any more.
+    package static func request(_ topic: String, _ payload: [UInt8], lifetime: Double = 10) -> MQTTMessage {
+        var message = MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: false)
+        message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
+        message.properties.messageExpiry = UInt32(max(1, min(lifetime, 3600).rounded(.up)))
+        return message
+    }
+
+    /// Returns and removes the reports since the last call, in order, with the number of dropped ones.
+    package func takeReports() -> (reports: [Report], dropped: Int) {
+        state.mutex.withLock { state in
+            defer {
+                state.reports = []
+                state.bytes = 0
+                state.dropped = 0
+            }
+            return (state.reports, state.dropped)
+        }
+    }
+
+    /// Waits until `isDone`, which takes the reports, or until the deadline. It is asked again after each report.
+    ///
+    /// - Throws: `interrupted` if a signal arrives.
+    package func wait(until deadline: Timestamp, _ signals: SignalWaiter, _ isDone: () throws -> Bool) throws {
+        while try !isDone() {
+            let rest = deadline.remaining(at: WallClock.monotonic)
+            guard rest > 0 else { return }
+            if signals.wait(seconds: rest, or: wake) { throw BrokerError.interrupted }
+        }
+    }
+}
+
+// MARK: From the network thread
+
+extension BrokerView.State {
+    fileprivate mutating func take(_ event: MQTTEvent<Int>) {
+        switch event {
+        case .connecting(let broker, _): add(.connecting(broker: "\(broker)"))
+        case .connected(let connection):
+            status.connection = connection
+            status.connections += 1
+            status.failures = []
+            status.pending = Set(awaited.keys)
+            add(.connected(broker: "\(connection.broker)", version: "\(connection.version)"))
+        case .subscribed(let filter, _): settle(filter)
+        case .subscriptionRefused(let filter, let reason): refuse(filter, reason, "\(reason)")
+        case .subscriptionLeftOut(let filter, let omission): refuse(filter, omission.reason, "\(omission)")
+        case .message(let message): add(.message(message), message.payload.count + message.topic.utf8.count)
+        case .acknowledged(let token): status.acknowledged.insert(token)
+        case .rejected(let token, _, let failure): if let token { status.rejected[token] = failure }
+        case .refused(let end), .disconnected(let end):
+            status.connection = nil
+            if status.failures.count == BrokerView.mostFailures { status.failures.removeFirst() }
+            status.failures.append(end.failure)
+            let advice = end.advice.map { "; \($0)" } ?? ""
+            let reason = ForeignText.oneLine("\(end.broker): \(end.failure)\(advice)")
+            status.lastFailure = reason
+            add(.failed(reason, retryAfter: end.retryAfter.map { $0 / .seconds(1) }))
+        case .subscriptionRestored, .stopped: break
+        }
+    }
+
+    private mutating func refuse(_ filter: String, _ reason: MQTTReason, _ text: String) {
+        status.refused[filter] = reason
+        if awaited[filter] == true { add(.refused(filter: filter, reason: text)) }
+        settle(filter)
+    }
+
+    private mutating func settle(_ filter: String) {
+        guard status.pending.remove(filter) != nil, status.pending.isEmpty else { return }
+        add(.listening)
+    }
+
+    private mutating func add(_ report: BrokerView.Report, _ size: Int = 0) {
+        let size = size + BrokerView.reportSize
+        guard bytes + size <= capacity else {
+            dropped += 1
+            return
+        }
+        reports.append(report)
+        bytes += size
+    }
+}
