@@ -31,6 +31,9 @@ struct Glyphs {
         for scalar in text.unicodeScalars {
             if (0x20..<0x7F).contains(scalar.value) || isUnicode && Glyphs.isOneColumn(scalar) {
                 clean.unicodeScalars.append(scalar)
+            } else if scalar == "°" {
+                // `112 °/s`, but `90°`.
+                clean += clean.hasSuffix(" ") ? "deg" : " deg"
             } else {
                 clean += Glyphs.substitutes[scalar] ?? "?"
             }
@@ -59,7 +62,7 @@ struct Glyphs {
     }
 
     private static let substitutes: [UnicodeScalar: String] = [
-        "°": " deg", "²": "^2", "µ": "u", "…": "...", "·": ".", "●": "*", "○": "o", "→": "->", "≤": "<=", "–": "-",
+        "²": "^2", "µ": "u", "…": "...", "·": ".", "●": "*", "○": "o", "→": "->", "≤": "<=", "–": "-",
     ]
 
     /// Latin, Greek, Cyrillic, punctuation, arrows, lines, blocks; no combining and no wide characters.
