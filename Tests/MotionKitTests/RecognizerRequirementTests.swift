@@ -142,6 +142,26 @@ import Testing
         #expect(Recognizer.flip().accepts(flip))
     }
 
+    /// A gesture without a recognizer does not compile here.
+    private func plain(_ gesture: Gesture) -> Recognizer {
+        switch gesture {
+        case .shake: .shake
+        case .tap: .tap
+        case .flick: .flick
+        case .turn: .turn
+        case .flip: .flip
+        case .tilt: .tilt
+        case .fall: .fall
+        case .impact: .impact
+        case .motion: .motion
+        case .vibration: .vibration
+        }
+    }
+
+    @Test func everyGestureHasARecognizer() {
+        for gesture in Gesture.allCases { #expect(plain(gesture).gesture == gesture) }
+    }
+
     @Test func requirementsReachTheRelations() {
         let requirements = Recognizer.tap.require(toFail: .flip).simultaneously(with: .shake).requirements
         let settings = requirements.applied(to: GestureSettings(), for: .tap)

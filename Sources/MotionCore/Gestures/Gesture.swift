@@ -12,7 +12,7 @@ public enum Gesture: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case vibration
 
     /// The number of gestures.
-    static let count = 10
+    @inlinable static var count: Int { 10 }
 
     /// The gestures that need a gyroscope: the direction of gravity does not show the heading.
     public static var needingGyroscope: GestureSet { .turn }
@@ -45,7 +45,7 @@ public struct GestureSet: OptionSet, Sendable, BitwiseCopyable {
     @inlinable public static var vibration: GestureSet { GestureSet(.vibration) }
 
     /// Every gesture.
-    @inlinable public static var all: GestureSet { GestureSet(rawValue: (1 << 10) - 1) }
+    @inlinable public static var all: GestureSet { GestureSet(rawValue: (1 << UInt16(Gesture.count)) - 1) }
 
     /// Whether the gesture is a member.
     @inlinable

@@ -122,14 +122,20 @@ package struct GestureRecognizers: ~Copyable {
 
     /// Resets recognizers, except those that always run.
     private mutating func forget(_ gestures: GestureSet) {
-        if gestures.contains(.shake) { shake.reset() }
-        if gestures.contains(.tap) { tap.reset() }
-        if gestures.contains(.flick) { flick.reset() }
-        if gestures.contains(.turn) { turn.reset() }
-        if gestures.contains(.flip) { flip.reset() }
-        if gestures.contains(.tilt) { tilt.reset() }
-        if gestures.contains(.fall) { fall.reset() }
-        if gestures.contains(.impact) { impact.reset() }
+        var rest = gestures
+        while let gesture = rest.popFirst() {
+            switch gesture {
+            case .shake: shake.reset()
+            case .tap: tap.reset()
+            case .flick: flick.reset()
+            case .turn: turn.reset()
+            case .flip: flip.reset()
+            case .tilt: tilt.reset()
+            case .fall: fall.reset()
+            case .impact: impact.reset()
+            case .motion, .vibration: break
+            }
+        }
     }
 
     /// Applies new settings; cancels the gestures that they disable.

@@ -12,7 +12,7 @@ enum GestureRules {
         case .fall: shaken.union(.shake)
         // A blow should not also count as a tap.
         case .impact: .tap
-        case .tap, .flick, .turn, .flip, .tilt, .motion, .vibration: []
+        default: []
         }
     }
 
@@ -25,7 +25,7 @@ enum GestureRules {
         case .shake: 0.3
         case .fall: 1.0
         case .impact: 0.3
-        case .tap, .flick, .turn, .flip, .tilt, .motion, .vibration: 0
+        default: 0
         }
     }
 

@@ -56,7 +56,7 @@ package struct TuningTrial: Sendable {
             // Picking it up for the next one is none. After a fall, another one within a second is a bounce.
             limits.weightless = 0.3 * standardGravity
             limits.pause = 1.5
-        case .shake, .tap, .flick, .impact, .vibration: break
+        default: break
         }
         return limits
     }
