@@ -1,3 +1,4 @@
+import JostleConfiguration
 import MotionCore
 import Testing
 
@@ -136,6 +137,15 @@ import Testing
         }
         for reason in CancellationReason.allCases { #expect(CancellationReason(word: reason.word) == reason) }
         #expect(CancellationReason(word: "bored") == nil && Gesture(word: "yawn") == nil)
+    }
+
+    /// Whatever the table of gestures says of a reason is used.
+    @Test(arguments: Gesture.allCases)
+    func theWordsOfAGestureAreUsed(_ gesture: Gesture) {
+        for (reason, words) in gesture.facts.nearMisses {
+            #expect(NearMiss(gesture, reason, at: time).explanation == "no \(gesture.word): \(words)")
+        }
+        for (reason, words) in gesture.facts.cancellations { #expect(reason.explanation(of: gesture) == words) }
     }
 
     /// The words are the names of the cases, in snake case; programs depend on them.

@@ -1,3 +1,4 @@
+import JostleConfiguration
 import MotionCore
 import Testing
 

@@ -215,8 +215,7 @@ extension EventWords {
         switch gesture {
         case .tap:
             let counts = settings.motion.gestures.tap.counts
-            let all: [(TapCounts, String)] = [(.single, "single"), (.double, "double"), (.triple, "triple")]
-            words = all.filter { counts.contains($0.0) }.map(\.1)
+            words = (1...3).filter(counts.contains(count:)).map { TapCounts.words[$0 - 1] }
             template = "{{ ['', 'single', 'double', 'triple'][value_json.count | default(0)] }}"
         case .flick:
             let directions = settings.motion.gestures.flick.directions
@@ -230,7 +229,7 @@ extension EventWords {
             words = ["x", "y", "z"].flatMap { ["\($0)_up", "\($0)_down"] }
             template =
                 "{% set to = value_json.to | default('') %}{{ to[1:] ~ ('_up' if to[:1] == '+' else '_down') }}"
-        case .shake, .tilt, .fall, .impact, .motion, .vibration:
+        default:
             words = phases
             template = "{{ value_json.phase }}"
         }
@@ -290,7 +289,7 @@ extension DiscoverySet {
             [
                 .init("state_topic", .string(facts.topics.event(gesture))), .init("qos", 0),
                 .init("event_types", .array(events.words.map { .string($0) })),
-                .init("value_template", .string(template)), .init("icon", .string(gesture.icon)),
+                .init("value_template", .string(template)), .init("icon", .string(gesture.facts.icon)),
             ])
     }
 }
@@ -298,20 +297,6 @@ extension DiscoverySet {
 extension Gesture {
     /// The gesture's name with a capital letter.
     var title: String { word.prefix(1).uppercased() + word.dropFirst() }
-
-    fileprivate var icon: String {
-        switch self {
-        case .shake, .vibration: "mdi:vibrate"
-        case .tap: "mdi:gesture-tap"
-        case .flick: "mdi:gesture-swipe"
-        case .turn: "mdi:rotate-3d-variant"
-        case .flip: "mdi:flip-vertical"
-        case .tilt: "mdi:angle-acute"
-        case .fall: "mdi:arrow-down-bold"
-        case .impact: "mdi:hammer"
-        case .motion: "mdi:motion"
-        }
-    }
 }
 
 extension DiscoverySet {

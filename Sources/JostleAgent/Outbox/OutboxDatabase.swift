@@ -238,7 +238,7 @@ struct OutboxDatabase: ~Copyable {
         var rows = try database.prepare("SELECT * FROM open_gesture ORDER BY gesture")
         while try rows.step() {
             let word = rows.text(0)
-            guard let gesture = Gesture.allCases.first(where: { $0.word == word }) else {
+            guard let gesture = Gesture(word: word) else {
                 content.damagedRows += 1
                 continue
             }

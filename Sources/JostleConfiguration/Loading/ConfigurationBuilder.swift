@@ -1,4 +1,5 @@
 package import Documents
+internal import MotionCore
 
 /// Settings built from layers, each of which overrides the ones before: defaults, a file, arguments, messages.
 ///
@@ -133,9 +134,9 @@ extension ConfigurationBuilder {
 
     /// Gates that no tilt can satisfy.
     private var contradictoryGates: [DocumentProblem] {
-        GestureNames.gestures.compactMap { name, gesture in
+        Gesture.allCases.compactMap { gesture in
             let gate = settings.motion.gestures[gesture].gate
-            let paths = ["tilt_above", "tilt_below"].map { "gestures.\(name).when.\($0)" }
+            let paths = ["tilt_above", "tilt_below"].map { "gestures.\(gesture.word).when.\($0)" }
             guard gate.tiltAbove > gate.tiltBelow, let path = paths.first(where: { provenance[$0] != nil }),
                 let position = provenance[path]
             else { return nil }

@@ -162,7 +162,7 @@ extension LoadedConfiguration {
         // Somebody switched it off, and knows.
         guard action.isEnabled else { return nil }
         let path = "actions[\(index)]"
-        let name = GestureNames.name(of: action.gesture)
+        let name = action.gesture.word
         if !settings.motion.gestures[action.gesture].isEnabled {
             return problem(at: "\(path).on", "never acts: gestures.\(name).enabled is false", found: name)
         }
@@ -170,12 +170,16 @@ extension LoadedConfiguration {
             return problem(
                 at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
         }
-        if action.gesture == .turn, case .family(let family) = settings.sensor.driver, !family.hasGyroscope {
+        if Gesture.needingGyroscope.contains(action.gesture), case .family(let family) = settings.sensor.driver,
+            !family.hasGyroscope
+        {
             return problem(at: "\(path).on", "never acts: the \(family.partName) has no gyroscope", found: name)
         }
-        if let counts = action.filter.counts, action.gesture == .tap, !counts.contains(where: isTapCount) {
+        if let counts = action.filter.counts, action.gesture == .tap,
+            !counts.contains(where: settings.motion.gestures.tap.counts.contains(count:))
+        {
             let wanted = counts.map(String.init).joined(separator: ", ")
-            let missing = counts.compactMap(LoadedConfiguration.tapName).joined(separator: ", ")
+            let missing = counts.map { TapCounts.words[$0 - 1] }.joined(separator: ", ")
             return problem(
                 at: "\(path).count",
                 "never acts: gestures.tap.counts does not include \(missing); without it, such taps are reported as "
@@ -185,7 +189,7 @@ extension LoadedConfiguration {
         if action.gesture == .flick, let directions = action.filter.directions,
             !directions.contains(where: { wanted.contains($0) })
         {
-            let names = GestureNames.directions.filter { directions.contains($0.value) }.map(\.key).joined(
+            let names = MotionDirection.allCases.filter { directions.contains($0) }.map(\.word).joined(
                 separator: ", ")
             return problem(
                 at: "\(path).direction", "never acts: gestures.flick.directions does not include \(names)", found: names
@@ -199,29 +203,16 @@ extension LoadedConfiguration {
         return nil
     }
 
-    private func isTapCount(_ count: Int) -> Bool {
-        let counts = settings.motion.gestures.tap.counts
-        switch count {
-        case 1: return counts.contains(.single)
-        case 2: return counts.contains(.double)
-        case 3: return counts.contains(.triple)
-        default: return false
-        }
-    }
-
-    private static func tapName(_ count: Int) -> String? {
-        [1: "single", 2: "double", 3: "triple"][count]
-    }
-
     // MARK: Gestures
 
     /// Enabled gestures whose quiet hours leave no minute of the day. An action on one of them is reported instead.
     private var silencedGestures: [DocumentProblem] {
-        GestureNames.gestures.compactMap { name, gesture in
+        Gesture.allCases.compactMap { gesture in
             let hasAction = settings.actions.contains { $0.gesture == gesture }
             guard settings.motion.gestures[gesture].isEnabled, !hasAction, isAlwaysQuiet(gesture) else { return nil }
             return problem(
-                at: "gestures.\(name).when.quiet_hours", "covers the whole day, so that \(name) never begins")
+                at: "gestures.\(gesture.word).when.quiet_hours",
+                "covers the whole day, so that \(gesture.word) never begins")
         }
     }
 

@@ -131,7 +131,7 @@ extension ValueFormat<UInt8?> {
 extension ValueFormat<BodySides> {
     /// `any`, a side, or a list of sides.
     static var sides: ValueFormat {
-        let some = ValueFormat<[BodySide]>.oneOrMore(.choice(GestureNames.sides))
+        let some = ValueFormat<[BodySide]>.oneOrMore(.named)
         return ValueFormat(
             allowed: "any, \(some.allowed)", wantsExample: false,
             constraints: [.init("anyOf", [["const": "any"], .object(some.constraints)])],
@@ -148,7 +148,7 @@ extension ValueFormat<BodySides> {
 extension ValueFormat<MotionDirections> {
     /// `any`, a direction, or a list of directions.
     static var directions: ValueFormat {
-        let some = ValueFormat<[MotionDirection]>.oneOrMore(.choice(GestureNames.directions))
+        let some = ValueFormat<[MotionDirection]>.oneOrMore(.named)
         return ValueFormat(
             allowed: "any, \(some.allowed)", wantsExample: false,
             constraints: [.init("anyOf", [["const": "any"], .object(some.constraints)])],
@@ -278,8 +278,7 @@ extension Substring {
 extension ValueFormat<TapCounts> {
     /// The tap counts to distinguish: one or a list.
     static var tapCounts: ValueFormat {
-        let names: KeyValuePairs<String, Int> = ["single": 1, "double": 2, "triple": 3]
-        let some = ValueFormat<[Int]>.oneOrMore(.choice(names))
+        let some = ValueFormat<[Int]>.oneOrMore(.choice(Array(zip(TapCounts.words, 1...))))
         return ValueFormat(
             allowed: some.allowed, wantsExample: false, constraints: some.constraints,
             read: { node, directory throws(ValueRefusal) in

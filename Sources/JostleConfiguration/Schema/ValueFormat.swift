@@ -146,6 +146,11 @@ extension ValueFormat where Value: Equatable {
     }
 }
 
+extension ValueFormat where Value: ContractNamed {
+    /// One of the contract names.
+    static var named: ValueFormat { choice(Value.allCases.map { ($0.word, $0) }) }
+}
+
 extension ValueFormat {
     /// One value, or a list of values; duplicates are dropped.
     static func oneOrMore<Element: Equatable & Sendable>(

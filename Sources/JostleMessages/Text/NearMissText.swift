@@ -7,23 +7,24 @@ extension NearMiss {
     package var explanation: String { "no \(gesture.word): \(fault)" }
 
     private var fault: String {
-        switch reason {
-        case .tooWeak: needed(weakness)
+        let own = gesture.facts.nearMisses[reason]
+        return switch reason {
+        case .tooWeak: needed(unit == .rate ? "too slow" : own ?? "too weak")
         case .tooFewReversals: tooFew("swings to and fro")
         case .tooFewTaps: tooFew(value == 1 ? "tap" : "taps in a row")
         case .noQuietBefore: noQuietBefore
         case .noQuietAfter: allowed("it did not come to rest")
         case .notAlongOneLine: usual("its swings were not along one line", by: "astray")
         case .tooIrregular: usual("its swings were uneven", by: "times one another")
-        case .tooSlow: allowed(gesture == .tap ? "a push rather than a knock" : "too slow")
+        case .tooSlow: allowed(own ?? "too slow")
         case .wrongPace:
             usual(value < limit ? "its swings were too quick" : "its swings were too slow", by: "each")
         case .tooPeaky: "more like blows than the swings of a hand"
         case .likeSteps: "up and down, like steps or jumps"
-        case .notStill: allowed(gesture == .flip ? "the new side was not held still" : "it was moved meanwhile")
-        case .tooShort: needed(shortness)
+        case .notStill: allowed(own ?? "it was moved meanwhile")
+        case .tooShort: needed(own ?? "too short")
         case .tooSmallAngle: needed("too small an angle")
-        case .notConvincing: gesture == .shake ? "not a quick, even movement to and fro" : "not convincing"
+        case .notConvincing: own ?? "not convincing"
         case .partOfFall: value.isFinite ? "it followed a fall of \(text(value))" : "it came with a fall or a blow"
         case .excluded: "\(precedence?.withArticle ?? "another gesture") takes precedence"
         case .tooSoon: needed("too soon after the last one")
@@ -42,21 +43,6 @@ extension NearMiss {
         case .rate: allowed("it was turning before")
         case .seconds: needed("it was not held still before")
         default: allowed("it was moving before")
-        }
-    }
-
-    private var weakness: String {
-        if unit == .rate { return "too slow" }
-        return gesture == .shake ? "its weakest swing was too weak" : "too weak"
-    }
-
-    private var shortness: String {
-        switch gesture {
-        case .flick: "a blow rather than a stroke"
-        case .flip: "the new side was not held for long enough"
-        case .tilt: "it was not held for long enough"
-        case .fall: "free fall was too short"
-        case .shake, .tap, .turn, .impact, .motion, .vibration: "too short"
         }
     }
 
@@ -119,5 +105,5 @@ extension NearMiss {
 }
 
 extension Gesture {
-    fileprivate var withArticle: String { self == .impact ? "an \(word)" : "a \(word)" }
+    fileprivate var withArticle: String { "aeiou".contains(word.prefix(1)) ? "an \(word)" : "a \(word)" }
 }

@@ -88,7 +88,7 @@ enum TuneCommand {
             throw Failure(
                 .usage, lines: ["GESTURE is missing", usage.synopsis, "More: jostle \(usage.name) --help"])
         }
-        guard let gesture = Gesture.allCases.first(where: { $0.word == word }) else {
+        guard let gesture = Gesture(word: word) else {
             let known = Gesture.allCases.map(\.word)
             let suggestion = EditDistance.suggestion(for: word, among: known)
             throw Failure(

@@ -45,7 +45,7 @@ struct TuningRecordings {
             let parts = name.split(separator: "-", maxSplits: 1)
             guard parts.count == 2, let number = Int(parts[0]), number > 0, number < .max,
                 "\(number)-\(parts[1])" == name,
-                Gesture.allCases.contains(where: { $0.word == parts[1] }), !DirectoryContents.isLink("\(path)/\(name)"),
+                Gesture(word: String(parts[1])) != nil, !DirectoryContents.isLink("\(path)/\(name)"),
                 DirectoryContents.exists("\(path)/\(name)")
             else { continue }
             let run = "\(path)/\(name)"
