@@ -1,5 +1,8 @@
 import Foundation
 import HTTPServer
+import JostleConfiguration
+import JostleMessages
+import MotionCore
 import PageAssets
 import SystemTestSupport
 import Testing
@@ -56,6 +59,28 @@ import Testing
             #expect(header(reply, "ETag") == tag)
         }
         #expect(file.reply(to: request([("If-None-Match", "\"other\"")])).status == 200)
+    }
+
+    /// The names of gestures come from the board, and what else is said of them from the server.
+    @Test(arguments: ["settings.js", "gestures.js"])
+    func aScriptNamesNoGesture(_ name: String) throws {
+        let asset = try #require(PageAssets.files.first { $0.name == name })
+        let text = String(decoding: asset.bytes, as: UTF8.self)
+        for gesture in Gesture.allCases {
+            #expect(!text.contains("\"\(gesture.word)\"") && !text.contains(" \(gesture.word):"), "\(gesture)")
+        }
+    }
+
+    /// The page looks for the words of a gesture first, then for those of all gestures.
+    @Test func theServerSaysWhyAGestureWasCancelled() throws {
+        let bytes = PageServer.cancellations.bytes
+        let texts = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: String])
+        for gesture in Gesture.allCases {
+            for reason in CancellationReason.allCases {
+                let text = texts["\(gesture.word).\(reason.word)"] ?? texts[reason.word]
+                #expect(text == reason.explanation(of: gesture))
+            }
+        }
     }
 
     @Test func filesWithOtherContentHaveOtherTags() {

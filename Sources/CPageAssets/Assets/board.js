@@ -66,7 +66,7 @@ export class BoardView {
     this.recording = new RecordingControls(this.plots.tools, this.feed, context.boardID, this.plots);
     this.source = element("p", { class: "muted" });
     live.append(this.source);
-    this.log = new GestureLog(card("gestures", "Gestures"), context.connection);
+    this.log = new GestureLog(card("gestures", "Gestures"), context);
     this.vibration = new VibrationView(card("vibration", "Vibration"), this.feed, context.connection);
     this.health = new Health(card("health", "Health"), context.connection);
     // The panels bring their headings.

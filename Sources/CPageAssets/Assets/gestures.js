@@ -1,19 +1,9 @@
 // The log of gestures as they happen, and of movements that were almost one.
-import { clean, element, finite, isTime, number, setText, timeOfDay } from "./text.js";
+import { clean, element, finite, isTime, number, object, setText, timeOfDay } from "./text.js";
 
 const mostRows = 200;
 /** Milliseconds after which a gesture is listed, but not announced. */
 const announced = 10000;
-const reasons = {
-  too_weak: "it faded before it was certain", too_short: "it stopped before it was certain", too_long: "it lasted longer than its maximum_duration",
-  interrupted: "another gesture took precedence, or samples are missing", sensor_lost: "the sensor failed",
-  disabled: "the gesture was disabled", tilted: "the board was tilted while it was turned", stopped: "sensing or the agent stopped", restarted: "the agent was restarted",
-};
-const reasonsOf = {
-  shake: { too_short: "it stopped before the fourth swing" },
-  turn: { too_long: "it lasted longer than its knob_duration, or maximum_duration if its mode is free" },
-  fall: { too_weak: "it did not land hard, as if it was caught" },
-};
 /** A shape for each phase, because colour alone does not reach everybody. */
 const shapes = { began: "▶", changed: "▶", ended: "■", cancelled: "✕", recognized: "●", missed: "○" };
 
@@ -30,12 +20,11 @@ function remarks(event) {
   ].filter(Boolean).join(", ");
 }
 
-/** Why a gesture was cancelled: `it stopped before it was certain`. */
-function reasonText({ gesture, reason }) {
+/** Why a gesture was cancelled, in the server's words: `it stopped before it was certain`. */
+function reasonText({ gesture, reason }, texts) {
   if (reason === undefined) return "";
-  const own = Object.hasOwn(reasonsOf, gesture) ? reasonsOf[gesture] : {};
-  for (const texts of [own, reasons]) if (Object.hasOwn(texts, reason)) return texts[reason];
-  return clean(reason);
+  const name = [`${gesture}.${reason}`, `${reason}`].find((name) => Object.hasOwn(texts, name));
+  return clean(name === undefined ? reason : texts[name]);
 }
 
 /** The time of day, after the date if that is not today. */
@@ -51,8 +40,9 @@ export class GestureLog {
   #open = new Map();
   #rows = [];
 
-  constructor(root, connection) {
-    this.connection = connection;
+  constructor(root, context) {
+    this.context = context;
+    this.connection = context.connection;
     this.list = element("ol", { class: "log", tabindex: "0", "aria-label": "Gestures, the newest first" });
     this.empty = element("p", { class: "muted", text: "No gesture yet. Shake the board, or simulate a movement." });
     this.voice = element("p", { class: "unseen", "aria-live": "polite" });
@@ -118,7 +108,7 @@ export class GestureLog {
   #fill(row, event, time) {
     this.#mark(row, Object.hasOwn(shapes, event.phase) ? event.phase : "recognized");
     setText(row.phase, clean(event.phase).slice(0, 30));
-    setText(row.details, [reasonText(event), remarks(event)].filter(Boolean).join(", "));
+    setText(row.details, [reasonText(event, object(this.context.hello.cancellations)), remarks(event)].filter(Boolean).join(", "));
     const tags = [event.simulated === true && "simulated", event.delayed === true && "delayed", time === undefined && "clock unset"];
     row.details.append(...tags.filter(Boolean).flatMap((text) => [" ", element("span", { class: "tag", text })]));
   }

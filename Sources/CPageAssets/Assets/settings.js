@@ -1,10 +1,9 @@
 // The settings of one board. A value is shown as in force only when the board reports it: what was sent is only sent.
 import { element, list, object, clean, post, quantity } from "./text.js";
 
-const gestures = ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"];
 const patience = 10000;
-/** The most controls, however many rules a report has. */
-const mostSwitches = 200;
+/** The most controls, however many gestures and rules a report has. */
+const mostControls = 250;
 /** The units of the values below, in seconds and hertz. */
 const units = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400, Hz: 1, kHz: 1000 };
 
@@ -221,18 +220,18 @@ const general = [
   { key: "sensor.rate", kind: "number", label: "Samples per second", unit: "Hz", min: 4, max: 2000 },
 ];
 
+/** The settings of a gesture; those that it does not have hide themselves. */
 function gestureFields(name) {
   const key = `gestures.${name}`;
-  const directions = { key: `${key}.directions`, kind: "several", label: "Directions", title: `Directions of ${name}`,
-    options: ["left", "right", "up", "down", "forward", "backward"] };
-  const mode = { key: `${key}.mode`, kind: "choice", label: "Mode", title: `Mode of ${name}`,
-    options: [["knob", "like a knob"], ["free", "every rotation"]] };
-  const own = { flick: directions, turn: mode };
   return [
     { key: `${key}.enabled`, kind: "switch", label: name },
     { key: `${key}.sensitivity`, kind: "slider", label: "Sensitivity", title: `Sensitivity of ${name}` },
     { key: `${key}.cooldown`, kind: "number", label: "Pause after it", title: `Pause after ${name}, seconds`, unit: "s", max: 60 },
-  ].concat(own[name] ?? []);
+    { key: `${key}.directions`, kind: "several", label: "Directions", title: `Directions of ${name}`,
+      options: ["left", "right", "up", "down", "forward", "backward"] },
+    { key: `${key}.mode`, kind: "choice", label: "Mode", title: `Mode of ${name}`,
+      options: [["knob", "like a knob"], ["free", "every rotation"]] },
+  ];
 }
 
 /** The rules of `actions` that have a name. A rule says that it is switched off, and nothing if it is on. */
@@ -271,9 +270,9 @@ export class SettingsPanel {
     this.makeSettings = make;
     this.rules = element("div", { class: "general rules" });
     this.rulesTitle = element("h3", { text: "Actions", hidden: true });
-    const cards = gestures.map((name) => element("div", { class: "gesture", role: "group", "aria-label": name }, make(gestureFields(name))));
+    this.cards = element("div", { class: "gesture-cards" });
     this.content = element("div", { class: "settings-content", hidden: true },
-      element("h3", { text: "Gestures" }), element("div", { class: "gesture-cards" }, cards),
+      element("h3", { text: "Gestures" }), this.cards,
       this.rulesTitle, this.rules,
       element("h3", { text: "Measuring and publishing" }), element("div", { class: "general" }, make(general)), this.others);
     root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Settings" }), this.notice, this.content));
@@ -302,20 +301,32 @@ export class SettingsPanel {
     // A report without settings says nothing about them: the last ones stay.
     if (report.settings === undefined) return;
     this.report = report;
+    this.takeGestures(object(valueAt(report, "settings.gestures")));
     this.takeRules(namedRules(report));
     this.settings.forEach((setting) => setting.take(report));
-    const known = new Set(this.settings.map((setting) => setting.field.key));
-    const others = list(report.refused).map(object).filter((one) => typeof one.key === "string" && !known.has(one.key)).slice(-20);
+    const shown = new Set(this.settings.filter(({ root }) => !root.hidden).map(({ field }) => field.key));
+    const others = list(report.refused).map(object).filter((one) => typeof one.key === "string" && !shown.has(one.key)).slice(-20);
     this.others.replaceChildren(...others.map((one) => element("li", { text: `${clean(one.key) || "A message"}: ${refusalText(one)}` })));
-    for (const card of this.content.querySelectorAll(".gesture")) card.hidden = !card.querySelector(".setting:not([hidden])");
+    for (const card of this.cards.children) card.hidden = !card.querySelector(".setting:not([hidden])");
     this.content.hidden = false;
+  }
+
+  /** Makes a card for each gesture; those of gestures that are gone hide themselves. */
+  takeGestures(gestures) {
+    const known = new Set(this.settings.map((setting) => setting.field.key));
+    for (const name of Object.keys(gestures)) {
+      const fields = gestureFields(name);
+      if (!/^[a-z][\w-]{0,31}$/.test(name) || known.has(fields[0].key)) continue;
+      if (this.settings.length + fields.length > mostControls) return;
+      this.cards.append(element("div", { class: "gesture", role: "group", "aria-label": name }, this.makeSettings(fields)));
+    }
   }
 
   /** Makes a switch for each rule that has a name; those of rules that are gone hide themselves. */
   takeRules(rules) {
     const known = new Set(this.settings.map((setting) => setting.field.key));
     const names = new Set(rules.map((rule) => rule.name));
-    const added = [...names].filter((name) => !known.has(`actions.${name}.enabled`)).slice(0, Math.max(0, mostSwitches - known.size));
+    const added = [...names].filter((name) => !known.has(`actions.${name}.enabled`)).slice(0, Math.max(0, mostControls - known.size));
     this.rules.append(...this.makeSettings(added.map(ruleField)));
     for (const rule of rules) {
       const setting = this.settings.find((one) => one.field.key === `actions.${rule.name}.enabled`);

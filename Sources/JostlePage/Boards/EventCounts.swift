@@ -16,7 +16,7 @@ struct EventCounts: Equatable, Sendable {
     }
 
     /// The most combinations. All gestures of an agent, real and simulated, have fewer.
-    static let limit = 80
+    static let limit = 8 * Gesture.allCases.count
     /// The ids that are remembered, to count an event once that is sent again.
     private static let remembered = 64
 

@@ -290,8 +290,21 @@ final class PageServer {
         object.add("prefix", prefix)
         object.add("now", WallClock.milliseconds(at: WallClock.monotonic))
         object.add("board", board)
+        object.add("cancellations", PageServer.cancellations)
         return ServerSentEvent(.hello, object)
     }
+
+    /// Why a gesture may be cancelled, for people: by `reason`, and by `gesture.reason` if there are better words for it.
+    static let cancellations: JSONObject = {
+        var object = JSONObject()
+        for reason in CancellationReason.allCases {
+            object.add(reason.word, reason.explanation)
+            for gesture in Gesture.allCases {
+                object.add("\(gesture.word).\(reason.word)", gesture.facts.cancellations[reason])
+            }
+        }
+        return object
+    }()
 
     // MARK: Requests of a page
 
