@@ -36,7 +36,7 @@ package struct GestureFacts: Sendable {
         /// How to make it, after "N times, "; empty for a machine, which runs once.
         package let manner: String
 
-        /// What to do during the time in which nothing may be recognised, `%s`.
+        /// What to do while nothing may be recognised; `%s` stands for how long.
         package let handling: String
     }
 
