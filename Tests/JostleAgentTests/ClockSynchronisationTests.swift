@@ -1,3 +1,4 @@
+import MotionCore
 import Synchronization
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
 
     /// The answer after `seconds`, with the clock stepped by `step` ms.
     private func ask(_ clock: ClockSynchronisation, after seconds: Double, step: Int64 = 0) -> Bool {
-        let now = BootTime(nanoseconds: Int64(seconds * 1e9))
+        let now = Timestamp(nanoseconds: Int64(seconds * 1e9))
         return clock.isSynchronised(sinceBoot: now, wall: Int64(seconds * 1000) + step)
     }
 

@@ -14,13 +14,12 @@ import Testing
     /// The machine started 100 s before noon.
     private func reading(_ wall: Int64 = noon, boot: String = "b", uptime: Double = 100) -> ClockReading {
         ClockReading(
-            boot: boot, monotonic: Timestamp(seconds: uptime),
-            sinceBoot: BootTime(nanoseconds: Int64(uptime * 1e9)), wall: wall, isSet: false)
+            boot: boot, monotonic: Timestamp(seconds: uptime), wall: wall, isSet: false)
     }
 
     private func known(_ wall: Int64, boot: String = "a", uptime: Double = 5000) -> EventTime {
         EventTime(
-            boot: boot, sinceBoot: BootTime(nanoseconds: Int64(uptime * 1e9)), wall: wall, isClockSet: true)
+            boot: boot, sinceBoot: Timestamp(nanoseconds: Int64(uptime * 1e9)), wall: wall, isClockSet: true)
     }
 
     private func doubt(

@@ -147,7 +147,6 @@ import Testing
         add("overtaken", at: goldenClocks, isOvertaken: true)
         var later = goldenClocks
         later.monotonic = Timestamp(seconds: 130)
-        later.sinceBoot = BootTime(nanoseconds: 130_000_000_000)
         later.wall += 30_000
         add("half a minute later", at: later)
         var unset = later
@@ -156,7 +155,7 @@ import Testing
         add("clock unset", at: unset)
         add("clock set meanwhile", at: later)
         message.time = EventTime(
-            boot: "boot-0", sinceBoot: BootTime(nanoseconds: 7), wall: 1_795_182_603_123, isClockSet: false)
+            boot: "boot-0", sinceBoot: Timestamp(nanoseconds: 7), wall: 1_795_182_603_123, isClockSet: false)
         add("of another boot, clock unset", at: later)
         message.time.isClockSet = true
         add("of another boot", at: later)

@@ -21,5 +21,5 @@ extension String {
 
 /// Clocks that stand still, at a time at which no machine was started.
 let goldenClocks = ClockReading(
-    boot: "boot-1", monotonic: Timestamp(seconds: 100), sinceBoot: BootTime(nanoseconds: 100_000_000_000),
+    boot: "boot-1", monotonic: Timestamp(seconds: 100),
     wall: 4_102_444_800_123, isSet: true)

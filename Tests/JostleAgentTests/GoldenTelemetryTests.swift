@@ -134,7 +134,7 @@ import Testing
 
     private func clocks(_ seconds: Double, isSet: Bool = true) -> ClockReading {
         ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: seconds), sinceBoot: BootTime(nanoseconds: Int64(seconds * 1e9)),
+            boot: "a", monotonic: Timestamp(seconds: seconds),
             wall: 1_795_182_603_123, isSet: isSet)
     }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite struct OutboxQueueTests {
     private static func clocks(_ seconds: Double) -> ClockReading {
         ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: seconds), sinceBoot: BootTime(nanoseconds: Int64(seconds * 1e9)),
+            boot: "a", monotonic: Timestamp(seconds: seconds),
             wall: 1_795_000_000_000 + Int64(seconds * 1000), isSet: true)
     }
 

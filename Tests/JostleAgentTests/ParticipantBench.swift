@@ -8,7 +8,7 @@ import MotionCore
 struct ParticipantBench<P: Participant> {
     var participant: P
     var clocks = ClockReading(
-        boot: "a", monotonic: Timestamp(seconds: 100), sinceBoot: BootTime(nanoseconds: 100_000_000_000),
+        boot: "a", monotonic: Timestamp(seconds: 100),
         wall: 1_795_000_000_000, isSet: true)
 
     private(set) var published: [(message: MQTTMessage, token: P.Token?)] = []
@@ -44,7 +44,6 @@ struct ParticipantBench<P: Participant> {
 
     private mutating func advance(_ seconds: Double) {
         clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
-        clocks.sinceBoot.nanoseconds += Int64(seconds * 1e9)
         clocks.wall += Int64(seconds * 1000)
     }
 

@@ -109,7 +109,7 @@ import Testing
         facts.status.state = .streaming
         facts.gravity = watch.gravity
         let now = ClockReading(
-            boot: "a", monotonic: instant(1), sinceBoot: BootTime(nanoseconds: 1_000_000_000), wall: 1, isSet: true)
+            boot: "a", monotonic: instant(1), wall: 1, isSet: true)
         var health = HealthReporter(version: "0", interval: 60, processorTime: 0, at: now)
         let report = String(decoding: health.report(facts, at: now).bytes, as: UTF8.self)
         #expect(

@@ -38,7 +38,7 @@ import Testing
 
     @Test func failedUpgradeIsAProblemInHealth() throws {
         let now = ClockReading(
-            boot: "a", monotonic: .init(seconds: 100), sinceBoot: BootTime(nanoseconds: 0), wall: 0, isSet: true)
+            boot: "a", monotonic: .init(seconds: 100), wall: 0, isSet: true)
         var health = HealthReporter(version: "1.1", interval: 60, processorTime: 0, at: now)
         var facts = HealthFacts()
         facts.isStopped = true

@@ -5,34 +5,14 @@ internal import JostleMessages
 internal import LinuxSystem
 package import MotionCore
 
-/// An instant since boot, including time in suspend: CLOCK_BOOTTIME. Ages and expiry times use it, also those that outlast
-/// the program.
-package struct BootTime: Comparable, Hashable, Sendable {
-    package var nanoseconds: Int64
-
-    package init(nanoseconds: Int64) {
-        self.nanoseconds = nanoseconds
-    }
-
-    package static func < (a: BootTime, b: BootTime) -> Bool { a.nanoseconds < b.nanoseconds }
-
-    /// Seconds from `other` to this instant; negative if this one is earlier.
-    package func seconds(since other: BootTime) -> Double {
-        let (difference, hasOverflowed) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
-        return hasOverflowed ? Double(nanoseconds) * 1e-9 - Double(other.nanoseconds) * 1e-9 : Double(difference) * 1e-9
-    }
-}
-
 /// The readings of all clocks at one moment.
 package struct ClockReading: Equatable, Sendable {
-    /// The boot id, which qualifies `monotonic` and `sinceBoot`.
+    /// The boot id, which qualifies `monotonic`.
     package var boot: String
 
-    /// The clock that times the samples and the loop's deadlines.
+    /// The time since boot, including time in suspend: CLOCK_BOOTTIME. It times the samples, the loop's deadlines, and ages,
+    /// also those that outlast the program.
     package var monotonic: Timestamp
-
-    /// CLOCK_BOOTTIME, for ages.
-    package var sinceBoot: BootTime
 
     /// Milliseconds since 1970, possibly wrong: see `isSet`.
     package var wall: Int64
@@ -41,10 +21,9 @@ package struct ClockReading: Equatable, Sendable {
     package var isSet: Bool
 
     /// Creates a reading from given values.
-    package init(boot: String, monotonic: Timestamp, sinceBoot: BootTime, wall: Int64, isSet: Bool) {
+    package init(boot: String, monotonic: Timestamp, wall: Int64, isSet: Bool) {
         self.boot = boot
         self.monotonic = monotonic
-        self.sinceBoot = sinceBoot
         self.wall = wall
         self.isSet = isSet
     }
@@ -54,13 +33,7 @@ package struct ClockReading: Equatable, Sendable {
     package static func now(isSet: Bool = true) -> ClockReading {
         let monotonic = WallClock.monotonic
         return ClockReading(
-            boot: WallClock.boot, monotonic: monotonic, sinceBoot: BootTime(nanoseconds: monotonic.nanoseconds),
-            wall: WallClock.milliseconds(at: monotonic), isSet: isSet)
-    }
-
-    /// Converts a recent instant of the clock of the samples to time since boot.
-    func sinceBoot(at timestamp: Timestamp) -> BootTime {
-        BootTime(nanoseconds: sinceBoot.nanoseconds - (monotonic.nanoseconds - timestamp.nanoseconds))
+            boot: WallClock.boot, monotonic: monotonic, wall: WallClock.milliseconds(at: monotonic), isSet: isSet)
     }
 }
 

@@ -2,6 +2,7 @@ internal import CSystemd
 internal import Glibc
 internal import JostleMessages
 internal import LinuxSystem
+internal import MotionCore
 internal import StateStorage
 internal import Synchronization
 
@@ -30,7 +31,7 @@ final class ClockSynchronisation: Sendable {
         var isSynchronised = false
         var isAsking = false
         /// When it is asked next, and how long after that again.
-        var due: BootTime?
+        var due: Timestamp?
         var pause = ClockSynchronisation.shortestPause
         /// Wall-clock time without the time since boot, ms, at the last call.
         var offset: Int64?
@@ -54,7 +55,7 @@ final class ClockSynchronisation: Sendable {
     /// Whether the clock is synchronised, as far as it is known. Does not block.
     ///
     /// A step of the clock is a reason to ask soon: a time service sets the clock when it has got the time.
-    func isSynchronised(sinceBoot now: BootTime, wall: Int64) -> Bool {
+    func isSynchronised(sinceBoot now: Timestamp, wall: Int64) -> Bool {
         if let answer = sources.quick() { return answer }
         let offset = wall - now.nanoseconds / 1_000_000
         let (answer, mustAsk) = knowledge.withLock { knowledge -> (Bool, Bool) in
@@ -75,7 +76,7 @@ final class ClockSynchronisation: Sendable {
         return answer
     }
 
-    private func take(_ isSynchronised: Bool, at start: BootTime) {
+    private func take(_ isSynchronised: Bool, at start: Timestamp) {
         knowledge.withLock { knowledge in
             knowledge.isAsking = false
             knowledge.isSynchronised = isSynchronised
@@ -83,13 +84,6 @@ final class ClockSynchronisation: Sendable {
             knowledge.pause = isSynchronised ? Self.shortestPause : min(2 * knowledge.pause, Self.longestPause)
             knowledge.due = start.advanced(bySeconds: pause)
         }
-    }
-}
-
-extension BootTime {
-    /// This instant, `seconds` later.
-    fileprivate func advanced(bySeconds seconds: Double) -> BootTime {
-        BootTime(nanoseconds: nanoseconds + Int64(seconds * 1e9))
     }
 }
 
@@ -136,7 +130,7 @@ struct MachineClocks {
 
     /// Whether a program keeps the wall clock synchronised.
     func isSynchronised(at clocks: ClockReading = .now(isSet: false)) -> Bool {
-        synchronisation.isSynchronised(sinceBoot: clocks.sinceBoot, wall: clocks.wall)
+        synchronisation.isSynchronised(sinceBoot: clocks.monotonic, wall: clocks.wall)
     }
 
     /// A reading with the judgement whether its wall clock can be trusted.

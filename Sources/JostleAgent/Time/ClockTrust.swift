@@ -1,4 +1,5 @@
 internal import JostleMessages
+internal import MotionCore
 
 /// Decides whether the wall clock can be trusted.
 ///
@@ -32,11 +33,11 @@ struct ClockTrust: Sendable {
     private var known: EventTime?
 
     /// The latest reading, as the difference between wall-clock time and time since boot, and the doubt about it.
-    private var latest: (offset: Int64, sinceBoot: BootTime, doubt: Doubt?)?
+    private var latest: (offset: Int64, sinceBoot: Timestamp, doubt: Doubt?)?
 
     /// When the clock was last examined. A doubt is examined again: a hardware clock may become readable, or be set after
     /// the system's.
-    private var examined: BootTime?
+    private var examined: Timestamp?
 
     /// The time that was last given to be stored, in this run.
     private var stored: EventTime?
@@ -56,31 +57,31 @@ struct ClockTrust: Sendable {
     mutating func isSet(
         _ clocks: ClockReading, isSynchronised: Bool, hardwareClock: () -> HardwareClock
     ) -> Bool {
-        let offset = clocks.wall - clocks.sinceBoot.nanoseconds / 1_000_000
-        let isStepped = latest.map { isStep(from: $0.offset, at: $0.sinceBoot, to: offset, at: clocks.sinceBoot) }
+        let offset = clocks.wall - clocks.monotonic.nanoseconds / 1_000_000
+        let isStepped = latest.map { isStep(from: $0.offset, at: $0.sinceBoot, to: offset, at: clocks.monotonic) }
         var doubt: Doubt?
         if isSynchronised {
             doubt = nil
-        } else if let latest, isStepped == false, latest.doubt == nil || !isExaminationDue(at: clocks.sinceBoot) {
+        } else if let latest, isStepped == false, latest.doubt == nil || !isExaminationDue(at: clocks.monotonic) {
             doubt = latest.doubt
         } else {
             doubt = self.doubt(about: clocks, offset, hardwareClock)
-            examined = clocks.sinceBoot
+            examined = clocks.monotonic
             // Without a step, only the drift of the clock has changed the seconds. A doubt that changes is logged.
             if isStepped == false, case .earlierThanKnown = doubt, case .earlierThanKnown = latest?.doubt {
                 doubt = latest?.doubt
             }
         }
-        latest = (offset, clocks.sinceBoot, doubt)
+        latest = (offset, clocks.monotonic, doubt)
         return doubt == nil
     }
 
-    private func isExaminationDue(at now: BootTime) -> Bool {
+    private func isExaminationDue(at now: Timestamp) -> Bool {
         examined.map { now.seconds(since: $0) >= ClockTrust.examinationInterval } ?? true
     }
 
     /// Whether the wall clock was set in between. Slewing and drift stay below 0.1 %.
-    private func isStep(from offset: Int64, at start: BootTime, to other: Int64, at end: BootTime) -> Bool {
+    private func isStep(from offset: Int64, at start: Timestamp, to other: Int64, at end: Timestamp) -> Bool {
         abs(Double(other - offset)) > 1000 + abs(end.seconds(since: start))
     }
 
@@ -92,7 +93,7 @@ struct ClockTrust: Sendable {
         if let known {
             if known.boot == clocks.boot {
                 let knownOffset = known.wall - known.sinceBoot.nanoseconds / 1_000_000
-                if !isStep(from: knownOffset, at: known.sinceBoot, to: offset, at: clocks.sinceBoot) { return nil }
+                if !isStep(from: knownOffset, at: known.sinceBoot, to: offset, at: clocks.monotonic) { return nil }
             } else if offset < known.wall - ClockTrust.tolerance {
                 // `offset` is the time at which the machine started.
                 return .earlierThanKnown(seconds: (known.wall - offset) / 1000)

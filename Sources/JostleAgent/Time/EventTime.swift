@@ -6,26 +6,22 @@ internal import MotionCore
 /// boot yields the true time of earlier events. For an earlier boot, the last stored time is the best estimate.
 struct EventTime: Equatable, Sendable {
     var boot: String
-    var sinceBoot: BootTime
+    /// Of CLOCK_BOOTTIME.
+    var sinceBoot: Timestamp
     /// Milliseconds since 1970.
     var wall: Int64
     var isClockSet: Bool
 
-    init(boot: String, sinceBoot: BootTime, wall: Int64, isClockSet: Bool) {
+    init(boot: String, sinceBoot: Timestamp, wall: Int64, isClockSet: Bool) {
         self.boot = boot
         self.sinceBoot = sinceBoot
         self.wall = wall
         self.isClockSet = isClockSet
     }
 
-    /// The time of a sample, given its monotonic `timestamp` and a reading of the clocks shortly after.
-    init(_ timestamp: Timestamp, _ clocks: ClockReading) {
-        self.init(clocks.sinceBoot(at: timestamp), clocks)
-    }
-
-    /// The time of an instant in this boot.
-    private init(_ instant: BootTime, _ clocks: ClockReading) {
-        let age = (clocks.sinceBoot.nanoseconds - instant.nanoseconds) / 1_000_000
+    /// The time of an instant in this boot, such as that of a sample.
+    init(_ instant: Timestamp, _ clocks: ClockReading) {
+        let age = (clocks.monotonic.nanoseconds - instant.nanoseconds) / 1_000_000
         self.init(boot: clocks.boot, sinceBoot: instant, wall: clocks.wall - age, isClockSet: clocks.isSet)
     }
 
@@ -45,7 +41,7 @@ struct EventTime: Equatable, Sendable {
     /// The age, s; `nil` if it cannot be known, because the boot is another one and the wall clock was not set in one
     /// of them.
     func age(at clocks: ClockReading) -> Double? {
-        if boot == clocks.boot { return clocks.sinceBoot.seconds(since: sinceBoot) }
+        if boot == clocks.boot { return clocks.monotonic.seconds(since: sinceBoot) }
         guard isClockSet, clocks.isSet else { return nil }
         return Double(clocks.wall - wall) / 1000
     }
@@ -63,6 +59,6 @@ extension EventTime {
         guard boot.utf8.count <= 64, EventTime.possibleInstants.contains(sinceBoot),
             EventTime.possibleWallTimes.contains(wall)
         else { return nil }
-        self.init(boot: boot, sinceBoot: BootTime(nanoseconds: sinceBoot), wall: wall, isClockSet: isClockSet)
+        self.init(boot: boot, sinceBoot: Timestamp(nanoseconds: sinceBoot), wall: wall, isClockSet: isClockSet)
     }
 }
