@@ -11,7 +11,7 @@ import Testing
 @Suite struct HealthReporterTests {
     private func clocks(_ seconds: Double) -> ClockReading {
         ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: seconds), sinceBoot: BootTime(nanoseconds: Int64(seconds * 1e9)),
+            boot: "a", monotonic: Timestamp(seconds: seconds),
             wall: Int64(seconds * 1000), isSet: true)
     }
 
@@ -39,16 +39,15 @@ import Testing
     }
 
     @Test func namesProblems() {
-        #expect(
-            HealthReporter.problems(measures: true, hasTime: true, outboxFails: false, storageFails: false).isEmpty)
-        #expect(
-            HealthReporter.problems(
-                measures: true, isOtherChip: true, hasTime: true, outboxFails: false, storageFails: false)
-                == ["chip"])
-        #expect(
-            HealthReporter.problems(measures: false, hasTime: false, outboxFails: true, storageFails: true) == [
-                "sensor", "clock", "outbox", "storage",
-            ])
+        var facts = HealthFacts()
+        facts.status.state = .streaming
+        #expect(facts.problems(hasTime: true, outboxFails: false).isEmpty)
+        facts.gravity = GravityCheck.finding(driving: "ADXL345", atRest: 0.08 * standardGravity)
+        #expect(facts.problems(hasTime: true, outboxFails: false) == ["sensor_scale", "chip"])
+        facts.gravity = nil
+        facts.status.state = .recovering
+        facts.storageFaults = ["/state/x: No space left on device"]
+        #expect(facts.problems(hasTime: false, outboxFails: true) == ["sensor", "clock", "outbox", "storage"])
     }
 
     @Test func tellsWhatTheSensorCannotDo() throws {

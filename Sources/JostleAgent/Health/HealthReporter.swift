@@ -14,7 +14,7 @@ struct HealthReporter {
     private static let longestList = 10
 
     private let version: String
-    private let start: BootTime
+    private let start: Timestamp
     private var interval: Double
     private var next: Timestamp
     private var last: Last
@@ -32,7 +32,7 @@ struct HealthReporter {
     init(version: String, interval: Double, processorTime: Double, at now: ClockReading) {
         self.version = version
         self.interval = interval
-        start = now.sinceBoot
+        start = now.monotonic
         next = now.monotonic.advanced(bySeconds: HealthReporter.firstReport)
         last = Last(time: now.monotonic, processorTime: processorTime)
     }
@@ -66,18 +66,12 @@ struct HealthReporter {
         let elapsed = max(1e-3, now.monotonic.seconds(since: before.time))
         let outboxFails =
             outbox.failure != nil || outbox.dropped > before.dropped || outbox.sentUnstored > before.sentUnstored
-        let problems = HealthReporter.problems(
-            measures: facts.isStopped || status.state == .streaming,
-            measuresField: facts.isStopped || facts.magnetometer.map { $0.state == .measuring } ?? true,
-            hasGravity: facts.gravity == nil, isOtherChip: facts.gravity?.likely != nil,
-            hasTime: now.isSet, outboxFails: outboxFails,
-            storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate,
-            upgradeFails: facts.upgrade?.state == .failed, connectionFails: !facts.connectionFaults.isEmpty)
+        let problems = facts.problems(hasTime: now.isSet, outboxFails: outboxFails)
 
         var report = JSONObject()
         report.add("t", now.wall)
         report.add("version", version)
-        report.add("uptime", now.sinceBoot.seconds(since: start), decimals: 0)
+        report.add("uptime", now.monotonic.seconds(since: start), decimals: 0)
         report.add("problem", !problems.isEmpty)
         report.add("problems", problems)
         report.add("sensor", facts.sensorTitle)
@@ -138,39 +132,13 @@ struct HealthReporter {
         report.add("outbox_expired", Int64(clamping: outbox.expired))
     }
 
-    /// The sources of the calibration, including the scale and misalignment estimated from movement; `nil` if the chip
+    /// The sources of the calibration, with the scale and misalignment estimated from movement; `nil` if the chip
     /// was not calibrated and nothing was estimated.
     static func sources(of calibration: StoredCalibration) -> JSONObject? {
-        let accelerometer = calibration.accelerometerSource
-        let gyroscope = calibration.gyroscopeSource
-        let magnetometer = calibration.magnetometerSource
-        let learntScale = calibration.learntScaleSource
-        guard [accelerometer, gyroscope, magnetometer, learntScale].contains(where: { !$0.isEmpty }) else { return nil }
+        let sources = calibration.sources + [("learnt_scale", calibration.learntScaleSource)]
         var object = JSONObject()
-        object.add("accelerometer", accelerometer.isEmpty ? nil : accelerometer)
-        object.add("gyroscope", gyroscope.isEmpty ? nil : gyroscope)
-        object.add("magnetometer", magnetometer.isEmpty ? nil : magnetometer)
-        object.add("learnt_scale", learntScale.isEmpty ? nil : learntScale)
-        return object
-    }
-
-    /// The problems that need attention.
-    static func problems(
-        measures: Bool, measuresField: Bool = true, hasGravity: Bool = true, isOtherChip: Bool = false, hasTime: Bool,
-        outboxFails: Bool,
-        storageFails: Bool,
-        hasDuplicate: Bool = false,
-        upgradeFails: Bool = false, connectionFails: Bool = false
-    ) -> [String] {
-        let all = [
-            (!measures, "sensor"), (measures && !measuresField, "magnetometer"), (!hasGravity, "sensor_scale"),
-            (isOtherChip, "chip"),
-            (!hasTime, "clock"), (outboxFails, "outbox"),
-            (storageFails, "storage"),
-            (hasDuplicate, "duplicate_id"), (upgradeFails, "upgrade"),
-            (connectionFails, "mqtt"),
-        ]
-        return all.filter(\.0).map(\.1)
+        for (name, source) in sources where !source.isEmpty { object.add(name, source) }
+        return sources.allSatisfy(\.source.isEmpty) ? nil : object
     }
 
     /// The magnetometer and the heading by it; `nil` if there is none.
@@ -272,4 +240,17 @@ struct HealthFacts {
 
     /// Creates facts with default values.
     init() {}
+
+    /// The problems that need attention. The outbox fails if it did since the last report.
+    func problems(hasTime: Bool, outboxFails: Bool) -> [String] {
+        let isStreaming = status.state == .streaming
+        let lacksField = magnetometer.map { $0.state != .measuring } ?? false
+        let all = [
+            (!isStopped && !isStreaming, "sensor"), (!isStopped && isStreaming && lacksField, "magnetometer"),
+            (gravity != nil, "sensor_scale"), (gravity?.likely != nil, "chip"), (!hasTime, "clock"),
+            (outboxFails, "outbox"), (!storageFaults.isEmpty, "storage"), (hasDuplicate, "duplicate_id"),
+            (upgrade?.state == .failed, "upgrade"), (!connectionFaults.isEmpty, "mqtt"),
+        ]
+        return all.filter(\.0).map(\.1)
+    }
 }

@@ -149,10 +149,7 @@ extension Log {
     func report(_ calibration: StoredCalibration?, warning problem: CalibrationStoreError?) {
         if let problem { warning("\(problem)") }
         guard let calibration else { return }
-        let sources = [
-            ("accelerometer", calibration.accelerometerSource), ("gyroscope", calibration.gyroscopeSource),
-            ("magnetometer", calibration.magnetometerSource),
-        ].filter { !$0.1.isEmpty }
+        let sources = calibration.sources.filter { !$0.source.isEmpty }
         let learntScale = calibration.learntScaleSource
         if !learntScale.isEmpty {
             info("estimated from movement: the gyroscope's scale factors and misalignment (\(learntScale))")
@@ -160,7 +157,7 @@ extension Log {
         info(
             sources.isEmpty
                 ? "the chip is not calibrated; to calibrate it, run jostle calibrate"
-                : "calibrated: " + sources.map { "\($0.0) (\($0.1))" }.joined(separator: ", "))
+                : "calibrated: " + sources.map { "\($0.name) (\($0.source))" }.joined(separator: ", "))
     }
 }
 
@@ -178,54 +175,26 @@ extension Log {
     }
 }
 
+// The values in payloads are the names of the cases.
 extension DataReadyStatus.State {
-    /// The state's value in payloads.
-    var word: String {
-        switch self {
-        case .none: "none"
-        case .seeking: "seeking"
-        case .used: "used"
-        case .unused: "unused"
-        }
-    }
+    var word: String { "\(self)" }
 }
 
 extension DataReadyFault {
-    /// The fault's value in payloads.
-    var word: String {
-        switch self {
-        case .silent: "silent"
-        case .mismatched: "mismatched"
-        case .unsupported: "unsupported"
-        }
-    }
+    var word: String { "\(self)" }
 }
 
 extension IMUState {
-    /// The state's value in payloads.
-    var word: String {
-        switch self {
-        case .asleep: "asleep"
-        case .identifying: "identifying"
-        case .resetting: "resetting"
-        case .waking: "waking"
-        case .configuring: "configuring"
-        case .settling: "settling"
-        case .streaming: "streaming"
-        case .recovering: "recovering"
-        }
-    }
+    var word: String { "\(self)" }
 }
 
 extension MagnetometerState {
-    /// The state's value in payloads.
-    var word: String {
-        switch self {
-        case .asleep: "asleep"
-        case .identifying: "identifying"
-        case .starting: "starting"
-        case .measuring: "measuring"
-        case .recovering: "recovering"
-        }
+    var word: String { "\(self)" }
+}
+
+extension StoredCalibration {
+    /// The source of each sensor's calibration; an empty text for one that is not calibrated.
+    var sources: [(name: String, source: String)] {
+        [("accelerometer", accelerometerSource), ("gyroscope", gyroscopeSource), ("magnetometer", magnetometerSource)]
     }
 }
