@@ -315,7 +315,7 @@ import Testing
         #expect(host.nextDeadline == nil)
         #expect(results.filter { $0.contains("\"done\":true") }.count == 1)
         #expect(send("{\"duration\":20,\(arguments)}")?.contains("\"done\":false") == true)
-        #expect(host.end("stream"))
+        #expect(host.stop(.stream).description == #"{"stopped":true}"#)
     }
 
     /// Near misses are published while the stream runs that asked for them, and a stream without them is another one.
@@ -328,7 +328,7 @@ import Testing
         #expect(!host.nearMisses.isActive && results.last?.contains("near_misses") == false)
         send("{\"near_misses\":true}")
         #expect(results.last?.contains("\"error\":\"busy\"") == true && !host.nearMisses.isActive)
-        #expect(host.end("stream"))
+        #expect(host.stop(.stream).description == #"{"stopped":true}"#)
         send("{\"near_misses\":true}")
         #expect(host.nearMisses.isActive)
         #expect(results.last?.contains("\"near_misses\":true,\"done\":false}") == true, "\(results)")
@@ -336,7 +336,7 @@ import Testing
         #expect(results.last?.contains("\"near_misses\":true,\"extended\":true}") == true, "\(results)")
         send("{\"near_misses\":false}")
         #expect(results.last?.contains("\"error\":\"busy\"") == true && host.nearMisses.isActive)
-        #expect(host.end("stream"))
+        #expect(host.stop(.stream).description == #"{"stopped":true}"#)
         #expect(!host.nearMisses.isActive)
     }
 
@@ -357,7 +357,7 @@ import Testing
         #expect(command.isRepetition(on: host))
         let others = [try stream("{}"), try stream("{\"stop\":true}")]
         #expect(others.allSatisfy { !$0.isRepetition(on: host) })
-        #expect(host.end("stream"))
+        #expect(host.stop(.stream).description == #"{"stopped":true}"#)
         #expect(!command.isRepetition(on: host))
     }
 }

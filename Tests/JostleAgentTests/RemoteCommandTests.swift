@@ -101,11 +101,18 @@ import Testing
     }
 
     @Test func parsesEveryCommandByName() throws {
+        let types: [JostleSettings.Command: any RemoteCommand.Type] = [
+            .ping: RemotePing.self, .getState: RemoteGetState.self, .identify: RemoteIdentify.self,
+            .tare: RemoteTare.self, .simulate: RemoteSimulate.self, .start: RemoteSensing.self,
+            .stop: RemoteSensing.self, .stream: RemoteStream.self, .record: RemoteRecord.self,
+            .calibrate: RemoteCalibrate.self, .restart: RemoteRestart.self,
+        ]
         for command in JostleSettings.Command.allCases {
             let arguments =
                 [.simulate: "{\"movement\":\"tap\"}", .calibrate: "{\"what\":\"gyroscope\"}"][command] ?? ""
             let read = try RemoteCommands.read(command.rawValue, Array(arguments.utf8))
-            #expect(type(of: read).command == command)
+            #expect(type(of: read) == types[command])
+            if let sensing = read as? RemoteSensing { #expect(sensing.isWanted == (command == .start)) }
             let refusal = refusal(of: command.rawValue, "{\"no such argument\":1}")
             #expect(refusal?.code == .badArguments)
         }

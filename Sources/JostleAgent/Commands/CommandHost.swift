@@ -9,7 +9,7 @@ protocol CommandJob: AnyObject {
     /// Whether the job ends when sensing stops.
     var needsSensor: Bool { get }
 
-    /// When `advance` is due next; `nil` if the job has no deadline.
+    /// When `advance` is due next; `nil` if the job's own threads enforce its limits.
     var deadline: Timestamp? { get }
 
     /// Whether the job has ended.
@@ -20,6 +20,11 @@ protocol CommandJob: AnyObject {
 
     /// Ends the job and sends its final reply.
     func end()
+}
+
+extension CommandJob {
+    var deadline: Timestamp? { nil }
+    func advance(to now: Timestamp) {}
 }
 
 /// Carries out commands: gives them access to the agent's parts and keeps track of their jobs. Used on the loop's
@@ -51,7 +56,7 @@ final class CommandHost {
     /// A restart was requested.
     var isRestartWanted = false
 
-    private var jobs: [String: any CommandJob] = [:]
+    private var jobs: [JostleSettings.Command: any CommandJob] = [:]
     private let post: CommandReply.Post
 
     init(
@@ -98,35 +103,36 @@ final class CommandHost {
 
     // MARK: Jobs
 
-    /// The running job of command `name`.
-    func job(_ name: String) -> (any CommandJob)? {
-        guard let job = jobs[name], !job.isOver else { return nil }
+    /// The running job of a command.
+    func job(_ command: JostleSettings.Command) -> (any CommandJob)? {
+        guard let job = jobs[command], !job.isOver else { return nil }
         return job
     }
 
-    /// Refuses the command if the job that an earlier command `name` started is still running.
-    func requireIdle(_ name: String) throws {
-        guard job(name) != nil else { return }
-        throw CommandRefusal(.busy, "\(name) is under way; {\"stop\":true} ends it")
+    /// Refuses the command if the job that an earlier one started is still running.
+    func requireIdle(_ command: JostleSettings.Command) throws {
+        guard job(command) != nil else { return }
+        throw CommandRefusal(.busy, "\(command.rawValue) is under way; {\"stop\":true} ends it")
     }
 
-    /// Starts to track the job of command `name`.
-    func begin(_ job: any CommandJob, of name: String) {
-        jobs[name] = job
+    /// Starts to track the job of a command.
+    func begin(_ job: any CommandJob, of command: JostleSettings.Command) {
+        jobs[command] = job
     }
 
-    /// Ends the job of command `name`.
-    ///
-    /// - Returns: whether there was a running job.
-    func end(_ name: String) -> Bool {
-        guard let job = jobs.removeValue(forKey: name), !job.isOver else { return false }
-        job.end()
-        return true
+    /// Ends the job of a command, and makes the reply to `{"stop":true}`: whether there was a running job.
+    func stop(_ command: JostleSettings.Command) -> JSONObject {
+        let running = job(command)
+        jobs[command] = nil
+        running?.end()
+        var answer = JSONObject()
+        answer.add("stopped", running != nil)
+        return answer
     }
 
     /// Ends all jobs, or only those that need the sensor.
     func endJobs(needingSensorOnly: Bool = false) {
-        for (name, job) in jobs where !needingSensorOnly || job.needsSensor { _ = job.isOver ? false : end(name) }
+        for (command, job) in jobs where !needingSensorOnly || job.needsSensor { _ = stop(command) }
     }
 
     /// The earliest deadline of the running jobs.
@@ -136,13 +142,5 @@ final class CommandHost {
     func advanceJobs(to now: Timestamp) {
         for job in jobs.values where !job.isOver && job.deadline.map({ $0 <= now }) ?? false { job.advance(to: now) }
         jobs = jobs.filter { !$0.value.isOver }
-    }
-}
-
-extension JSONObject {
-    /// The reply to `{"stop":true}`: whether a job was running.
-    init(stopped hadAny: Bool) {
-        self.init()
-        add("stopped", hadAny)
     }
 }

@@ -8,9 +8,6 @@ internal import Synchronization
 /// `calibrate`: a guided calibration. A person at the board places it as the replies instruct; the result takes effect
 /// and is saved at once.
 struct RemoteCalibrate: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.calibrate
-    static let argumentNames = ["what", "poses", "seconds", "stop"]
-
     /// The allowed durations, s.
     static let durations = 20.0...1800.0
 
@@ -48,10 +45,10 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
     }
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
-        guard let subject else { return JSONObject(stopped: host.end(RemoteCalibrate.name)) }
-        try host.requireIdle(RemoteCalibrate.name)
+        guard let subject else { return host.stop(.calibrate) }
+        try host.requireIdle(.calibrate)
         try host.requireSamples()
-        host.begin(try Calibrating(subject, seconds: seconds, host, reply), of: RemoteCalibrate.name)
+        host.begin(try Calibrating(subject, seconds: seconds, host, reply), of: .calibrate)
         var answer = JSONObject()
         answer.add("what", subject.word)
         answer.add("advice", subject.firstAdvice)
@@ -66,8 +63,6 @@ private let known = "it must be gyroscope or accelerometer"
 /// A calibration in progress.
 private final class Calibrating: CommandJob {
     let needsSensor = true
-    /// The calibration runs on its own thread and enforces its own time limit.
-    let deadline: Timestamp? = nil
     private let flag: EndFlag
     private let calibration: GuidedCalibration
 
@@ -87,7 +82,6 @@ private final class Calibrating: CommandJob {
     }
 
     var isOver: Bool { flag.isRaised }
-    func advance(to now: Timestamp) {}
     func end() { calibration.cancel() }
 
     private static func report(

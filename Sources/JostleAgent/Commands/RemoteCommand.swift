@@ -6,18 +6,8 @@ internal import MotionKit
 
 /// A command on `…/command/<name>`: parses its arguments and carries it out.
 ///
-/// To add a command, add a case to `JostleSettings.Command`, a type like this, and a line to
-/// `RemoteCommands.implementation`.
+/// To add a command, add a case to `JostleSettings.Command`, a type like this, and a line to `RemoteCommands.read`.
 protocol RemoteCommand: Sendable {
-    /// The last level of the command's topic, and its name in `commands.allow`.
-    static var command: JostleSettings.Command { get }
-
-    /// The arguments that the command accepts.
-    static var argumentNames: [String] { get }
-
-    /// Parses the arguments, which contain no names other than `argumentNames`.
-    init(_ arguments: CommandArguments) throws
-
     /// Whether the command only continues what an earlier one began, so that the log has it at the level debug. Asked
     /// before the command is carried out.
     func isRepetition(on host: CommandHost) -> Bool
@@ -33,33 +23,15 @@ protocol RemoteCommand: Sendable {
 }
 
 extension RemoteCommand {
-    static var name: String { command.rawValue }
-
     func isRepetition(on host: CommandHost) -> Bool { false }
     func afterAnswer(on host: CommandHost) {}
 }
 
 /// All commands.
 enum RemoteCommands {
-    private static func implementation(of command: JostleSettings.Command) -> any RemoteCommand.Type {
-        switch command {
-        case .ping: RemotePing.self
-        case .getState: RemoteGetState.self
-        case .identify: RemoteIdentify.self
-        case .tare: RemoteTare.self
-        case .simulate: RemoteSimulate.self
-        case .start: RemoteStart.self
-        case .stop: RemoteStop.self
-        case .stream: RemoteStream.self
-        case .record: RemoteRecord.self
-        case .calibrate: RemoteCalibrate.self
-        case .restart: RemoteRestart.self
-        }
-    }
-
     /// Parses a command from its name and its arguments: a JSON object or an empty payload.
     static func read(
-        _ name: String, _ arguments: [UInt8], allowed: [JostleSettings.Command] = JostleSettings.Command.allCases
+        _ name: String, _ payload: [UInt8], allowed: [JostleSettings.Command] = JostleSettings.Command.allCases
     ) throws -> any RemoteCommand {
         guard let command = JostleSettings.Command(rawValue: name) else {
             let words = JostleSettings.Command.allCases.map(\.rawValue)
@@ -72,9 +44,25 @@ enum RemoteCommands {
         guard allowed.contains(command) else {
             throw CommandRefusal(.notAllowed, "commands.allow in the device's configuration does not include \(name)")
         }
-        let implementation = implementation(of: command)
-        return try implementation.init(
-            CommandArguments(arguments, of: name, names: implementation.argumentNames))
+        func arguments(_ names: String...) throws -> CommandArguments {
+            try CommandArguments(payload, of: name, names: names)
+        }
+        switch command {
+        case .identify: return try RemoteIdentify(arguments("seconds", "stop"))
+        case .tare: return try RemoteTare(arguments("clear", "heading_only"))
+        case .simulate: return try RemoteSimulate(arguments("movement", "count", "seconds", "stop"))
+        case .stream:
+            return try RemoteStream(arguments("duration", "rate", "fields", "interval", "near_misses", "stop"))
+        case .record: return try RemoteRecord(arguments("seconds", "stop"))
+        case .calibrate: return try RemoteCalibrate(arguments("what", "poses", "seconds", "stop"))
+        case .ping, .getState, .start, .stop, .restart: _ = try arguments()
+        }
+        return switch command {
+        case .ping: RemotePing()
+        case .getState: RemoteGetState()
+        case .restart: RemoteRestart()
+        default: RemoteSensing(isWanted: command == .start)
+        }
     }
 }
 
@@ -114,11 +102,6 @@ struct CommandRefusal: Error, Equatable {
 
 /// `ping`: replies with uptime and version.
 struct RemotePing: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.ping
-    static let argumentNames: [String] = []
-
-    init(_ arguments: CommandArguments) {}
-
     func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
         var answer = JSONObject()
         answer.add("uptime", host.uptime, decimals: 0)
@@ -129,11 +112,6 @@ struct RemotePing: RemoteCommand, Equatable {
 
 /// `get-state`: a snapshot of the device: sensor, state, attitude, gestures and settings.
 struct RemoteGetState: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.getState
-    static let argumentNames: [String] = []
-
-    init(_ arguments: CommandArguments) {}
-
     func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
         let manager = host.manager
         let now = WallClock.milliseconds(at: WallClock.monotonic)
@@ -170,9 +148,6 @@ struct RemoteGetState: RemoteCommand, Equatable {
 
 /// `tare`: makes the present attitude the reference, so that it reads as zero.
 struct RemoteTare: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.tare
-    static let argumentNames = ["clear", "heading_only"]
-
     /// Removes the reference: attitude is relative to the vertical again.
     let clears: Bool
     /// Zeroes the heading only.
@@ -204,34 +179,16 @@ struct RemoteTare: RemoteCommand, Equatable {
     }
 }
 
-/// `start`: starts to read the sensor.
-struct RemoteStart: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.start
-    static let argumentNames: [String] = []
-
-    init(_ arguments: CommandArguments) {}
+/// `start`: starts to read the sensor. `stop`: puts the chip to sleep until a `start` command or the agent's next start.
+/// Nothing is polled meanwhile.
+struct RemoteSensing: RemoteCommand, Equatable {
+    let isWanted: Bool
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
-        let hasChanged = try host.sensor.start()
+        if !isWanted { host.endJobs(needingSensorOnly: true) }
+        let hasChanged = try isWanted ? host.sensor.start() : host.sensor.stop()
         var answer = JSONObject()
-        answer.add("stopped", false)
-        answer.add("changed", hasChanged)
-        return answer
-    }
-}
-
-/// `stop`: puts the chip to sleep until a `start` command or the agent's next start. Nothing is polled meanwhile.
-struct RemoteStop: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.stop
-    static let argumentNames: [String] = []
-
-    init(_ arguments: CommandArguments) {}
-
-    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
-        host.endJobs(needingSensorOnly: true)
-        let hasChanged = host.sensor.stop()
-        var answer = JSONObject()
-        answer.add("stopped", true)
+        answer.add("stopped", !isWanted)
         answer.add("changed", hasChanged)
         return answer
     }
@@ -239,11 +196,6 @@ struct RemoteStop: RemoteCommand, Equatable {
 
 /// `restart`: the agent exits in an orderly way, and its supervisor starts it again.
 struct RemoteRestart: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.restart
-    static let argumentNames: [String] = []
-
-    init(_ arguments: CommandArguments) {}
-
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
         guard host.identity.isSupervised else {
             throw CommandRefusal(
@@ -257,9 +209,6 @@ struct RemoteRestart: RemoteCommand, Equatable {
 
 /// `simulate`: generates the events of a movement that does not happen, to test what they trigger.
 struct RemoteSimulate: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.simulate
-    static let argumentNames = ["movement", "count", "seconds", "stop"]
-
     /// The movement to simulate; `nil` to stop a simulation.
     let movement: SimulatedMovement?
 

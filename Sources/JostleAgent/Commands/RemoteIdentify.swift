@@ -6,9 +6,6 @@ internal import MotionCore
 
 /// `identify`: blinks an LED on the board, so that a person can find the board.
 struct RemoteIdentify: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.identify
-    static let argumentNames = ["seconds", "stop"]
-
     /// The allowed durations, s.
     static let durations = 1.0...60.0
 
@@ -20,8 +17,8 @@ struct RemoteIdentify: RemoteCommand, Equatable {
     }
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
-        guard let seconds else { return JSONObject(stopped: host.end(RemoteIdentify.name)) }
-        try host.requireIdle(RemoteIdentify.name)
+        guard let seconds else { return host.stop(.identify) }
+        try host.requireIdle(.identify)
         let light: StatusLight
         do {
             light = try StatusLight.first(in: host.lights)
@@ -30,7 +27,7 @@ struct RemoteIdentify: RemoteCommand, Equatable {
             throw CommandRefusal(.unavailable, "\(error); the request is in the log of \(host.identity.id)")
         }
         host.log.info("identify: this is \(host.identity.id), blinking \(light.name) for \(seconds.rounded(to: 1)) s")
-        host.begin(Blinking(light, seconds: seconds, reply), of: RemoteIdentify.name)
+        host.begin(Blinking(light, seconds: seconds, reply), of: .identify)
         var answer = JSONObject()
         answer.add("light", light.name)
         answer.add("seconds", seconds, decimals: 1)

@@ -8,9 +8,6 @@ internal import Synchronization
 
 /// `record`: records samples to a file in the board's state directory.
 struct RemoteRecord: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.record
-    static let argumentNames = ["seconds", "stop"]
-
     /// The allowed durations, s, and the maximum file size, bytes. Ten minutes at 200 Hz are 9 MB.
     static let durations = 1.0...600.0
     static let maximumBytes = 16 << 20
@@ -23,10 +20,10 @@ struct RemoteRecord: RemoteCommand, Equatable {
     }
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
-        guard let seconds else { return JSONObject(stopped: host.end(RemoteRecord.name)) }
-        try host.requireIdle(RemoteRecord.name)
+        guard let seconds else { return host.stop(.record) }
+        try host.requireIdle(.record)
         try host.requireSamples()
-        host.begin(try Recording(seconds: seconds, host, reply), of: RemoteRecord.name)
+        host.begin(try Recording(seconds: seconds, host, reply), of: .record)
         return nil
     }
 }
@@ -45,8 +42,6 @@ private final class Recording: CommandJob {
     }
 
     let needsSensor = true
-    /// The recording's threads enforce the limits.
-    let deadline: Timestamp? = nil
     private let shared = Shared()
     private let thread: WorkerThread
 
@@ -60,7 +55,7 @@ private final class Recording: CommandJob {
                 try Recording.begin(manager, recordings, seconds: seconds, reply, shared)
             } catch {
                 let refusal = CommandRefusal(.resources, "\(error)")
-                log.warning(refusal.line(for: RemoteRecord.name))
+                log.warning(refusal.line(for: JostleSettings.Command.record.rawValue))
                 reply.refuse(refusal)
                 shared.flag.raise()
             }
@@ -74,7 +69,6 @@ private final class Recording: CommandJob {
     }
 
     var isOver: Bool { shared.flag.isRaised }
-    func advance(to now: Timestamp) {}
 
     func end() {
         let recorder = shared.state.withLock { state in

@@ -8,9 +8,6 @@ internal import Synchronization
 
 /// `stream`: publishes every sample for a limited time.
 struct RemoteStream: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.stream
-    static let argumentNames = ["duration", "rate", "fields", "interval", "near_misses", "stop"]
-
     /// The allowed durations, s.
     static let durations = 1.0...3600.0
     private static let intervals = 0.01...1.0
@@ -75,25 +72,25 @@ struct RemoteStream: RemoteCommand, Equatable {
 
     /// The stream under way, if it has the same content.
     private func current(on host: CommandHost) -> Streaming? {
-        let streaming = host.job(RemoteStream.name) as? Streaming
+        let streaming = host.job(.stream) as? Streaming
         return streaming?.content == content ? streaming : nil
     }
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
-        guard let duration else { return JSONObject(stopped: host.end(RemoteStream.name)) }
+        guard let duration else { return host.stop(.stream) }
         if let streaming = current(on: host) {
             streaming.extend(to: WallClock.monotonic.advanced(bySeconds: duration))
             var answer = content.result(duration: duration, rate: streaming.rate)
             answer.add("extended", true)
             return answer
         }
-        try host.requireIdle(RemoteStream.name)
+        try host.requireIdle(.stream)
         try host.requireSamples()
         guard let info = host.manager.sensorInfo else {
             throw CommandRefusal(.sensorUnavailable, "the sensor is no longer being read")
         }
         let streaming = Streaming(content, sensorRate: info.nominalRate, duration: duration, host, reply)
-        host.begin(streaming, of: RemoteStream.name)
+        host.begin(streaming, of: .stream)
         var answer = content.result(duration: duration, rate: streaming.rate)
         answer.add("done", false)
         return answer

@@ -31,6 +31,9 @@ final class SensorSwitch {
     /// A short description of the sensor; `nil` before it is opened.
     var title: String? { device?.title }
 
+    /// Whether the sensor has a gyroscope, or is not open yet.
+    var hasGyroscope: Bool { device.map { $0.info.gyroscopeRange > 0 } ?? true }
+
     /// The name of the magnetometer that is read with the sensor; `nil` if there is none.
     var magnetometerName: String? { device?.magnetometerName }
 
