@@ -126,7 +126,7 @@ func decodeState(_ bytes: [UInt8]) {
 private let outboxFile: [UInt8] = {
     let file = OutboxFile(directory: directory, maximumBytes: 1 << 22)
     _ = file.open()
-    var batch = OutboxBatch(changes: OutboxStore.Changes())
+    var batch = OutboxBatch()
     let clocks = ClockReading.now()
     for number in 1...12 {
         var message = OutgoingMessage(
@@ -136,10 +136,10 @@ private let outboxFile: [UInt8] = {
             message.content = .event(id: "run-\(number)", fields: #""gesture":"tap","count":\#(number)"#)
         }
         if number % 3 == 0 { message.lifetime = Double(number) }
-        batch.changes.added.append((Int64(number), message))
+        batch.added.append((Int64(number), message))
     }
-    batch.changes.gestures = [(OpenGesture(gesture: .shake, isSimulated: false), true)]
-    batch.changes.totals = (3, 4)
+    batch.gestures = [(OpenGesture(gesture: .shake, isSimulated: false), true)]
+    batch.totals = (3, 4)
     guard case .written = file.write(batch) else { fatalError("the outbox cannot be written") }
     file.close()
     guard let bytes = try? FileContents.bytes(of: "\(directory)/outbox.sqlite3", limit: 1 << 20) else {
@@ -172,9 +172,9 @@ func decodeOutbox(_ bytes: [UInt8]) {
         require(message.topic == sent.topic && sent.payload.count < 1 << 21, "an impossible message")
         _ = message.isExpired(at: clocks, maximumAge: 86_400)
     }
-    var batch = OutboxBatch(changes: OutboxStore.Changes())
+    var batch = OutboxBatch()
     let message = OutgoingMessage(topic: "t", content: .fixed([1]), time: EventTime(clocks.monotonic, clocks))
-    batch.changes.added = [(1 << 59, message)]
+    batch.added = [(1 << 59, message)]
     batch.isComplete = true
     switch file.write(batch) {
     case .written: break

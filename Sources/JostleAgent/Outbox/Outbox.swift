@@ -316,11 +316,12 @@ struct Outbox: Participant {
             }
         }
         deletionsDue = nil
-        var batch = OutboxBatch(
-            changes: queue.takeChanges(), isComplete: needsCompleteBatch, messagesInMemory: queue.count)
-        batch.changes.gestures = gestures.takeChanges()
-        batch.changes.removed += obsoleteRows
-        batch.changes.totals = totalsToStore
+        var batch = queue.takeChanges()
+        batch.isComplete = needsCompleteBatch
+        batch.messagesInMemory = queue.count
+        batch.gestures = gestures.takeChanges()
+        batch.removed += obsoleteRows
+        batch.totals = totalsToStore
         writing = .underWay(batch, since: now)
         return [.request(.write(batch))]
     }
@@ -361,10 +362,10 @@ struct Outbox: Participant {
         switch outcome {
         case .written(let isCheckpointDue):
             self.isCheckpointDue = isCheckpointDue
-            queue.changesWereWritten(batch.changes)
+            queue.changesWereWritten(batch)
             gestures.changesWereWritten()
-            obsoleteRows.removeAll { batch.changes.removed.contains($0) }
-            storedTotals = batch.changes.totals ?? storedTotals
+            obsoleteRows.removeAll { batch.removed.contains($0) }
+            storedTotals = batch.totals ?? storedTotals
             if batch.isComplete { needsCompleteBatch = false }
             if failure != nil {
                 failure = nil
@@ -372,7 +373,7 @@ struct Outbox: Participant {
                 effects = [.log(.info, "the outbox can be written again"), .request(.reportHealth)]
             }
         case .failed(let reason):
-            queue.changesWereNotWritten(batch.changes)
+            queue.changesWereNotWritten(batch)
             gestures.changesWereNotWritten()
             writing = .failed(until: now.monotonic.advanced(bySeconds: Outbox.retryPause))
             if failure == nil { effects = [Outbox.storeFailed(reason), .request(.reportHealth)] }
@@ -381,7 +382,7 @@ struct Outbox: Participant {
             startCompleteRewrite()
             if let setAside { effects = [.log(.error, setAside.description)] }
         case .opened(let opened):
-            queue.changesWereNotWritten(batch.changes)
+            queue.changesWereNotWritten(batch)
             gestures.changesWereNotWritten()
             let interrupted = merge(opened.content, isInFile: opened.setAside == nil)
             if opened.setAside != nil { startCompleteRewrite() }

@@ -13,8 +13,6 @@ struct OutboxContent: Sendable {
     var expired: UInt64 = 0
     /// The number of rows that no outbox has written like this. They are left out.
     var damagedRows = 0
-
-    var isEmpty: Bool { messages.isEmpty && gestures.isEmpty }
 }
 
 /// An outbox's file that is open and not changed yet: which version wrote it, and what is in it.

@@ -181,7 +181,7 @@ final class OutboxFile: @unchecked Sendable {
                 }
                 store = try OutboxStore.open(file, content: OutboxContent())
             }
-            let isCheckpointDue = try store?.commit(batch.changes, isComplete: batch.isComplete) ?? false
+            let isCheckpointDue = try store?.commit(batch) ?? false
             isReplaced = false
             return .written(isCheckpointDue: isCheckpointDue)
         } catch {
@@ -221,17 +221,6 @@ final class OutboxFile: @unchecked Sendable {
 
     /// Whether a file that cannot be opened or read is beyond repair: it is damaged, or has not the expected tables.
     static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .statement }
-}
-
-/// Changes to be written to the file.
-struct OutboxBatch: Sendable {
-    var changes: OutboxStore.Changes
-
-    /// Whether the batch contains everything that the file should have, so that it can be written to a new file.
-    var isComplete = false
-
-    /// The number of messages in memory, which survive the loss of the file.
-    var messagesInMemory = 0
 }
 
 // Files that are set aside: damaged ones, and those of a later version, whose messages come back after the next upgrade.

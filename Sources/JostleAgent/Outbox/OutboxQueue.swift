@@ -237,8 +237,8 @@ struct OutboxQueue: Sendable {
     var inMemoryAndUnsent: Int { entries[first...].count { $0.isInMemoryOnly && !$0.wasSentFromMemory } }
 
     /// Returns the rows to write, correct and delete, and marks them as being written.
-    mutating func takeChanges() -> OutboxStore.Changes {
-        var changes = OutboxStore.Changes()
+    mutating func takeChanges() -> OutboxBatch {
+        var changes = OutboxBatch()
         for index in min(nextToWrite, entries.count)..<entries.count
         where entries[index].storage == .due && entries[index].delivery != .done {
             entries[index].storage = .writing
@@ -261,7 +261,7 @@ struct OutboxQueue: Sendable {
     }
 
     /// Marks changes as written.
-    mutating func changesWereWritten(_ changes: OutboxStore.Changes) {
+    mutating func changesWereWritten(_ changes: OutboxBatch) {
         for (row, _) in changes.added {
             guard let index = place(of: row), entries[index].storage == .writing else { continue }
             entries[index].storage = .stored
@@ -278,7 +278,7 @@ struct OutboxQueue: Sendable {
     }
 
     /// Marks changes as due again, after a failed write.
-    mutating func changesWereNotWritten(_ changes: OutboxStore.Changes) {
+    mutating func changesWereNotWritten(_ changes: OutboxBatch) {
         for (row, _) in changes.added {
             guard let index = place(of: row), entries[index].storage == .writing else { continue }
             entries[index].storage = .due

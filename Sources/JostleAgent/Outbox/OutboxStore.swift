@@ -2,6 +2,35 @@ internal import MosquittoClient
 internal import MotionCore
 internal import SQLiteDatabase
 
+/// The changes of one commit.
+struct OutboxBatch: Sendable {
+    /// New messages with their rows, in order.
+    var added: [(row: Int64, message: OutgoingMessage)] = []
+    /// Rows whose message has a corrected time.
+    var corrected: [(row: Int64, message: OutgoingMessage)] = []
+    var removed: [Int64] = []
+    /// Gestures that began or ended, in order.
+    var gestures: [(gesture: OpenGesture, isOpen: Bool)] = []
+    /// The totals of dropped and expired messages, if they changed.
+    var totals: (dropped: UInt64, expired: UInt64)?
+    /// Whether this is everything that the file should have, so that it can be written to a new file.
+    var isComplete = false
+    /// The number of messages in memory, which survive the loss of the file.
+    var messagesInMemory = 0
+
+    init() {}
+
+    /// Everything that a file should have.
+    init(all content: OutboxContent) {
+        added = content.messages
+        gestures = content.gestures.map { ($0, true) }
+        totals = (content.dropped, content.expired)
+        isComplete = true
+    }
+
+    fileprivate var rows: Int { added.count + corrected.count + removed.count + gestures.count }
+}
+
 /// Writes the outbox's database: unacknowledged messages, and gestures that have begun and not yet ended.
 ///
 /// It uses a write-ahead log and does not sync at every commit. Committed data survives the end of the process, however
@@ -25,34 +54,6 @@ struct OutboxStore: ~Copyable {
     /// The number of changed rows after which a checkpoint is due: some 400 pages. A checkpoint waits twice for the disk,
     /// which writes its own journal each time, so a smaller number would write more.
     private static let checkpointThreshold = 256
-
-    /// The changes of one commit.
-    struct Changes: Sendable {
-        /// New messages with their rows, in order.
-        var added: [(row: Int64, message: OutgoingMessage)] = []
-        /// Rows whose message has a corrected time.
-        var corrected: [(row: Int64, message: OutgoingMessage)] = []
-        var removed: [Int64] = []
-        /// Gestures that began or ended, in order.
-        var gestures: [(gesture: OpenGesture, isOpen: Bool)] = []
-        /// The totals of dropped and expired messages, if they changed.
-        var totals: (dropped: UInt64, expired: UInt64)?
-
-        init() {}
-
-        /// Everything that a file should have.
-        init(all content: OutboxContent) {
-            added = content.messages
-            gestures = content.gestures.map { ($0, true) }
-            totals = (content.dropped, content.expired)
-        }
-
-        var isEmpty: Bool {
-            added.isEmpty && corrected.isEmpty && removed.isEmpty && gestures.isEmpty && totals == nil
-        }
-
-        var rows: Int { added.count + corrected.count + removed.count + gestures.count }
-    }
 
     private static let tables = """
         CREATE TABLE message(
@@ -88,7 +89,7 @@ struct OutboxStore: ~Copyable {
             database: database, insert: insert, delete: delete, begin: begin, end: end, setCounter: setCounter,
             rowsInLog: 0, needsVersionRow: needsVersionRow)
         if !isCurrent {
-            try store.apply(version == 0 ? Changes() : Changes(all: content))
+            try store.apply(version == 0 ? OutboxBatch() : OutboxBatch(all: content))
             try store.database.execute("COMMIT")
             store.needsVersionRow = false
         }
@@ -101,7 +102,7 @@ struct OutboxStore: ~Copyable {
     mutating func commitDurably(_ content: OutboxContent) throws(SQLiteError) {
         try database.execute("PRAGMA synchronous = FULL")
         do {
-            try commit(Changes(all: content), isComplete: true)
+            try commit(OutboxBatch(all: content))
         } catch {
             try database.execute("PRAGMA synchronous = NORMAL")
             throw error
@@ -109,16 +110,16 @@ struct OutboxStore: ~Copyable {
         try database.execute("PRAGMA synchronous = NORMAL")
     }
 
-    /// Writes changes in one transaction. `isComplete` means that they are everything the file should have.
+    /// Writes changes in one transaction.
     ///
     /// - Returns: whether a checkpoint is due.
     @discardableResult
-    mutating func commit(_ changes: Changes, isComplete: Bool = false) throws(SQLiteError) -> Bool {
+    mutating func commit(_ changes: OutboxBatch) throws(SQLiteError) -> Bool {
         rowsInLog += changes.rows
         try database.execute("BEGIN IMMEDIATE")
         do {
             // The file's earlier content may be outdated.
-            if isComplete { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
+            if changes.isComplete { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
             try apply(changes)
             try database.execute("COMMIT")
         } catch {
@@ -131,7 +132,7 @@ struct OutboxStore: ~Copyable {
     }
 
     /// Executes changes in the open transaction.
-    private mutating func apply(_ changes: Changes) throws(SQLiteError) {
+    private mutating func apply(_ changes: OutboxBatch) throws(SQLiteError) {
         // Deletions come first: a message from another run may get the number of a deleted row.
         for row in changes.removed {
             delete.bind(1, row)
