@@ -74,9 +74,7 @@ package final class Agent {
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
         guard let wake = WakeSignal() else { throw SensorError.resources }
         let device = settings.sensor.isEnabled ? try settings.sensorSelection.open(settings.imu) : nil
-        let facts = AgentFacts(
-            id: id, version: version, topics: topics,
-            isSimulated: device?.isSimulated ?? (settings.sensor.driver == .virtual), device: device)
+        let isSimulated = device?.isSimulated ?? (settings.sensor.driver == .virtual)
         let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil
         let brokers = settings.brokers(embeddedPort: embedded?.port)
         let mailbox = Mailbox<AgentEvent>(wake: wake)
@@ -92,7 +90,7 @@ package final class Agent {
                 id: id, version: version, stateDirectory: stateDirectory, isSupervised: ServiceManager.isSupervised),
             settings: settings, sensor: sensor, output: Agent.streamOutput(topics.stream, client),
             nearMisses: NearMissPublisher(
-                manager: manager, output: Agent.streamOutput(topics.nearMiss, client), isSimulated: facts.isSimulated),
+                manager: manager, output: Agent.streamOutput(topics.nearMiss, client), isSimulated: isSimulated),
             log: log
         ) { mailbox.post(.replies($0)) }
         let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
@@ -112,8 +110,7 @@ package final class Agent {
         self.brokers = brokers
         self.log = log
         self.parts = parts
-        loop = AgentLoop(
-            stored, facts, outbox: opened, parts, log: log)
+        loop = AgentLoop(stored, topics: topics, isSimulated: isSimulated, outbox: opened, parts, log: log)
     }
 
     /// Why a run ended.
@@ -314,26 +311,6 @@ struct AgentParts {
     let observer: Agent.Observer
     /// Where the upgrade service reports.
     let upgradeStatusPath = UpgradeStatus.path
-}
-
-/// What the participants need to know about the agent.
-struct AgentFacts {
-    var id: String
-    var version: String
-    var topics: Topics
-    var isSimulated: Bool
-    /// The sensor, if it has been opened.
-    var device: (any SensorDevice)?
-}
-
-extension DiscoveryFacts {
-    /// The facts about this agent that its discovery messages contain.
-    init(_ facts: AgentFacts, _ settings: JostleSettings) {
-        self.init(
-            id: facts.id, topics: facts.topics, version: facts.version, sensor: facts.device?.title,
-            hasGyroscope: facts.device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
-            commands: settings.commands.allow.map(\.rawValue))
-    }
 }
 
 extension SensorError: FailureConvertible {

@@ -49,12 +49,11 @@ final class AgentLoop {
 
     /// Creates the participants from the settings and the contents of the state directory.
     init(
-        _ configuration: StoredConfiguration, _ facts: AgentFacts, outbox opened: OutboxFile.Opened,
-        _ parts: AgentParts,
-        log: Log
+        _ configuration: StoredConfiguration, topics: Topics, isSimulated: Bool, outbox opened: OutboxFile.Opened,
+        _ parts: AgentParts, log: Log
     ) {
         let settings = configuration.stack.resolution.settings
-        let topics = facts.topics
+        let version = parts.host.identity.version
         let prefix = settings.mqtt.prefix
         self.parts = parts
         self.log = log
@@ -62,15 +61,15 @@ final class AgentLoop {
         self.settings = SettingsStore(configuration, topics: topics, run: run)
         self.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         commands = CommandHandler(topics: topics, prefix: prefix, allowed: settings.commands.allow)
-        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: facts.isSimulated)
+        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: isSimulated)
         outbox = Outbox(
             opened, limits: settings.outboxLimits,
             eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil)
-        events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: facts.isSimulated)
+        events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: isSimulated)
         machineRun = MachineRun(in: parts.stateDirectory)
         var clocks = MachineClocks(parts.stateDirectory)
         health = HealthReporter(
-            version: facts.version, interval: settings.publish.health.interval,
+            version: version, interval: settings.publish.health.interval,
             processorTime: ProcessUsage.processorTime, at: clocks.read())
         self.clocks = clocks
         supervision = Supervision(settings.quietHours)
@@ -83,7 +82,11 @@ final class AgentLoop {
         let announced = RememberedTopics.announced(in: parts.stateDirectory)
         formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: parts.stateDirectory), announced: announced.topics)
-        discovery = DiscoveryPublisher(settings, DiscoveryFacts(facts, settings), memory: announced)
+        let facts = DiscoveryFacts(
+            id: topics.device, topics: topics, version: version, sensor: parts.sensor.title,
+            hasGyroscope: parts.sensor.hasGyroscope, board: .ofThisMachine(),
+            commands: settings.commands.allow.map(\.rawValue))
+        discovery = DiscoveryPublisher(settings, facts, memory: announced)
     }
 
     // MARK: Running

@@ -29,18 +29,9 @@ struct StatusLight {
     }
 
     private static func candidates(in root: String) -> [String] {
-        var found: [String] = []
-        if let directory = opendir(root) {
-            defer { closedir(directory) }
-            while let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                found.append(name)
-            }
-        }
+        let found = (try? DirectoryContents.names(root)) ?? []
         let others = found.filter { name in functions.contains { name.hasSuffix(":\($0)") } }
-        return names.filter(found.contains) + others.sorted()
+        return names.filter(found.contains) + others
     }
 
     /// Takes control of an LED by removing its trigger.
