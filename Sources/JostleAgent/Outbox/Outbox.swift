@@ -505,69 +505,58 @@ extension Outbox {
     }
 }
 
-/// The gestures that have begun and not yet ended, with the state of their rows in the outbox's file.
+/// The gestures that have begun and not yet ended, and those whose rows in the outbox's file are not up to date.
 struct OpenGestures: Sendable {
-    private struct Record {
-        var isOpen: Bool
-        var storage: Storage
-    }
-
-    /// The state of a gesture's row.
-    private enum Storage {
-        case due
-        case writing
-        case stored
-    }
-
-    private var records: [OpenGesture: Record] = [:]
+    private var open: Set<OpenGesture> = []
+    private var due: Set<OpenGesture> = []
+    private var writing: Set<OpenGesture> = []
 
     /// Creates the set from the rows of the file.
     init(stored gestures: [OpenGesture]) {
-        _ = add(stored: gestures)
+        open = Set(gestures)
     }
 
     /// Adds the rows of a file that was opened late. Newer state in memory takes precedence.
     ///
     /// - Returns: the gestures that were added.
     mutating func add(stored gestures: [OpenGesture]) -> [OpenGesture] {
-        let added = gestures.filter { records[$0] == nil }
-        for gesture in added { records[gesture] = Record(isOpen: true, storage: .stored) }
+        let added = gestures.filter { !open.contains($0) && !due.contains($0) && !writing.contains($0) }
+        open.formUnion(added)
         return added
     }
 
     /// Records that a gesture began or ended.
     mutating func record(_ gesture: OpenGesture, isOpen: Bool) {
-        records[gesture] = Record(isOpen: isOpen, storage: .due)
+        if isOpen { open.insert(gesture) } else { open.remove(gesture) }
+        due.insert(gesture)
+        writing.remove(gesture)
     }
 
     /// Whether there are changes to write.
-    var hasChanges: Bool { records.values.contains { $0.storage == .due } }
+    var hasChanges: Bool { !due.isEmpty }
 
     /// Returns the changes to write, and marks them as being written.
     mutating func takeChanges() -> [(gesture: OpenGesture, isOpen: Bool)] {
-        var changes: [(gesture: OpenGesture, isOpen: Bool)] = []
-        for (gesture, record) in records where record.storage == .due {
-            records[gesture]?.storage = .writing
-            changes.append((gesture, record.isOpen))
-        }
-        return changes
+        writing = due
+        due = []
+        return writing.map { ($0, open.contains($0)) }
     }
 
-    /// Marks the changes in progress as written.
+    /// Forgets the changes in progress, which are written.
     mutating func changesWereWritten() {
-        for (gesture, record) in records where record.storage == .writing {
-            records[gesture] = record.isOpen ? Record(isOpen: true, storage: .stored) : nil
-        }
+        writing = []
     }
 
     /// Marks the changes in progress as due again, after a failed write.
     mutating func changesWereNotWritten() {
-        for (gesture, record) in records where record.storage == .writing { records[gesture]?.storage = .due }
+        due.formUnion(writing)
+        writing = []
     }
 
     /// Marks everything as due, because the file was replaced.
     mutating func fileWasReplaced() {
-        records = records.filter(\.value.isOpen).mapValues { _ in Record(isOpen: true, storage: .due) }
+        due = open
+        writing = []
     }
 }
 

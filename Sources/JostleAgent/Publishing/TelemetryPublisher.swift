@@ -34,16 +34,12 @@ struct TelemetryPublisher: Participant {
     private struct Streams {
         var attitudeGate: TelemetryGate
         var motionGate: TelemetryGate
-        let attitudeDeadband: Double
-        let motionDeadband: Double
-        let rotationDeadband: Double
+        let publish: JostleSettings.Publish
 
         init(_ publish: JostleSettings.Publish) {
             attitudeGate = TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat)
             motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
-            attitudeDeadband = publish.attitude.deadband
-            motionDeadband = publish.motion.deadband
-            rotationDeadband = publish.rotationDeadband
+            self.publish = publish
         }
 
         mutating func reset() {
@@ -172,18 +168,17 @@ struct TelemetryPublisher: Participant {
 
     private mutating func isAttitudeDue(_ state: MotionState) -> Bool {
         let sent = sentAttitude
-        let deadband = streams.attitudeDeadband
+        let deadband = streams.publish.attitude.deadband
         return streams.attitudeGate.isDue(at: state.timestamp) { sent.angle(to: state.relativeAttitude) >= deadband }
     }
 
     private mutating func isMotionDue(_ state: MotionState) -> Bool {
         let sent = sentMotion
-        let deadband = streams.motionDeadband
-        let rotationDeadband = streams.rotationDeadband
+        let publish = streams.publish
         return streams.motionGate.isDue(at: state.timestamp) {
-            (state.linearAcceleration - sent.linearAcceleration).length >= deadband
-                || (state.gravity - sent.gravity).length >= deadband
-                || (state.rotationRate - sent.rotationRate).length >= rotationDeadband
+            (state.linearAcceleration - sent.linearAcceleration).length >= publish.motion.deadband
+                || (state.gravity - sent.gravity).length >= publish.motion.deadband
+                || (state.rotationRate - sent.rotationRate).length >= publish.rotationDeadband
         }
     }
 

@@ -132,11 +132,6 @@ final class SwarmLoop {
         deadlines.set(time, of: index)
     }
 
-    private func leave(_ board: SwarmBoard, _ index: Int, startsAgain: Bool, at now: ClockReading) {
-        board.leave(at: now)
-        slots[index].state = .leaving(board, startsAgain: startsAgain)
-    }
-
     private func left(_ board: SwarmBoard, _ index: Int, startsAgain: Bool, at now: ClockReading) {
         ended(board, index)
         if isEnding { remaining -= 1 }
@@ -204,30 +199,26 @@ final class SwarmLoop {
         }
     }
 
-    private func restart(_ index: Int, at now: ClockReading) {
-        switch slots[index].state {
-        case .running(let board):
-            leave(board, index, startsAgain: true, at: now)
-            arm(board, index, at: now)
-        case .leaving(let board, _): slots[index].state = .leaving(board, startsAgain: true)
-        case .stopped: wait(index, until: now.monotonic)
-        case .losingStore: slots[index].state = .losingStore(startsAgain: true)
-        case .waiting: break
-        }
-    }
-
     private func restartIfStopped(_ index: Int, at now: ClockReading) {
         if case .running = slots[index].state { return }
         restart(index, at: now)
     }
 
-    private func stop(_ index: Int, at now: ClockReading) {
+    private func restart(_ index: Int, at now: ClockReading) { leave(index, startsAgain: true, at: now) }
+
+    private func stop(_ index: Int, at now: ClockReading) { leave(index, startsAgain: false, at: now) }
+
+    /// Ends a board's run, if there is one.
+    private func leave(_ index: Int, startsAgain: Bool, at now: ClockReading) {
         switch slots[index].state {
         case .running(let board):
-            leave(board, index, startsAgain: false, at: now)
+            board.leave(at: now)
+            slots[index].state = .leaving(board, startsAgain: startsAgain)
             arm(board, index, at: now)
-        case .leaving(let board, _): slots[index].state = .leaving(board, startsAgain: false)
-        case .losingStore: slots[index].state = .losingStore(startsAgain: false)
+        case .leaving(let board, _): slots[index].state = .leaving(board, startsAgain: startsAgain)
+        case .losingStore: slots[index].state = .losingStore(startsAgain: startsAgain)
+        case .waiting where startsAgain: break
+        case .stopped where startsAgain: wait(index, until: now.monotonic)
         case .waiting, .stopped:
             slots[index].state = .stopped
             deadlines.set(nil, of: index)

@@ -133,46 +133,35 @@ package final class EmbeddedBroker {
 
     /// A free loopback port: the kernel's choice for a socket that is closed again.
     private static func freePort() -> UInt16? {
-        let socket = loopbackSocket()
+        loopback(port: 0) { socket, address, size in
+            var size = size
+            return bind(socket, address, size) == 0 && getsockname(socket, address, &size) == 0
+        }
+    }
+
+    private static func accepts(port: UInt16) -> Bool { loopback(port: port) { connect($0, $1, $2) == 0 } != nil }
+
+    /// Does something with a new socket and the loopback address with a port; returns the address's port afterwards, or
+    /// `nil` if that failed.
+    private static func loopback(
+        port: UInt16, _ body: (_ socket: Int32, UnsafeMutablePointer<sockaddr>, _ size: socklen_t) -> Bool
+    ) -> UInt16? {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
         defer { close(socket) }
-        var address = loopback(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
-            }
-        }
-        return isBound ? UInt16(bigEndian: address.sin_port) : nil
-    }
-
-    private static func accepts(port: UInt16) -> Bool {
-        let socket = loopbackSocket()
-        guard socket >= 0 else { return false }
-        defer { close(socket) }
-        var address = loopback(port: port)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
-
-    private static func loopbackSocket() -> Int32 {
-        socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    }
-
-    private static func loopback(port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return address
+        let hasSucceeded = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return hasSucceeded ? UInt16(bigEndian: address.sin_port) : nil
     }
-}
 
-extension EmbeddedBroker {
-    fileprivate static func failure(_ reason: String) -> Failure {
+    private static func failure(_ reason: String) -> Failure {
         Failure(.unavailable, "the embedded broker cannot be started: \(reason)")
     }
 }

@@ -1,79 +1,69 @@
-/// Why a request is refused: a status, a word for the page, and a sentence for people.
-enum PageRefusal: Error, Equatable {
-    case badRequest(String)
-    case signedOut
-    case wrongPassword
-    case readOnly
-    case forbidden
-    /// The metrics need the token.
-    case metricsToken
-    /// Without a token, no other machine reads the metrics.
-    case metricsElsewhere
-    case notFound(String)
-    case method(allowed: String)
-    case tooLarge
-    case mediaType
-    /// A name that is not this page's.
-    case host(String)
-    case tooManyAttempts(seconds: Int)
-    case tooManyViewers
-    /// There is no connection to the broker, and why.
-    case notConnected(String)
-
-    var status: Int {
-        switch self {
-        case .badRequest: 400
-        case .signedOut, .wrongPassword, .metricsToken: 401
-        case .readOnly, .forbidden, .metricsElsewhere: 403
-        case .notFound: 404
-        case .method: 405
-        case .tooLarge: 413
-        case .mediaType: 415
-        case .host: 421
-        case .tooManyAttempts: 429
-        case .tooManyViewers, .notConnected: 503
-        }
-    }
-
+/// Why a request is refused.
+struct PageRefusal: Error, Equatable {
+    let status: Int
     /// The field `error` of the answer.
-    var word: String {
-        switch self {
-        case .badRequest: "bad_request"
-        case .signedOut: "signed_out"
-        case .wrongPassword: "wrong_password"
-        case .readOnly: "read_only"
-        case .forbidden, .metricsElsewhere: "forbidden"
-        case .metricsToken: "wrong_token"
-        case .notFound: "not_found"
-        case .method: "method_not_allowed"
-        case .tooLarge: "too_large"
-        case .mediaType: "media_type"
-        case .host: "unknown_host"
-        case .tooManyAttempts, .tooManyViewers: "too_many"
-        case .notConnected: "not_connected"
-        }
+    let word: String
+    /// The field `message` of the answer.
+    let message: String
+    let headers: [String: String]
+
+    private init(_ status: Int, _ word: String, _ message: String, headers: [String: String] = [:]) {
+        self.status = status
+        self.word = word
+        self.message = message
+        self.headers = headers
     }
 
-    /// The field `message` of the answer.
-    var message: String {
-        switch self {
-        case .badRequest(let reason): "The request cannot be understood: \(reason)."
-        case .signedOut: "Sign in first."
-        case .wrongPassword: "This is not the password."
-        case .readOnly: "This page only shows. With page.control: true, it also changes settings and sends commands."
-        case .forbidden: "This request does not come from the page itself."
-        case .metricsToken: "The metrics need the token in page.metrics_token_file: Authorization: Bearer TOKEN."
-        case .metricsElsewhere:
-            "The metrics are for programs on this machine. With page.metrics_token_file, others read them too."
-        case .notFound(let what): "There is no \(what)."
-        case .method(let allowed): "Only \(allowed) is allowed here."
-        case .tooLarge: "The request is too large."
-        case .mediaType: "The request must be JSON: Content-Type: application/json."
-        case .host(let name):
+    static func badRequest(_ reason: String) -> PageRefusal {
+        PageRefusal(400, "bad_request", "The request cannot be understood: \(reason).")
+    }
+
+    static let signedOut = PageRefusal(401, "signed_out", "Sign in first.")
+    static let wrongPassword = PageRefusal(401, "wrong_password", "This is not the password.")
+
+    /// The metrics need the token.
+    static let metricsToken = PageRefusal(
+        401, "wrong_token", "The metrics need the token in page.metrics_token_file: Authorization: Bearer TOKEN.",
+        headers: ["WWW-Authenticate": "Bearer"])
+
+    static let readOnly = PageRefusal(
+        403, "read_only", "This page only shows. With page.control: true, it also changes settings and sends commands.")
+    static let forbidden = PageRefusal(403, "forbidden", "This request does not come from the page itself.")
+
+    /// Without a token, no other machine reads the metrics.
+    static let metricsElsewhere = PageRefusal(
+        403, "forbidden",
+        "The metrics are for programs on this machine. With page.metrics_token_file, others read them too.")
+
+    static func notFound(_ what: String) -> PageRefusal { PageRefusal(404, "not_found", "There is no \(what).") }
+
+    static func method(allowed: String) -> PageRefusal {
+        PageRefusal(405, "method_not_allowed", "Only \(allowed) is allowed here.", headers: ["Allow": allowed])
+    }
+
+    static let tooLarge = PageRefusal(413, "too_large", "The request is too large.")
+    static let mediaType = PageRefusal(
+        415, "media_type", "The request must be JSON: Content-Type: application/json.")
+
+    /// A name that is not this page's.
+    static func host(_ name: String) -> PageRefusal {
+        PageRefusal(
+            421, "unknown_host",
             "This page does not answer to the name \"\(name.prefix(100))\". Add it to page.hosts, or use the numeric address."
-        case .tooManyAttempts(let seconds): "Too many attempts to sign in. Wait for \(seconds) seconds."
-        case .tooManyViewers: "Too many pages are open. Close one, and reload this one."
-        case .notConnected(let reason): "There is no connection to the broker: \(reason)."
-        }
+        )
+    }
+
+    static func tooManyAttempts(seconds: Int) -> PageRefusal {
+        PageRefusal(
+            429, "too_many", "Too many attempts to sign in. Wait for \(seconds) seconds.",
+            headers: ["Retry-After": "\(seconds)"])
+    }
+
+    static let tooManyViewers = PageRefusal(
+        503, "too_many", "Too many pages are open. Close one, and reload this one.")
+
+    /// There is no connection to the broker, and why.
+    static func notConnected(_ reason: String) -> PageRefusal {
+        PageRefusal(503, "not_connected", "There is no connection to the broker: \(reason).")
     }
 }

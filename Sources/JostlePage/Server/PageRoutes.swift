@@ -200,9 +200,7 @@ struct PageRoutes {
         object.add("error", refusal.word)
         object.add("message", refusal.message)
         var reply = json(refusal.status, object)
-        if case .tooManyAttempts(let seconds) = refusal { reply.headers.append(("Retry-After", "\(seconds)")) }
-        if refusal == .metricsToken { reply.headers.append(("WWW-Authenticate", "Bearer")) }
-        if case .method(let allowed) = refusal { reply.headers.append(("Allow", allowed)) }
+        for (name, value) in refusal.headers { reply.headers.append((name, value)) }
         return reply
     }
 }

@@ -28,7 +28,8 @@ final class PageServer {
     var boards: BoardList
     var watched: WatchedBoards
     private var leases = StreamLeases()
-    private var service = ServiceReport()
+    private let service = ServiceManager()
+    private var nextWatchdogReset = 0.0
     var viewers: [ObjectIdentifier: Viewer] = [:]
     /// The layers of the fleet, and the last event about them; `nil` if they have changed since.
     var fleet: FleetDocuments
@@ -114,7 +115,9 @@ final class PageServer {
     }
 
     private func noteBroker(_ failure: String?, _ event: ServerSentEvent) {
-        if brokerFailure != failure { service.connection(failure) }
+        if brokerFailure != failure {
+            service.status([failure.map { "no connection to the broker: \($0)" } ?? "connected to the broker"])
+        }
         brokerFailure = failure
         broker = event
         for viewer in viewers.values { viewer.send(event) }
@@ -156,8 +159,12 @@ final class PageServer {
         default: event = ServerSentEvent(topic.name, message.payload)
         }
         watched.keep(event, of: topic.board)
-        for viewer in viewers.values where viewer.board == topic.board {
-            if topic.name != .stream || viewer.wantsStream { viewer.send(event) }
+        send(event, toPagesOf: topic.board, withStreamOnly: topic.name == .stream)
+    }
+
+    private func send(_ event: ServerSentEvent, toPagesOf id: String, withStreamOnly: Bool = false) {
+        for viewer in viewers.values where viewer.board == id && (viewer.wantsStream || !withStreamOnly) {
+            viewer.send(event)
         }
     }
 
@@ -195,8 +202,7 @@ final class PageServer {
         var object = JSONObject()
         object.add("state", state)
         object.add("message", message)
-        let event = ServerSentEvent(.lease, object)
-        for viewer in viewers.values where viewer.board == id && viewer.wantsStream { viewer.send(event) }
+        send(ServerSentEvent(.lease, object), toPagesOf: id, withStreamOnly: true)
     }
 
     // MARK: Deadlines
@@ -204,11 +210,14 @@ final class PageServer {
     private var nextDeadline: Double {
         if viewers.values.contains(where: { $0.hasMoreRows && $0.isIdle }) { return 0 }
         let deadline = viewers.isEmpty ? PageServer.seconds + 5 : min(nextPing, nextRows)
-        return min(deadline, service.deadline ?? deadline)
+        return service.watchdogInterval == nil ? deadline : min(deadline, nextWatchdogReset)
     }
 
     private func handleDeadlines(at now: Double) {
-        service.resetWatchdog(at: now)
+        if let interval = service.watchdogInterval, now >= nextWatchdogReset {
+            nextWatchdogReset = now + interval
+            service.resetWatchdog()
+        }
         listener.unsubscribe(from: watched.forget(at: now))
         askForStreams(at: now)
         if now >= nextPing {
@@ -461,7 +470,7 @@ extension PageServer {
         guard last == nil || isNew || isRepeated && today.since != nil else { return }
         let event = PageServer.running(today, at: now, milliseconds: milliseconds)
         watched.keep(event, today, of: id)
-        for viewer in viewers.values where viewer.board == id { viewer.send(event) }
+        send(event, toPagesOf: id)
     }
 
     private static func running(_ today: RunningHours.Today, at now: Timestamp, milliseconds: Int64) -> ServerSentEvent
@@ -473,32 +482,5 @@ extension PageServer {
         }
         object.add("t", milliseconds)
         return ServerSentEvent(.running, object)
-    }
-}
-
-/// What systemd is told about the page: that it serves, what it does, and that its thread still runs.
-struct ServiceReport {
-    private let manager = ServiceManager()
-    private var nextReset = 0.0
-
-    /// The page is served.
-    func ready() { manager.ready() }
-
-    /// The page is about to end.
-    func stopping() { manager.stopping() }
-
-    /// The connection to the broker, for `systemctl status`.
-    func connection(_ failure: String?) {
-        manager.status([failure.map { "no connection to the broker: \($0)" } ?? "connected to the broker"])
-    }
-
-    /// When the watchdog must be reset next, seconds; `nil` without a watchdog.
-    var deadline: Double? { manager.watchdogInterval == nil ? nil : nextReset }
-
-    /// Resets the watchdog if it is time.
-    mutating func resetWatchdog(at now: Double) {
-        guard let interval = manager.watchdogInterval, now >= nextReset else { return }
-        nextReset = now + interval
-        manager.resetWatchdog()
     }
 }
