@@ -282,15 +282,6 @@ extension JostleSettings {
     var updateInterval: Double {
         1 / max(10, publish.attitude.rate, publish.motion.rate)
     }
-
-    /// The limits of the outbox.
-    var outboxLimits: OutboxLimits {
-        var limits = OutboxLimits()
-        limits.count = mqtt.outbox.maximumCount
-        limits.bytes = mqtt.outbox.maximumBytes
-        limits.age = mqtt.outbox.maximumAge
-        return limits
-    }
 }
 
 /// The objects with which the loop carries out effects: threads, files and the sensor.

@@ -62,9 +62,7 @@ final class AgentLoop {
         self.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         commands = CommandHandler(topics: topics, prefix: prefix, allowed: settings.commands.allow)
         telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: isSimulated)
-        outbox = Outbox(
-            opened, limits: settings.outboxLimits,
-            eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil)
+        outbox = Outbox(opened, limits: settings.mqtt.outbox, eventExpiry: settings.mqtt.eventExpiry)
         events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: isSimulated)
         machineRun = MachineRun(in: parts.stateDirectory)
         var clocks = MachineClocks(parts.stateDirectory)

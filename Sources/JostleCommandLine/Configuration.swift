@@ -1,6 +1,5 @@
 internal import Glibc
 package import JostleConfiguration
-package import JostleMessages
 internal import LinuxSystem
 
 /// Loads the configuration for a command line: defaults, file, `--set`.
@@ -40,16 +39,5 @@ package enum Configuration {
     /// An environment variable; `nil` if it is unset or empty.
     package static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-    }
-}
-
-extension JostleSettings.LogLevel {
-    package var logLevel: JostleMessages.Log.Level {
-        switch self {
-        case .error: .error
-        case .warning: .warning
-        case .info: .info
-        case .debug: .debug
-        }
     }
 }

@@ -272,7 +272,7 @@ import Testing
         rig.manager.handlers.chain.deliver(
             GestureEvent(.tap, .recognized, at: WallClock.monotonic.advanced(bySeconds: -60)))
         rig.deliver(.tap, .recognized)
-        var bench = ParticipantBench(Outbox(nil, limits: OutboxLimits(), eventExpiry: 3600))
+        var bench = ParticipantBench(Outbox(nil, limits: JostleSettings.Outbox(), eventExpiry: 3600))
         bench.clocks = .now()
         bench.carryOut(bench.participant.apply(rig.updates(), at: bench.clocks))
         bench.deliver(.connected)

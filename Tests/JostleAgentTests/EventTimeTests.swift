@@ -1,3 +1,4 @@
+import JostleConfiguration
 import JostleMessages
 import MotionCore
 import Testing
@@ -62,7 +63,7 @@ import Testing
 
     /// The queue corrects the times of this boot, once.
     @Test func correctsStoredTimeOnce() {
-        var outbox = OutboxQueue(limits: OutboxLimits())
+        var outbox = OutboxQueue(limits: JostleSettings.Outbox())
         let unset = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
         let foreign = EventTime(Timestamp(seconds: 5), clocks(5, boot: "z", wall: 777, isSet: false))
         outbox.append(OutgoingMessage(topic: "t", content: .fixed([]), time: foreign))

@@ -1,3 +1,4 @@
+import JostleConfiguration
 import MosquittoClient
 import MotionCore
 import Testing
@@ -19,10 +20,10 @@ import Testing
     }
 
     private func outbox(count: Int = 10, bytes: Int = 1000, _ numbers: ClosedRange<Int>) -> OutboxQueue {
-        var limits = OutboxLimits()
-        limits.count = count
-        limits.bytes = bytes
-        limits.age = 1000
+        var limits = JostleSettings.Outbox()
+        limits.maximumCount = count
+        limits.maximumBytes = bytes
+        limits.maximumAge = 1000
         var outbox = OutboxQueue(limits: limits)
         for number in numbers { outbox.append(message(number)) }
         return outbox
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test func restoredMessagesGoFirst() {
-        var outbox = OutboxQueue(limits: OutboxLimits(), dropped: 5, expired: 2)
+        var outbox = OutboxQueue(limits: JostleSettings.Outbox(), dropped: 5, expired: 2)
         outbox.restore(message(1), row: 40)
         outbox.restore(message(2), row: 47)
         outbox.append(message(3))

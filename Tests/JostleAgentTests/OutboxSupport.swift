@@ -1,3 +1,4 @@
+import JostleConfiguration
 import JostleMessages
 import MosquittoClient
 import MotionCore
@@ -28,8 +29,8 @@ final class OutboxRig {
     init(
         directory: String?, count: Int = 10_000, maximumBytes: Int = 1 << 24, clocks: ClockReading? = nil
     ) {
-        var limits = OutboxLimits()
-        limits.count = count
+        var limits = JostleSettings.Outbox()
+        limits.maximumCount = count
         file = directory.map { OutboxFile(directory: $0, maximumBytes: maximumBytes) }
         if let file {
             let opened = file.open()

@@ -1,4 +1,5 @@
 import Glibc
+import JostleConfiguration
 import JostleMessages
 import MosquittoClient
 import MotionCore
@@ -11,7 +12,7 @@ import Testing
 @Suite struct OutboxTests {
     /// An outbox whose batches stay in progress until the test provides their outcome.
     private struct Bench {
-        var outbox = Outbox(OutboxFile.Opened(), limits: OutboxLimits(), eventExpiry: 3600)
+        var outbox = Outbox(OutboxFile.Opened(), limits: JostleSettings.Outbox(), eventExpiry: 3600)
         var clocks = ClockReading(
             boot: "a", monotonic: Timestamp(seconds: 100),
             wall: 1_795_000_000_000, isSet: true)
@@ -215,7 +216,7 @@ import Testing
         var bench = Bench()
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let turn = OpenGesture(gesture: .turn, isSimulated: false)
-        bench.outbox = Outbox(OutboxFile.Opened(failure: "locked"), limits: OutboxLimits(), eventExpiry: 3600)
+        bench.outbox = Outbox(OutboxFile.Opened(failure: "locked"), limits: JostleSettings.Outbox(), eventExpiry: 3600)
         bench.apply([.setGesture(turn, isOpen: true)])
         var opened = OutboxFile.Opened()
         opened.content.dropped = 7
@@ -402,8 +403,8 @@ import Testing
         arguments: ["rejected", "dropped", "not sent"])
     func goesOnAfterATry(outcome: String) {
         var bench = Bench()
-        var limits = OutboxLimits()
-        limits.count = 3
+        var limits = JostleSettings.Outbox()
+        limits.maximumCount = 3
         bench.outbox = Outbox(OutboxFile.Opened(), limits: limits, eventExpiry: 3600)
         bench.deliver(.connected)
         bench.add(3)
@@ -552,8 +553,8 @@ import Testing
     /// Refused messages count against the limits, like all others.
     @Test func forgetsRefusalsWithTheirMessages() {
         var bench = Bench()
-        var limits = OutboxLimits()
-        limits.count = 2
+        var limits = JostleSettings.Outbox()
+        limits.maximumCount = 2
         bench.outbox = Outbox(OutboxFile.Opened(), limits: limits, eventExpiry: 3600)
         bench.deliver(.connected)
         bench.add()

@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
@@ -100,8 +101,9 @@ struct Outbox: Participant {
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
 
-    /// Creates an outbox with the contents of its file. Without a file (`nil`), everything lives in memory only.
-    init(_ opened: OutboxFile.Opened?, limits: OutboxLimits, eventExpiry: Double?, window: Int = 200) {
+    /// Creates an outbox with the contents of its file. Without a file (`nil`), everything lives in memory only. The broker
+    /// keeps an event for `eventExpiry` seconds; 0 is for ever.
+    init(_ opened: OutboxFile.Opened?, limits: JostleSettings.Outbox, eventExpiry: Double, window: Int = 200) {
         self.window = window
         let content = opened?.content ?? OutboxContent()
         queue = OutboxQueue(limits: limits, dropped: content.dropped, expired: content.expired)
@@ -112,7 +114,7 @@ struct Outbox: Participant {
         failure = opened?.failure
         loggedTotals = (content.dropped, content.expired)
         storedTotals = loggedTotals
-        self.eventExpiry = eventExpiry
+        self.eventExpiry = eventExpiry > 0 ? eventExpiry : nil
         if opened?.setAside != nil { startCompleteRewrite() }
     }
 

@@ -39,22 +39,10 @@ struct OutboxEntry: Sendable {
     }
 
     /// Whether the entry can be removed from memory.
-    var isOver: Bool {
-        guard delivery == .done else { return false }
-        switch storage {
-        case .unneeded, .due: return true
-        case .writing, .stored, .deleting: return false
-        }
-    }
+    var isOver: Bool { delivery == .done && (storage == .unneeded || storage == .due) }
 
     /// Whether the message exists in memory only.
-    var isInMemoryOnly: Bool {
-        guard delivery != .done else { return false }
-        switch storage {
-        case .due, .writing: return true
-        case .unneeded, .stored, .deleting: return false
-        }
-    }
+    var isInMemoryOnly: Bool { delivery != .done && (storage == .due || storage == .writing) }
 }
 
 /// Identifies a message in the outbox by its row in the file.
@@ -78,21 +66,6 @@ extension OpenGesture {
     init(_ event: GestureEvent) {
         self.init(gesture: event.gesture, isSimulated: event.isSimulated)
     }
-}
-
-/// The limits of the outbox.
-package struct OutboxLimits: Equatable, Sendable {
-    /// The maximum number of messages. Default 10,000.
-    package var count = 10_000
-
-    /// The maximum size of topics and payloads, bytes. Default 4 MiB.
-    package var bytes = 4 << 20
-
-    /// The maximum age, s. Default one week.
-    package var age = 7 * 86_400.0
-
-    /// Creates the default limits.
-    package init() {}
 }
 
 /// What a row of the outbox's file contains. Its checksum shows whether the bytes are still those that were written.

@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import MosquittoClient
 internal import MotionCore
 
@@ -6,7 +7,7 @@ internal import MotionCore
 ///
 /// Bounded: when it is full, the oldest messages are dropped and counted. It performs no I/O and has no clock.
 struct OutboxQueue: Sendable {
-    let limits: OutboxLimits
+    let limits: JostleSettings.Outbox
 
     /// In ascending order of tokens. The entries before `first` are finished.
     private var entries: [OutboxEntry] = []
@@ -39,7 +40,7 @@ struct OutboxQueue: Sendable {
     private(set) var expired: UInt64
 
     /// Creates an empty queue; `dropped` and `expired` continue the counts of an earlier run.
-    init(limits: OutboxLimits, dropped: UInt64 = 0, expired: UInt64 = 0) {
+    init(limits: JostleSettings.Outbox, dropped: UInt64 = 0, expired: UInt64 = 0) {
         self.limits = limits
         self.dropped = dropped
         self.expired = expired
@@ -60,7 +61,7 @@ struct OutboxQueue: Sendable {
 
     @discardableResult
     private mutating func insert(_ message: OutgoingMessage, row: Int64, storage: OutboxEntry.Storage) -> OutboxToken {
-        while count > 0, count >= limits.count || bytes + message.size > limits.bytes { dropOldest() }
+        while count > 0, count >= limits.maximumCount || bytes + message.size > limits.maximumBytes { dropOldest() }
         compact()
         lastRow = row
         let token = OutboxToken(row: row)
@@ -186,7 +187,7 @@ struct OutboxQueue: Sendable {
     /// Drops expired messages, except those that the client has: the broker may have received them.
     mutating func dropExpired(at clocks: ClockReading) {
         for index in nextToSend..<entries.count where entries[index].delivery == .waiting {
-            guard entries[index].message.isExpired(at: clocks, maximumAge: limits.age) else { continue }
+            guard entries[index].message.isExpired(at: clocks, maximumAge: limits.maximumAge) else { continue }
             finish(index)
             expired += 1
         }

@@ -56,7 +56,7 @@ package final class Swarm {
         self.configuration = configuration
         self.version = version
         self.workers = workers
-        log = Log(level: options.isVerbose ? Swarm.level(configuration.settings.log.level) : .error)
+        log = Log(level: options.isVerbose ? configuration.settings.log.level.logLevel : .error)
         places = SwarmPlace.all(options, below: stateDirectory)
         model = SwarmModel(places, seed: options.seed)
         // From the time at which the last board starts.
@@ -80,15 +80,6 @@ package final class Swarm {
         }
     }
 
-    private static func level(_ level: JostleSettings.LogLevel) -> Log.Level {
-        switch level {
-        case .error: .error
-        case .warning: .warning
-        case .info: .info
-        case .debug: .debug
-        }
-    }
-
     /// Starts the threads, and the boards one after the other.
     ///
     /// - Throws: if the system has no threads or descriptors left.
@@ -100,34 +91,15 @@ package final class Swarm {
         }
         for (number, worker) in workers.enumerated() {
             guard let poller = SwarmPoller(wake: worker.wake) else { throw Swarm.noResources }
-            let parts = LoopParts(
-                worker: worker, poller: poller, configuration: configuration, version: version, storage: storage,
-                options: options, log: log, first: number, step: workers.count)
-            guard let thread = WorkerThread(name: "jostle-swarm-\(number)", { parts.loop().run() }) else {
-                throw Swarm.noResources
-            }
-            threads.append(thread)
-        }
-    }
-
-    /// What a worker's thread takes with it. It makes the rest itself, which only it uses.
-    private struct LoopParts: @unchecked Sendable {
-        let worker: SwarmWorker
-        let poller: SwarmPoller
-        let configuration: LoadedConfiguration
-        let version: String
-        let storage: SwarmStorage
-        let options: SwarmOptions
-        let log: Log
-        let first: Int
-        let step: Int
-
-        func loop() -> SwarmLoop {
             let surroundings = SwarmBoard.Surroundings(
                 configuration: configuration, version: version, storage: storage, tally: SwarmTally(),
                 hasOutbox: options.hasEvents, deathPause: options.deathPause, boards: options.devices, log: log,
                 isVerbose: options.isVerbose)
-            return SwarmLoop(worker, poller, surroundings, first: first, step: step)
+            let loop = SwarmLoop(worker, poller, surroundings, first: number, step: workers.count)
+            guard let thread = WorkerThread(name: "jostle-swarm-\(number)", { loop.run() }) else {
+                throw Swarm.noResources
+            }
+            threads.append(thread)
         }
     }
 
@@ -143,22 +115,17 @@ package final class Swarm {
             // A board that is stopped cannot die. It was chosen all the same, so that the choices do not depend on it.
             if model.isUp(number) { send(.die, to: number) }
         }
-        while let shake = shakes.takeDue(at: now, { Shake(of: count, &$0) }) {
-            let place = place(of: shake.board)
-            place.worker.post(.shake(board: place.index, strength: shake.strength, axis: shake.axis))
+        while let request = shakes.takeDue(at: now, { shake(of: count, &$0) }) {
+            request.worker.post(request.shake)
         }
     }
 
-    private struct Shake {
-        let board: Int
-        let strength: Double
-        let axis: BodyAxis
-
-        init(of count: Int, _ chance: inout SwarmChance) {
-            board = chance.choose(below: count)
-            strength = chance.choose(within: 8...30)
-            axis = BodyAxis.allCases[chance.choose(below: BodyAxis.allCases.count)]
-        }
+    private func shake(of count: Int, _ chance: inout SwarmChance) -> (worker: SwarmWorker, shake: SwarmWorker.Request)
+    {
+        let place = place(of: chance.choose(below: count))
+        let strength = chance.choose(within: 8...30)
+        let axis = BodyAxis.allCases[chance.choose(below: BodyAxis.allCases.count)]
+        return (place.worker, .shake(board: place.index, strength: strength, axis: axis))
     }
 
     private func place(of number: Int) -> (worker: SwarmWorker, index: Int) {

@@ -409,8 +409,7 @@ extension SwarmBoard: EffectHost {
     /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
     func startOutbox(_ opened: OutboxFile.Opened, at now: ClockReading) {
         let mqtt = settings.settings.mqtt
-        let started = Outbox(
-            opened, limits: settings.settings.outboxLimits, eventExpiry: mqtt.eventExpiry > 0 ? mqtt.eventExpiry : nil)
+        let started = Outbox(opened, limits: mqtt.outbox, eventExpiry: mqtt.eventExpiry)
         outbox = started
         withOutbox { $0.start(at: now) }
         if client.statistics.connection != nil { withOutbox { $0.handle(.connected, at: now) } }

@@ -6,8 +6,9 @@ internal import MosquittoClient
 internal import MotionCore
 internal import StateStorage
 
-/// The loop of a worker's thread: serves the boards whose socket is ready or whose deadline has passed.
-final class SwarmLoop {
+/// The loop of a worker's thread: serves the boards whose socket is ready or whose deadline has passed. After it was made,
+/// only that thread uses it.
+final class SwarmLoop: @unchecked Sendable {
     private let worker: SwarmWorker
     private let surroundings: SwarmBoard.Surroundings
     private let poller: SwarmPoller

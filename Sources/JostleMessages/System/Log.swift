@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+package import JostleConfiguration
 internal import LinuxSystem
 
 /// Writes log lines: entries with fields to the journal if standard error goes there, else plain lines to standard error.
@@ -51,6 +52,17 @@ package struct Log: Sendable {
         var line = (level <= .warning ? "jostle: \(level): " : "jostle: ") + message + "\n"
         // One write per line, so that lines of several threads do not mix.
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}
+
+extension JostleSettings.LogLevel {
+    package var logLevel: Log.Level {
+        switch self {
+        case .error: .error
+        case .warning: .warning
+        case .info: .info
+        case .debug: .debug
+        }
     }
 }
 
