@@ -125,7 +125,7 @@ extension AgentLoop {
     }
 
     /// Logs storage faults when they appear, and when all of them are gone.
-    func checkStorage(at now: Timestamp) {
+    private func checkStorage(at now: Timestamp) {
         let faults = storageFaults()
         guard faults != supervision.storageFaults else { return }
         for fault in faults where !supervision.storageFaults.contains(fault) {

@@ -39,7 +39,7 @@ final class AgentLoop {
     private var isSensorStopped: Bool
     private(set) var isStopping = false
     /// Whether the configuration files are being read again.
-    var reloadState = ReloadState.idle
+    private var reloadState = ReloadState.idle
     /// Whether another device uses the same id.
     private(set) var hasDuplicate = false
     /// The installed rules.
@@ -326,7 +326,7 @@ final class AgentLoop {
     }
 
     /// Starts the agent again, if a service manager does that, because a changed key is only read at the start.
-    func restartForConfiguration() {
+    private func restartForConfiguration() {
         guard !isStopping else { return }
         guard parts.host.identity.isSupervised else {
             log.warning("a changed key takes effect at the next start: see restart_required in config/reported")
@@ -337,7 +337,7 @@ final class AgentLoop {
     }
 
     /// Whether another device has the same id: the broker then disconnects each of the two in favour of the other.
-    func setDuplicate(_ isFound: Bool) {
+    private func setDuplicate(_ isFound: Bool) {
         hasDuplicate = isFound
         parts.client.giveWay(for: isFound ? Self.givingWay : nil)
         health.makeDue(at: WallClock.monotonic)
@@ -450,7 +450,7 @@ extension AgentLoop: EffectHost {
 package typealias ConfigurationReading = @Sendable () -> Result<LoadedConfiguration, ConfigurationErrors>
 
 /// Whether the files are being read.
-enum ReloadState {
+private enum ReloadState {
     case idle
     /// A thread reads them. If the files may have changed since it began, they are read once more.
     case reading(isOutdated: Bool)
@@ -477,7 +477,7 @@ extension AgentLoop {
     }
 
     /// Applies what was read. A configuration with a mistake, or one that the sensor refuses, changes nothing.
-    func endReload(_ result: Result<LoadedConfiguration, ConfigurationErrors>, at now: ClockReading) {
+    private func endReload(_ result: Result<LoadedConfiguration, ConfigurationErrors>, at now: ClockReading) {
         let state = reloadState
         reloadState = .idle
         guard !isStopping else { return }

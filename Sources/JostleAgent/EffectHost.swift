@@ -63,7 +63,12 @@ extension EffectHost {
                 case .refused(let failure): feedback.append(.rejected(token, topic: message.topic, failure))
                 }
             case .subscribe(let filter, let keepsRetainFlag, let isOptional):
-                carryOutSubscription(filter, keepsRetainFlag, isOptional)
+                do {
+                    try subscribe(filter, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+                } catch {
+                    // Filters are built from validated settings, so a refusal is unexpected.
+                    write(.warning, "cannot subscribe to \(filter): \(error)")
+                }
             case .unsubscribe(let filter): unsubscribe(filter)
             case .write(let file, let content): write(content, to: file)
             case .log(let level, let text): write(level, text)
@@ -71,15 +76,5 @@ extension EffectHost {
             }
         }
         return unsent.isEmpty ? feedback : feedback + [.notSent(unsent)]
-    }
-
-    /// Subscribes to a filter. Filters are built from validated settings, so a refusal is unexpected: it is logged and
-    /// ignored.
-    private func carryOutSubscription(_ filter: String, _ keepsRetainFlag: Bool, _ isOptional: Bool) {
-        do {
-            try subscribe(filter, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-        } catch {
-            write(.warning, "cannot subscribe to \(filter): \(error)")
-        }
     }
 }

@@ -11,7 +11,7 @@ struct SensorWatch {
     static let interval = 5.0
 
     /// The minimum time between remarks about clipping, s.
-    static let clippingInterval = 60.0
+    private static let clippingInterval = 60.0
 
     /// A message for the log.
     struct Remark: Equatable {

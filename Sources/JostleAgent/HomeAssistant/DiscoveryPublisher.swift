@@ -31,7 +31,7 @@ struct DiscoveryPublisher: Participant {
     /// Seconds to wait for the broker's answer to the subscription. A connection without an answer ends soon after that.
     private static let subscriptionTimeout = 10.0
     /// The random delay between Home Assistant's birth message and the repetition, s.
-    static let birthDelay = 0.5...4.0
+    private static let birthDelay = 0.5...4.0
     /// The random delay between a reconnection and reading and publishing, s.
     static let reconnectionDelay = 0.0...30.0
     /// Seconds after the last message until Home Assistant has subscribed to the topics named there.

@@ -53,7 +53,7 @@ struct Outbox: Participant {
     /// Seconds between updates of times and ages while messages are waiting.
     private static let upkeepInterval = 30.0
     /// Seconds until messages are sent again for which the client had no room.
-    static let sendPause = 0.2
+    private static let sendPause = 0.2
 
     /// The state of the file.
     private enum Writing {
@@ -64,7 +64,7 @@ struct Outbox: Participant {
         case failed(until: Timestamp)
     }
 
-    var queue: OutboxQueue
+    private var queue: OutboxQueue
     private var gestures: OpenGestures
     private var writing = Writing.idle
     /// Whether the next batch must contain everything.
@@ -79,9 +79,9 @@ struct Outbox: Participant {
     /// The maximum number of messages that the client holds. More would delay telemetry.
     private let window: Int
 
-    var isConnected = false
-    var refusals = TopicRefusals()
-    var enders = ConnectionEnders()
+    private var isConnected = false
+    private var refusals = TopicRefusals()
+    private var enders = ConnectionEnders()
     /// Whether a message waits for room at the client, or for the disk, and the ones after it with it.
     private var isSendingStopped = false
     private let eventExpiry: Double?
@@ -89,14 +89,14 @@ struct Outbox: Participant {
     private var deletionsDue: Timestamp?
     private var upkeepDue: Timestamp?
     private var checkpointDue: Timestamp?
-    var sendDue: Timestamp?
+    private var sendDue: Timestamp?
     private var isCheckpointDue = false
 
     /// The totals that were logged, and those in the file.
-    var loggedTotals: (dropped: UInt64, expired: UInt64)
+    private var loggedTotals: (dropped: UInt64, expired: UInt64)
     private var storedTotals: (dropped: UInt64, expired: UInt64)?
-    var losses = TokenBucket.lines
-    var refusalLines = TokenBucket.lines
+    private var losses = TokenBucket.lines
+    private var refusalLines = TokenBucket.lines
 
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
@@ -508,7 +508,7 @@ extension Outbox {
 }
 
 /// The gestures that have begun and not yet ended, and those whose rows in the outbox's file are not up to date.
-struct OpenGestures: Sendable {
+private struct OpenGestures: Sendable {
     private var open: Set<OpenGesture> = []
     private var due: Set<OpenGesture> = []
     private var writing: Set<OpenGesture> = []

@@ -8,16 +8,16 @@ internal import SQLiteDatabase
 ///
 /// Used by one thread at a time: the main thread until the writer starts, then the writer's thread.
 final class OutboxFile: @unchecked Sendable {
-    let directory: String
+    private let directory: String
     let path: String
-    let maximumBytes: Int
-    var store: OutboxStore?
+    private let maximumBytes: Int
+    private var store: OutboxStore?
 
     /// Whether the file was read or is new, so that the outbox has everything in it.
-    var isKnown = false
+    private var isKnown = false
 
     /// Whether the file was set aside and its replacement has not been written yet.
-    var isReplaced = false
+    private var isReplaced = false
 
     /// Uses `directory`, which is created if it does not exist.
     init(directory: String, maximumBytes: Int) {
@@ -220,7 +220,7 @@ final class OutboxFile: @unchecked Sendable {
     // MARK: Damage
 
     /// Whether a file that cannot be opened or read is beyond repair: it is damaged, or has not the expected tables.
-    static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .statement }
+    private static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .statement }
 }
 
 // Files that are set aside: damaged ones, and those of a later version, whose messages come back after the next upgrade.
@@ -231,7 +231,7 @@ extension OutboxFile {
 
     /// Moves the damaged file and its log aside, replacing one that was set aside before. What cannot be moved is
     /// deleted.
-    func putAside(_ reason: String, saved: Int) -> SetAside {
+    private func putAside(_ reason: String, saved: Int) -> SetAside {
         store = nil
         isKnown = true
         isReplaced = true
@@ -257,7 +257,7 @@ extension OutboxFile {
 
     /// Moves a file of a later version aside, with its log. One that cannot be moved stays, and the outbox lives in
     /// memory.
-    func putAside(laterVersion version: Int64) -> Opened {
+    private func putAside(laterVersion version: Int64) -> Opened {
         let numbers = OutboxFile.filesSetAside
         let free = numbers.first { access(asidePath(version: version, number: $0), F_OK) != 0 }
         guard let free else {
@@ -280,7 +280,7 @@ extension OutboxFile {
 
     /// Puts the messages of files that an earlier version has set aside, and that this version can read, before those
     /// of the file. A file set aside is deleted when its messages are on the disk; until then they stay in it.
-    func takeBackFilesSetAside(_ opened: inout Opened) {
+    private func takeBackFilesSetAside(_ opened: inout Opened) {
         for version in 1...OutboxDatabase.currentVersion {
             // The later a file was set aside, the larger is its number.
             for number in OutboxFile.filesSetAside.reversed() {

@@ -12,7 +12,7 @@ struct TopicRefusals {
     static let firstPause = 10.0
     static let longestPause = 600.0
     /// Seconds after the broker accepted messages again until it is trusted to accept several at once.
-    static let cautionTime = 60.0
+    private static let cautionTime = 60.0
 
     private struct Refusal {
         var failure: MQTTFailure

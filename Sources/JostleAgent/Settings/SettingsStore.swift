@@ -61,7 +61,7 @@ struct SettingsStore: Participant {
     /// Keys that were changed and are only read at the start.
     private var keysForRestart: [String] = []
     /// Those among them that were changed in the file, according to the last time it was read.
-    var keysPending: [String] = []
+    private var keysPending: [String] = []
     private var refusals: [SettingRefusal] = []
 
     private var storage = Storage.stored
@@ -122,7 +122,7 @@ struct SettingsStore: Participant {
     }
 
     /// Writes the version that the configuration asks for, for the upgrade service, if it has changed.
-    mutating func writeVersion() -> Effects {
+    private mutating func writeVersion() -> Effects {
         let version = settings.device.version
         guard version != writtenVersion else { return [] }
         writtenVersion = version
@@ -385,7 +385,7 @@ struct SettingsStore: Participant {
 
     // MARK: Report
 
-    mutating func makeReportDue(at now: Timestamp) {
+    private mutating func makeReportDue(at now: Timestamp) {
         reportDue = reportDue ?? max(now, lastReport?.advanced(bySeconds: SettingsStore.reportInterval) ?? now)
     }
 

@@ -47,34 +47,34 @@ final class SwarmBoard {
     /// Seconds from the settings that trigger a defect to the death, and between two shakes.
     private static let defectTime = 1.0
 
-    let place: SwarmPlace
-    let surroundings: Surroundings
+    private let place: SwarmPlace
+    private let surroundings: Surroundings
     let client: MQTTPolledClient<DeliveryToken>
-    let directory: StateDirectory
-    let writer: StateWriter
-    let post: Post
-    let topics: Topics
+    private let directory: StateDirectory
+    private let writer: StateWriter
+    private let post: Post
+    private let topics: Topics
 
     // The participants.
-    var settings: SettingsStore
-    var formerNames: FormerNameCleaner
-    var commands: CommandHandler
-    var telemetry: TelemetryPublisher
+    private var settings: SettingsStore
+    private var formerNames: FormerNameCleaner
+    private var commands: CommandHandler
+    private var telemetry: TelemetryPublisher
     /// `nil` until its file is open, and for boards without events.
-    var outbox: Outbox?
+    private var outbox: Outbox?
 
     // These do not handle MQTT events.
-    var events: EventComposer
-    var health: HealthReporter
+    private var events: EventComposer
+    private var health: HealthReporter
     var sensor: SwarmSensor
     /// Whether another device uses the same id.
-    var hasDuplicate = false
+    private var hasDuplicate = false
     /// Whether a key changed that is only read at the start.
-    var hasNewStartKeys = false
-    let outboxFile: OutboxFile?
-    let identity: CommandHost.Identity
+    private var hasNewStartKeys = false
+    private let outboxFile: OutboxFile?
+    private let identity: CommandHost.Identity
     /// Created for the first command: few boards ever receive one.
-    var host: CommandHost?
+    private var host: CommandHost?
     private var openShake: (event: GestureEvent, end: Timestamp)?
     private var connectionLog = ConnectionLog()
     /// When a defect kills this process, or makes the board shake next.
@@ -150,7 +150,7 @@ final class SwarmBoard {
     }
 
     /// Begins or ends what the settings in force do to this board.
-    func applyDefects(at now: Timestamp) {
+    private func applyDefects(at now: Timestamp) {
         let kinds = place.defects.filter { $0.isTriggered(by: settings.settings) }.map(\.kind)
         sensor.setDefective(kinds.contains(.sensor), at: now)
         let due = now.advanced(bySeconds: SwarmBoard.defectTime)
@@ -385,7 +385,7 @@ extension SwarmBoard: EffectHost {
     }
 
     /// Changes the outbox and carries out the effects, if it is open.
-    func withOutbox(_ change: (inout Outbox) -> Outbox.Effects) {
+    private func withOutbox(_ change: (inout Outbox) -> Outbox.Effects) {
         guard let outboxFile, var changed = outbox else { return }
         // Moved out and back, so that its queue is not copied.
         outbox = nil
@@ -397,7 +397,7 @@ extension SwarmBoard: EffectHost {
     // MARK: The outbox
 
     /// Opens the outbox's file on the writer's thread.
-    func openOutbox() {
+    private func openOutbox() {
         guard let file = outboxFile else { return }
         let storage = surroundings.storage
         let post = self.post
@@ -407,7 +407,7 @@ extension SwarmBoard: EffectHost {
     }
 
     /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
-    func startOutbox(_ opened: OutboxFile.Opened, at now: ClockReading) {
+    private func startOutbox(_ opened: OutboxFile.Opened, at now: ClockReading) {
         let mqtt = settings.settings.mqtt
         let started = Outbox(opened, limits: mqtt.outbox, eventExpiry: mqtt.eventExpiry)
         outbox = started

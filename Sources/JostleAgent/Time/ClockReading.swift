@@ -73,7 +73,7 @@ enum HardwareClock: Equatable, Sendable {
 enum LocalTime {
     /// The start of 2025, seconds since 1970. An earlier clock was never set: boards without a battery start in the
     /// past.
-    static let earliestCredible = 1_735_689_600
+    private static let earliestCredible = 1_735_689_600
 
     /// Minutes since midnight in the system's time zone, or in that of `TZ`; `nil` if the clock was never set.
     ///

@@ -49,7 +49,7 @@ struct EventTime: Equatable, Sendable {
 
 extension EventTime {
     /// The plausible times since boot, ns: up to a century.
-    static let possibleInstants: ClosedRange<Int64> = 0...3_155_760_000_000_000_000
+    private static let possibleInstants: ClosedRange<Int64> = 0...3_155_760_000_000_000_000
 
     /// The plausible wall-clock times, milliseconds since 1970: up to the year 9999.
     static let possibleWallTimes: ClosedRange<Int64> = 0...253_402_300_799_999

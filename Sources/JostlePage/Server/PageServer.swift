@@ -25,17 +25,17 @@ final class PageServer {
     let running: RunningHoursStore
     private let run = RunName.new()
     var access: PageAccess
-    var boards: BoardList
-    var watched: WatchedBoards
+    private var boards: BoardList
+    private var watched: WatchedBoards
     private var leases = StreamLeases()
     private let service = ServiceManager()
     private var nextWatchdogReset = 0.0
-    var viewers: [ObjectIdentifier: Viewer] = [:]
+    private var viewers: [ObjectIdentifier: Viewer] = [:]
     /// The layers of the fleet, and the last event about them; `nil` if they have changed since.
-    var fleet: FleetDocuments
-    var fleetEvent: ServerSentEvent?
+    private var fleet: FleetDocuments
+    private var fleetEvent: ServerSentEvent?
     /// The last event with rows, which all pages need that have the same rows already.
-    var lastRows: RowsEvent?
+    private var lastRows: RowsEvent?
     private var broker: ServerSentEvent
     /// Why there is no connection to the broker; `nil` if there is one.
     private var brokerFailure: String? = "it is being established"
@@ -363,7 +363,7 @@ extension PageServer {
     }
 
     /// Sends the rows that changed, an event at a time. A page that has not taken the last one gets the newest rows later.
-    func sendRows(to viewer: Viewer) {
+    private func sendRows(to viewer: Viewer) {
         guard viewer.isIdle || viewer.rowsSent == 0 && !viewer.hasMoreRows else { return }
         sendRemovals(to: viewer)
         let rows = rowsEvent(after: viewer.rowsSent)
@@ -415,7 +415,7 @@ extension PageServer {
     }
 
     /// Sends the layers of the fleet if they look different than before.
-    func sendFleet() {
+    private func sendFleet() {
         let list = viewers.values.filter { $0.board == nil }
         guard fleetEvent == nil, !list.isEmpty else { return }
         let event = FleetEvent(fleet, boards.model.devices.values).event
@@ -430,7 +430,7 @@ extension PageServer {
 /// For how long machines have run today, as the pages of their boards show it.
 extension PageServer {
     /// Takes what a board says of vibration, or that it says anything.
-    func noteRunning(_ topic: BoardTopic, _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64) {
+    private func noteRunning(_ topic: BoardTopic, _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64) {
         let id = topic.board
         let device = boards.model.devices[id]
         switch topic.name {
@@ -448,19 +448,19 @@ extension PageServer {
     }
 
     /// The connection to the broker has ended.
-    func interruptRunning() {
+    private func interruptRunning() {
         running.hours.interrupt()
         for id in watched.ids { sendRunning(of: id) }
     }
 
     /// Does what is due: another day, the file, and once a minute the time again, in case that the clock was set.
-    func advanceRunning() {
+    private func advanceRunning() {
         let due = running.advance(at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
         if due.isNewDay || due.isMinute { for id in watched.ids { sendRunning(of: id, isRepeated: true) } }
     }
 
     /// Tells the pages of a board for how long its machine has run, unless they have been told the same.
-    func sendRunning(of id: String, isRepeated: Bool = false) {
+    private func sendRunning(of id: String, isRepeated: Bool = false) {
         guard watched.contains(id), boards.model.devices[id]?.state?.isVibrating != nil else { return }
         let now = WallClock.monotonic
         let milliseconds = PageServer.milliseconds
