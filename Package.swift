@@ -68,26 +68,25 @@ let package = Package(
         .target(
             name: "JostleMessages",
             dependencies: [
-                "CLinuxSystem", "CSystemd", "Cryptography", "Documents", "JostleConfiguration", "LinuxSystem",
-                "MosquittoClient",
-                "MotionCore",
+                "Cryptography", "Documents", "JostleConfiguration", "LinuxSystem", "MosquittoClient", "MotionCore",
             ]),
+        .target(name: "JostleRuntime", dependencies: ["CLinuxSystem", "CSystemd", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleAgent",
             dependencies: [
                 "CLinuxSystem", "CSystemd", "Documents", "IMUDrivers", "JostleConfiguration", "JostleMessages",
-                "LinuxSensors",
-                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
+                "JostleRuntime", "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit",
+                "SQLiteDatabase", "StateStorage",
             ]),
         .target(
             name: "JostleOperator",
             dependencies: [
-                "CLinuxSystem", "Cryptography", "Documents", "JostleConfiguration", "JostleMessages", "LinuxSystem",
-                "MosquittoClient", "MotionCore",
+                "CLinuxSystem", "Cryptography", "Documents", "JostleConfiguration", "JostleMessages", "JostleRuntime",
+                "LinuxSystem", "MosquittoClient", "MotionCore",
             ]),
         .target(
             name: "JostleCommandLine",
-            dependencies: ["Documents", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem"]),
+            dependencies: ["Documents", "JostleConfiguration", "JostleRuntime", "LinuxSystem"]),
         // The web page: a program of its own, so that neither an HTTP server nor its TLS is in the one that reads the sensor.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "LinuxSystem"]),
         .target(name: "CPageAssets", exclude: ["Assets"], cSettings: [.headerSearchPath("Assets")]),
@@ -95,10 +94,9 @@ let package = Package(
         .target(
             name: "JostlePage",
             dependencies: [
-                "CLinuxSystem", "Cryptography", "Documents", "Gzip", "HTTPServer", "JostleCommandLine",
-                "JostleConfiguration",
-                "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets",
-                "StateStorage",
+                "Cryptography", "Documents", "Gzip", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
+                "JostleMessages", "JostleOperator", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "PageAssets", "StateStorage",
             ]),
         .executableTarget(
             name: "jostle-page", dependencies: ["JostleCommandLine", "JostlePage"], path: "Sources/jostle-page"),
@@ -109,9 +107,9 @@ let package = Package(
             name: "jostle",
             dependencies: [
                 "CBuildInformation", "Cryptography", "Documents", "IMUDrivers", "JostleAgent", "JostleCommandLine",
-                "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem",
-                "MosquittoClient", "MotionCore",
-                "MotionKit", "SQLiteDatabase", "StateStorage", "VirtualIMU",
+                "JostleConfiguration", "JostleMessages", "JostleOperator", "JostleRuntime", "LinuxSensors",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
+                "VirtualIMU",
             ]),
 
         // Replaces malloc and its relatives: for a program of its own, never for a library or a test.
@@ -170,8 +168,9 @@ let package = Package(
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
-                "Documents", "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages",
-                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
+                "BrokerTestSupport", "Documents", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages",
+                "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
+                "StateStorage",
             ]),
         .testTarget(
             name: "JostleMessagesTests",
@@ -206,9 +205,9 @@ let package = Package(
         .testTarget(
             name: "JostlePageTests",
             dependencies: [
-                "Documents", "BrokerTestSupport", "HTTPServer", "JostleConfiguration", "JostleMessages",
-                "JostleOperator",
-                "JostlePage", "LinuxSystem", "MosquittoClient", "MotionCore", "PageAssets", "SystemTestSupport",
+                "BrokerTestSupport", "Documents", "HTTPServer", "JostleConfiguration", "JostleMessages",
+                "JostleOperator", "JostlePage", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "PageAssets", "SystemTestSupport",
             ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),

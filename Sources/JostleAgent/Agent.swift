@@ -3,6 +3,7 @@ internal import Glibc
 package import IMUDrivers
 package import JostleConfiguration
 package import JostleMessages
+package import JostleRuntime
 internal import LinuxSensors
 internal import LinuxSystem
 package import MosquittoClient

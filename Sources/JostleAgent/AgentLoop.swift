@@ -1,6 +1,7 @@
 internal import IMUDrivers
 package import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore

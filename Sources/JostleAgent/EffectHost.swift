@@ -1,4 +1,4 @@
-internal import JostleMessages
+internal import JostleRuntime
 internal import MosquittoClient
 
 /// Carries out the effects that do not depend on the participant: messages, subscriptions, files and log lines.

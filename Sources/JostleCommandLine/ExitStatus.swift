@@ -1,4 +1,4 @@
-internal import JostleMessages
+internal import JostleRuntime
 package import LinuxSystem
 
 extension ExitStatus {

@@ -4,6 +4,7 @@ package import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 package import LinuxSystem
 
 /// The program `jostle-page`: serves the page until a signal ends it.

@@ -1,6 +1,7 @@
 import Foundation
 import JostleConfiguration
 import JostleMessages
+import JostleRuntime
 import MosquittoClient
 import MotionCore
 import Synchronization

@@ -3,6 +3,7 @@ import Foundation
 import IMUDrivers
 import JostleConfiguration
 import JostleMessages
+import JostleRuntime
 import MosquittoClient
 import MotionCore
 import MotionKit

@@ -3,6 +3,7 @@ import Documents
 import Foundation
 import JostleConfiguration
 import JostleMessages
+import JostleRuntime
 import MosquittoClient
 import MotionCore
 import StateStorage

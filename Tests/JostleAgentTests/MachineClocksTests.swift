@@ -1,6 +1,6 @@
 import BrokerTestSupport
 import Foundation
-import JostleMessages
+import JostleRuntime
 import MotionCore
 import StateStorage
 import Testing

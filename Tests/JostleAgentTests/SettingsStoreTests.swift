@@ -2,6 +2,7 @@ import BrokerTestSupport
 import Foundation
 import JostleConfiguration
 import JostleMessages
+import JostleRuntime
 import MosquittoClient
 import MotionCore
 import StateStorage

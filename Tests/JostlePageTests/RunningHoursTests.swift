@@ -1,5 +1,5 @@
 import JostleConfiguration
-import JostleMessages
+import JostleRuntime
 import LinuxSystem
 import MotionCore
 import SystemTestSupport

@@ -1,5 +1,4 @@
 import JostleConfiguration
-import JostleMessages
 import JostleOperator
 import MosquittoClient
 import MotionCore

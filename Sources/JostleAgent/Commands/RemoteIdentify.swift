@@ -1,6 +1,6 @@
 internal import Documents
 internal import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 

@@ -1,6 +1,7 @@
 internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit

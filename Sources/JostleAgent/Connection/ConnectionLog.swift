@@ -1,4 +1,4 @@
-internal import JostleMessages
+internal import JostleRuntime
 internal import MosquittoClient
 
 /// Chooses what to log about the connection. A broker that is away for a week causes a hundred thousand failed

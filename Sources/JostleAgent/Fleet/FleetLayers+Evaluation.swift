@@ -1,6 +1,7 @@
 internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import MotionCore
 
 // Judging, storing and applying.

@@ -1,4 +1,4 @@
-internal import JostleMessages
+internal import JostleRuntime
 internal import MosquittoClient
 internal import MotionCore
 

@@ -1,5 +1,6 @@
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import MosquittoClient
 internal import MotionCore
 

@@ -1,4 +1,5 @@
 internal import JostleMessages
+internal import JostleRuntime
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization

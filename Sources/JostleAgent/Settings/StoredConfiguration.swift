@@ -1,5 +1,5 @@
 package import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 package import StateStorage
 

@@ -1,6 +1,6 @@
 internal import Glibc
 package import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 package import LinuxSystem
 internal import MosquittoClient
 package import MotionCore

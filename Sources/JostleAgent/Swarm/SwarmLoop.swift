@@ -1,6 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore

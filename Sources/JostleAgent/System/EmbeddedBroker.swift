@@ -1,5 +1,5 @@
 internal import Glibc
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 

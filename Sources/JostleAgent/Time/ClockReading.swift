@@ -1,7 +1,7 @@
 internal import CLinuxSystem
 internal import Glibc
 internal import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 package import MotionCore
 

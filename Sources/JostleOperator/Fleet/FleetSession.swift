@@ -1,6 +1,7 @@
 package import JostleConfiguration
 package import JostleMessages
-internal import LinuxSystem
+internal import JostleRuntime
+package import LinuxSystem
 package import MosquittoClient
 internal import MotionCore
 

@@ -1,6 +1,8 @@
 package import Documents
 package import JostleConfiguration
-package import JostleMessages
+internal import JostleMessages
+internal import JostleRuntime
+package import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 

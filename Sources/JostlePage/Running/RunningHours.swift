@@ -1,7 +1,7 @@
 internal import Documents
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import MotionCore
 
 /// For how long each machine has run today: the time for which its board says that it vibrates.

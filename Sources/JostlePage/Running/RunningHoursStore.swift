@@ -1,5 +1,5 @@
 internal import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import StateStorage

@@ -5,6 +5,7 @@ internal import HTTPServer
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import PageAssets
 
 /// Answers the requests of browsers.

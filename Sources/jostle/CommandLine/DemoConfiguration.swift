@@ -1,6 +1,5 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import LinuxSystem
 internal import MotionKit
 

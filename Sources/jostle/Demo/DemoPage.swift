@@ -1,6 +1,5 @@
 internal import Glibc
 internal import JostleCommandLine
-internal import JostleMessages
 internal import LinuxSystem
 internal import MosquittoClient
 internal import Synchronization

@@ -5,6 +5,7 @@ internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import JostleAgent
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSensors
 internal import LinuxSystem
 

@@ -2,7 +2,7 @@ internal import IMUDrivers
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit

@@ -3,6 +3,7 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 
 /// A session at the fleet's broker whose state has been read, for one of the commands of `jostle fleet`.

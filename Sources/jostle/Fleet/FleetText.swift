@@ -3,6 +3,7 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 
 /// Texts about devices and documents that several commands share.
 enum FleetText {

@@ -2,7 +2,6 @@ internal import Documents
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import LinuxSystem
 internal import StateStorage
 

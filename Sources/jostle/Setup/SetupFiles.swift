@@ -3,8 +3,8 @@ internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 
 /// The files that `jostle setup` writes: a few lines beside the configuration, and the password.

@@ -1,7 +1,6 @@
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import LinuxSystem
 
 // The steps that test what the user answers, and ask again.

@@ -2,8 +2,8 @@ internal import Documents
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit

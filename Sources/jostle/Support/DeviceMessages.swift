@@ -3,6 +3,7 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore

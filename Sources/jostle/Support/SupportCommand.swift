@@ -4,6 +4,7 @@ internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import StateStorage
 

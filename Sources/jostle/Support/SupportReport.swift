@@ -3,7 +3,7 @@ internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 
 /// A report for a maintainer: sections of text without secrets, together at most a megabyte.

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import JostleCommandLine
-internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import Synchronization

@@ -1,6 +1,6 @@
 internal import JostleCommandLine
-internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import MotionCore
 
 /// The screen of one device, adapted to the size of the window: a smaller window shows less.

@@ -1,6 +1,6 @@
 internal import JostleCommandLine
-internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import MotionCore
 
 /// The screen of a fleet: one line per device, those that need attention first.

@@ -2,8 +2,8 @@ internal import Documents
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore

@@ -1,8 +1,7 @@
 internal import CLinuxSystem
 internal import Glibc
-package import LinuxSystem
 
-/// Waits for the signals that end the agent: sigtimedwait(2), signalfd(2).
+/// Waits for the signals that end a program: sigtimedwait(2), signalfd(2).
 ///
 /// Create it before any thread starts: threads inherit the mask, so only the main thread receives the signals.
 package struct SignalWaiter: Sendable {
