@@ -61,7 +61,6 @@ let package = Package(
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),
-        .target(name: "Gzip", dependencies: ["CZlib"]),
         .target(name: "Documents", dependencies: ["CYAML", "LinuxSystem"]),
         .target(
             name: "JostleConfiguration", dependencies: ["Documents", "IMUDrivers", "LinuxSystem", "MotionCore"]),
@@ -94,7 +93,7 @@ let package = Package(
         .target(
             name: "JostlePage",
             dependencies: [
-                "Cryptography", "Documents", "Gzip", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
+                "CZlib", "Cryptography", "Documents", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
                 "JostleMessages", "JostleOperator", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore",
                 "PageAssets", "StateStorage",
             ]),

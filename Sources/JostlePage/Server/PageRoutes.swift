@@ -1,6 +1,5 @@
 internal import Cryptography
 internal import Documents
-internal import Gzip
 internal import HTTPServer
 internal import JostleCommandLine
 internal import JostleConfiguration

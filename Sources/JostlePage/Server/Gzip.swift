@@ -1,9 +1,9 @@
 internal import CZlib
 
 /// Compression in the format of gzip (RFC 1952), by zlib.
-package enum Gzip {
+enum Gzip {
     /// The bytes, compressed as far as zlib can; `nil` if there is no memory for it.
-    package static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var stream = z_stream()
         guard jostle_deflate_init_gzip(&stream, Z_BEST_COMPRESSION) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
