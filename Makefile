@@ -120,7 +120,9 @@ install: ## Install the programs and their services (as root, after `make build`
 	install -d -m 700 $(DESTDIR)$(sysconfdir)/jostle/credentials
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
-	for unit in $(units); do $(install_unit) || exit 1; done
+	for unit in $(filter-out jostle@.service,$(units)); do $(install_unit) || exit 1; done
+	cd $(DESTDIR)$(libdir)/systemd/system && sed -f $(CURDIR)/deploy/systemd/instance.sed jostle.service \
+	    >jostle@.service && chmod 644 jostle@.service
 	install -m 755 deploy/upgrade/jostle-upgrade deploy/user/create-user $(DESTDIR)$(libdir)/jostle/
 	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
