@@ -28,7 +28,7 @@ final class AgentLoop {
     var events: EventComposer
     private var machineRun: MachineRun
     var health: HealthReporter
-    var supervision: Supervision
+    var checks: PeriodicChecks
     var clocks: MachineClocks
     private var connectionLog = ConnectionLog()
     var connectionFaults = ConnectionFaults()
@@ -50,7 +50,7 @@ final class AgentLoop {
 
     /// Creates the participants from the settings and the contents of the state directory.
     init(
-        _ configuration: StoredConfiguration, topics: Topics, isSimulated: Bool, outbox opened: OutboxFile.Opened,
+        _ configuration: StoredConfiguration, topics: Topics, isSimulated: Bool, outbox opened: OutboxFile.OpenResult,
         _ parts: AgentParts, log: Log
     ) {
         let settings = configuration.stack.resolution.settings
@@ -71,7 +71,7 @@ final class AgentLoop {
             version: version, interval: settings.publish.health.interval,
             processorTime: ProcessUsage.processorTime, at: clocks.read())
         self.clocks = clocks
-        supervision = Supervision(settings.quietHours)
+        checks = PeriodicChecks(settings.quietHours)
         isSensorStopped = parts.sensor.isStopped
         self.settings.setSensingStopped(isSensorStopped)
         mount = settings.motion.mount
@@ -260,7 +260,7 @@ final class AgentLoop {
         perform(telemetry.handleDeadline(at: now))
         handleOutboxDeadline(at: now)
         parts.host.advanceJobs(to: now.monotonic)
-        supervise(at: now)
+        runPeriodicChecks(at: now)
         if let due = health.nextReport, now.monotonic >= due {
             perform(telemetry.publish(health: health.report(healthFacts(), at: now)))
         }
@@ -275,7 +275,7 @@ final class AgentLoop {
         ]
         var pauses = deadlines.compactMap { $0?.remaining(at: now) }
         if lostExternal > 0 || commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
-        if let pause = supervisionPause(at: now) { pauses.append(pause) }
+        if let pause = pauseUntilNextCheck(at: now) { pauses.append(pause) }
         return pauses.min()
     }
 
@@ -323,7 +323,7 @@ final class AgentLoop {
         } catch {
             perform(self.settings.applicationFailed(error.description(in: .agent), at: now))
         }
-        supervision.sensingStarted()
+        checks.sensingStarted()
     }
 
     /// Starts the agent again, if a service manager does that, because a changed key is only read at the start.
@@ -352,7 +352,7 @@ final class AgentLoop {
         isSensorStopped = parts.sensor.isStopped
         let now = clocks.read()
         settings.setSensingStopped(isSensorStopped)
-        if !isSensorStopped { supervision.sensingStarted() }
+        if !isSensorStopped { checks.sensingStarted() }
         perform(telemetry.setStopped(isSensorStopped, at: now))
         health.makeDue(at: now.monotonic)
     }
@@ -500,7 +500,7 @@ extension AgentLoop {
         let (stack, pending) = settings.stack.reloading(loaded)
         let imu = stack.resolution.settings.imu
         if imu != parts.sensor.imu {
-            defer { supervision.sensingStarted() }
+            defer { checks.sensingStarted() }
             do {
                 try parts.sensor.configure(imu)
             } catch {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct OutboxTests {
     /// An outbox whose batches stay in progress until the test provides their outcome.
     private struct Bench {
-        var outbox = Outbox(OutboxFile.Opened(), limits: JostleSettings.Outbox(), eventExpiry: 3600)
+        var outbox = Outbox(OutboxFile.OpenResult(), limits: JostleSettings.Outbox(), eventExpiry: 3600)
         var clocks = ClockReading(
             boot: "a", monotonic: Timestamp(seconds: 100),
             wall: 1_795_000_000_000, isSet: true)
@@ -216,9 +216,9 @@ import Testing
         var bench = Bench()
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let turn = OpenGesture(gesture: .turn, isSimulated: false)
-        bench.outbox = Outbox(OutboxFile.Opened(failure: "locked"), limits: JostleSettings.Outbox(), eventExpiry: 3600)
+        bench.outbox = Outbox(OutboxFile.OpenResult(failure: "locked"), limits: JostleSettings.Outbox(), eventExpiry: 3600)
         bench.apply([.setGesture(turn, isOpen: true)])
-        var opened = OutboxFile.Opened()
+        var opened = OutboxFile.OpenResult()
         opened.content.dropped = 7
         opened.content.expired = 3
         opened.content.gestures = [shake, turn]
@@ -238,7 +238,7 @@ import Testing
         bench.add(2)
         bench.answer(Self.written)
         bench.add()
-        bench.answer(.replaced(OutboxFile.SetAside(name: "x", reason: .damaged("torn", saved: 3))))
+        bench.answer(.replaced(OutboxFile.QuarantinedFile(name: "x", reason: .damaged("torn", saved: 3))))
         let whole = bench.batches.first
         #expect(whole?.isComplete == true && whole?.added.map(\.row) == [1, 2, 3])
         #expect(whole?.gestures.map(\.gesture) == [shake] && whole?.totals != nil)
@@ -405,7 +405,7 @@ import Testing
         var bench = Bench()
         var limits = JostleSettings.Outbox()
         limits.maximumCount = 3
-        bench.outbox = Outbox(OutboxFile.Opened(), limits: limits, eventExpiry: 3600)
+        bench.outbox = Outbox(OutboxFile.OpenResult(), limits: limits, eventExpiry: 3600)
         bench.deliver(.connected)
         bench.add(3)
         bench.answer(Self.written)
@@ -555,7 +555,7 @@ import Testing
         var bench = Bench()
         var limits = JostleSettings.Outbox()
         limits.maximumCount = 2
-        bench.outbox = Outbox(OutboxFile.Opened(), limits: limits, eventExpiry: 3600)
+        bench.outbox = Outbox(OutboxFile.OpenResult(), limits: limits, eventExpiry: 3600)
         bench.deliver(.connected)
         bench.add()
         bench.answer(Self.written)

@@ -47,7 +47,7 @@ import Testing
 /// Requirement: an order concerns the boards that it can concern, and the same ones for the same seed.
 @Suite struct SwarmModelTests {
     private func model(_ devices: Int = 9, seed: UInt64 = 1) -> SwarmModel {
-        SwarmModel(SwarmPlace.all(SwarmOptions(devices: devices), below: "/s"), seed: seed)
+        SwarmModel(SwarmMember.all(SwarmOptions(devices: devices), below: "/s"), seed: seed)
     }
 
     @Test func seedRepeatsVictims() throws {
@@ -112,12 +112,12 @@ import Testing
 }
 
 /// Requirement: ids, groups and directories follow from the options.
-@Suite struct SwarmPlaceTests {
+@Suite struct SwarmMemberTests {
     @Test func groupsAreAssignedInTurn() {
         var options = SwarmOptions(devices: 5)
         options.idPrefix = "lab"
         options.groups = ["x", "y"]
-        let places = SwarmPlace.all(options, below: "/state")
+        let places = SwarmMember.all(options, below: "/state")
         #expect(places.map(\.id) == ["lab-0001", "lab-0002", "lab-0003", "lab-0004", "lab-0005"])
         #expect(places.map(\.groups) == [["x"], ["y"], ["x"], ["y"], ["x"]])
         #expect(places[1].directory == "/state/lab-0002")
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func numbersGrowBeyondFourDigits() {
-        #expect(SwarmPlace.all(SwarmOptions(devices: 10_001), below: "/s").last?.id == "swarm-10001")
+        #expect(SwarmMember.all(SwarmOptions(devices: 10_001), below: "/s").last?.id == "swarm-10001")
     }
 
     @Test func readsGroups() throws {

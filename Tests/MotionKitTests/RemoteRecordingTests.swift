@@ -70,9 +70,9 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let shelf = RecordingDirectory(stateDirectory: directory)
         for number in 1...11 {
-            let slot = try shelf.next(bytes: 1)
-            #expect(slot.name == "recording-\(number).csv" && slot.path == "\(directory)/recordings/\(slot.name)")
-            #expect(FileManager.default.createFile(atPath: slot.path, contents: nil))
+            let file = try shelf.next(bytes: 1)
+            #expect(file.name == "recording-\(number).csv" && file.path == "\(directory)/recordings/\(file.name)")
+            #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
         }
         let mine = "\(shelf.path)/recording-mine.csv"
         #expect(FileManager.default.createFile(atPath: mine, contents: nil))

@@ -329,7 +329,7 @@ import Testing
         let scan = SensorScan(
             found([(0, 0x68, unknown), (1, 0x69, mpu6500)]), chips: ChipRegistry.all)
         let choice = try #require(scan.choice)
-        #expect(choice.place == SensorScan.Place(bus: "/dev/i2c-1", address: 0x69))
+        #expect(choice.place == SensorScan.ChipAddress(bus: "/dev/i2c-1", address: 0x69))
         #expect(choice.family == .mpu6050 && choice.name == "MPU-6500" && choice.identity == 0x70)
         #expect(!choice.isAssumed && choice.reason == "the only chip with a driver")
     }
@@ -338,7 +338,7 @@ import Testing
     func firstOfTwo() throws {
         let scan = SensorScan(found([(0, 0x69, mpu6500), (1, 0x68, mpu6500)]), chips: ChipRegistry.all)
         let choice = try #require(scan.choice)
-        #expect(choice.place == SensorScan.Place(bus: "/dev/i2c-0", address: 0x69))
+        #expect(choice.place == SensorScan.ChipAddress(bus: "/dev/i2c-0", address: 0x69))
         #expect(choice.reason == "of 2 chips the first by bus and address in the family mpu6050")
     }
 

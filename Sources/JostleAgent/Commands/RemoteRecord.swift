@@ -83,18 +83,18 @@ private final class Recording: CommandJob {
         _ manager: MotionManager, _ recordings: RecordingDirectory, seconds: Double, _ reply: CommandReply,
         _ shared: Shared
     ) throws {
-        let slot = try recordings.next(bytes: RemoteRecord.maximumBytes)
+        let file = try recordings.next(bytes: RemoteRecord.maximumBytes)
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.maximumBytes)
-        let recorder = try SampleRecorder(manager, path: slot.path, limits: limits) { outcome in
+        let recorder = try SampleRecorder(manager, path: file.path, limits: limits) { outcome in
             if case .failed(let error) = outcome.end {
                 reply.refuse(CommandRefusal(.failed, "\(error)"))
             } else {
-                reply.send(Recording.answer(outcome, slot))
+                reply.send(Recording.answer(outcome, file))
             }
             shared.flag.raise()
         }
         var answer = JSONObject()
-        answer.add("file", slot.name)
+        answer.add("file", file.name)
         answer.add("seconds", seconds, decimals: 1)
         answer.add("done", false)
         reply.send(answer)
@@ -105,9 +105,9 @@ private final class Recording: CommandJob {
         if isEnding { recorder.stop() }
     }
 
-    private static func answer(_ outcome: SampleRecorder.Outcome, _ slot: RecordingDirectory.Slot) -> JSONObject {
+    private static func answer(_ outcome: SampleRecorder.Outcome, _ file: RecordingDirectory.NewFile) -> JSONObject {
         var answer = JSONObject()
-        answer.add("file", slot.name)
+        answer.add("file", file.name)
         answer.add("seconds", outcome.seconds, decimals: 3)
         answer.add("samples", Int64(outcome.samples))
         answer.add("bytes", Int64(outcome.bytes))

@@ -104,7 +104,7 @@ struct Outbox: Participant {
 
     /// Creates an outbox with the contents of its file. Without a file (`nil`), everything lives in memory only. The broker
     /// keeps an event for `eventExpiry` seconds; 0 is for ever.
-    init(_ opened: OutboxFile.Opened?, limits: JostleSettings.Outbox, eventExpiry: Double, window: Int = 200) {
+    init(_ opened: OutboxFile.OpenResult?, limits: JostleSettings.Outbox, eventExpiry: Double, window: Int = 200) {
         self.window = window
         let content = opened?.content ?? OutboxContent()
         queue = OutboxQueue(limits: limits, dropped: content.dropped, expired: content.expired)

@@ -27,7 +27,7 @@ final class OutboxFile: @unchecked Sendable {
     }
 
     /// A file that was moved aside.
-    struct SetAside: Equatable, Sendable, CustomStringConvertible {
+    struct QuarantinedFile: Equatable, Sendable, CustomStringConvertible {
         enum Reason: Equatable, Sendable {
             /// The file is damaged. So many messages were recovered from it.
             case damaged(String, saved: Int)
@@ -58,10 +58,10 @@ final class OutboxFile: @unchecked Sendable {
     }
 
     /// A file that was opened and read.
-    struct Opened: Sendable {
+    struct OpenResult: Sendable {
         /// What is in the file, or what could be recovered from it.
         var content = OutboxContent()
-        var setAside: SetAside?
+        var setAside: QuarantinedFile?
         /// Messages in `content` that were in files which an earlier version of the program had set aside.
         var returned = 0
         /// What is wrong with this file, or with one that was set aside.
@@ -86,25 +86,25 @@ final class OutboxFile: @unchecked Sendable {
         /// The file could not be written or read, for this reason.
         case failed(String)
         /// Nothing was written: the file was closed or set aside. The next batch must contain everything.
-        case replaced(SetAside?)
+        case replaced(QuarantinedFile?)
         /// Nothing was written: the file was opened for the first time.
-        case opened(Opened)
+        case opened(OpenResult)
     }
 
     // MARK: Reading
 
     /// Opens the file and reads it. A damaged file is set aside; the messages that could be read are returned.
-    func open() -> Opened {
+    func open() -> OpenResult {
         FileContents.makeDirectories(directory)
         // SQLite would block on a FIFO until the other end is opened.
-        if let failure = OutboxFile.refusal(of: path) { return Opened(failure: "\(path): \(failure)") }
+        if let failure = OutboxFile.refusal(of: path) { return OpenResult(failure: "\(path): \(failure)") }
         do {
             let file = try OutboxDatabase.open(path: path, maximumBytes: maximumBytes)
             guard file.isReadable else {
                 let version = file.version
                 // It must be closed before it is moved.
                 _ = consume file
-                return putAside(laterVersion: version)
+                return quarantine(laterVersion: version)
             }
             let hasWrongVersion = file.hasWrongVersion
             let (content, found) = try OutboxFile.read(file)
@@ -114,9 +114,9 @@ final class OutboxFile: @unchecked Sendable {
             }
             if let damage {
                 _ = consume file
-                return Opened(content: content, setAside: putAside(damage, saved: content.messages.count))
+                return OpenResult(content: content, setAside: quarantine(damage, saved: content.messages.count))
             }
-            var opened = Opened(content: content)
+            var opened = OpenResult(content: content)
             do {
                 try file.makePagesSmall(maximumBytes: maximumBytes)
             } catch {
@@ -132,8 +132,8 @@ final class OutboxFile: @unchecked Sendable {
             takeBackFilesSetAside(&opened)
             return opened
         } catch {
-            guard OutboxFile.isUseless(error) else { return Opened(failure: "\(path): \(error)") }
-            return Opened(setAside: putAside("\(error)", saved: 0))
+            guard OutboxFile.isUseless(error) else { return OpenResult(failure: "\(path): \(error)") }
+            return OpenResult(setAside: quarantine("\(error)", saved: 0))
         }
     }
 
@@ -187,7 +187,7 @@ final class OutboxFile: @unchecked Sendable {
         } catch {
             if isNew ? OutboxFile.isUseless(error) : error.kind == .damaged {
                 let wasReplaced = isReplaced
-                let setAside = putAside("\(error)", saved: batch.messagesInMemory)
+                let setAside = quarantine("\(error)", saved: batch.messagesInMemory)
                 return wasReplaced ? .failed("the new file is damaged as well") : .replaced(setAside)
             }
             // After a disk error, the file may work only after it was opened again.
@@ -231,12 +231,12 @@ extension OutboxFile {
 
     /// Moves the damaged file and its log aside, replacing one that was set aside before. What cannot be moved is
     /// deleted.
-    private func putAside(_ reason: String, saved: Int) -> SetAside {
+    private func quarantine(_ reason: String, saved: Int) -> QuarantinedFile {
         store = nil
         isKnown = true
         isReplaced = true
         let isMoved = moveDamaged(path)
-        return SetAside(name: damagedPath, reason: .damaged(reason, saved: saved), isDeleted: !isMoved)
+        return QuarantinedFile(name: damagedPath, reason: .damaged(reason, saved: saved), isDeleted: !isMoved)
     }
 
     /// Moves a damaged file to where the last one is. Returns whether that succeeded; otherwise the file is deleted.
@@ -257,30 +257,30 @@ extension OutboxFile {
 
     /// Moves a file of a later version aside, with its log. One that cannot be moved stays, and the outbox lives in
     /// memory.
-    private func putAside(laterVersion version: Int64) -> Opened {
+    private func quarantine(laterVersion version: Int64) -> OpenResult {
         let numbers = OutboxFile.filesSetAside
         let free = numbers.first { access(asidePath(version: version, number: $0), F_OK) != 0 }
         guard let free else {
             let last = asidePath(version: version, number: numbers.upperBound)
-            return Opened(
+            return OpenResult(
                 failure: "\(path) is of a later version of Jostle (\(version)), and there are \(numbers.count) files "
                     + "like it already, up to \(last): move them away")
         }
         let aside = asidePath(version: version, number: free)
         if let failure = OutboxFile.move(path, to: aside) {
-            return Opened(
+            return OpenResult(
                 failure:
                     "\(path) is of a later version of Jostle (\(version)) and cannot be moved to \(aside): \(failure)")
         }
         store = nil
         isKnown = true
         isReplaced = true
-        return Opened(setAside: SetAside(name: aside, reason: .laterVersion(version)))
+        return OpenResult(setAside: QuarantinedFile(name: aside, reason: .laterVersion(version)))
     }
 
     /// Puts the messages of files that an earlier version has set aside, and that this version can read, before those
     /// of the file. A file set aside is deleted when its messages are on the disk; until then they stay in it.
-    private func takeBackFilesSetAside(_ opened: inout Opened) {
+    private func takeBackFilesSetAside(_ opened: inout OpenResult) {
         for version in 1...OutboxDatabase.currentVersion {
             // The later a file was set aside, the larger is its number.
             for number in OutboxFile.filesSetAside.reversed() {
@@ -295,7 +295,7 @@ extension OutboxFile {
         }
     }
 
-    private func takeBack(_ aside: String, _ opened: inout Opened) throws(SQLiteError) {
+    private func takeBack(_ aside: String, _ opened: inout OpenResult) throws(SQLiteError) {
         if let failure = OutboxFile.refusal(of: aside) {
             opened.warnings.append("\(aside): \(failure)")
             return

@@ -26,7 +26,7 @@ package final class Swarm {
     private let storage = SwarmStorage()
     private let workers: [SwarmWorker]
     private var threads: [WorkerThread] = []
-    private var places: [SwarmPlace]
+    private var members: [SwarmMember]
     private var model: SwarmModel
     private var deaths: SwarmSchedule
     private var shakes: SwarmSchedule
@@ -57,8 +57,8 @@ package final class Swarm {
         self.version = version
         self.workers = workers
         log = Log(level: options.isVerbose ? configuration.settings.log.level.logLevel : .error)
-        places = SwarmPlace.all(options, below: stateDirectory)
-        model = SwarmModel(places, seed: options.seed)
+        members = SwarmMember.all(options, below: stateDirectory)
+        model = SwarmModel(members, seed: options.seed)
         // From the time at which the last board starts.
         let first = start.advanced(bySeconds: Double(options.devices) / options.connectRate)
         deaths = SwarmSchedule(perMinute: options.deathsPerMinute, seed: options.seed, stream: 2, from: first)
@@ -85,17 +85,17 @@ package final class Swarm {
     /// - Throws: if the system has no threads or descriptors left.
     package func run() throws {
         let now = WallClock.monotonic
-        for (number, place) in places.enumerated() {
+        for (number, member) in members.enumerated() {
             let time = now.advanced(bySeconds: Double(number) / options.connectRate)
-            workers[number % workers.count].post(.add(place, at: time))
+            workers[number % workers.count].post(.add(member, at: time))
         }
         for (number, worker) in workers.enumerated() {
             guard let poller = SwarmPoller(wake: worker.wake) else { throw Swarm.noResources }
-            let surroundings = SwarmBoard.Surroundings(
+            let context = SwarmBoard.Context(
                 configuration: configuration, version: version, storage: storage, tally: SwarmTally(),
                 hasOutbox: options.hasEvents, deathPause: options.deathPause, boards: options.devices, log: log,
                 isVerbose: options.isVerbose)
-            let loop = SwarmLoop(worker, poller, surroundings, first: number, step: workers.count)
+            let loop = SwarmLoop(worker, poller, context, first: number, step: workers.count)
             guard let thread = WorkerThread(name: "jostle-swarm-\(number)", { loop.run() }) else {
                 throw Swarm.noResources
             }
@@ -122,19 +122,19 @@ package final class Swarm {
 
     private func shake(of count: Int, _ chance: inout SwarmChance) -> (worker: SwarmWorker, shake: SwarmWorker.Request)
     {
-        let place = place(of: chance.choose(below: count))
+        let member = member(of: chance.choose(below: count))
         let strength = chance.choose(within: 8...30)
         let axis = BodyAxis.allCases[chance.choose(below: BodyAxis.allCases.count)]
-        return (place.worker, .shake(board: place.index, strength: strength, axis: axis))
+        return (member.worker, .shake(board: member.index, strength: strength, axis: axis))
     }
 
-    private func place(of number: Int) -> (worker: SwarmWorker, index: Int) {
+    private func member(of number: Int) -> (worker: SwarmWorker, index: Int) {
         (workers[number % workers.count], number / workers.count)
     }
 
     private func send(_ fault: SwarmOrder.Fault, to number: Int) {
-        let place = place(of: number)
-        place.worker.post(.fault(fault, board: place.index, pause: options.deathPause))
+        let member = member(of: number)
+        member.worker.post(.fault(fault, board: member.index, pause: options.deathPause))
     }
 
     // MARK: Orders
@@ -148,15 +148,15 @@ package final class Swarm {
         case .fault(let fault, let selection):
             let chosen = try model.apply(fault, to: selection)
             for number in chosen { send(fault, to: number) }
-            return chosen.map { places[$0].id }
+            return chosen.map { members[$0].id }
         case .duplicate(let id):
-            let duplicate = places[try model.board(id)].duplicate
-            guard !places.contains(where: { $0.directory == duplicate.directory }) else {
+            let duplicate = members[try model.board(id)].duplicate
+            guard !members.contains(where: { $0.directory == duplicate.directory }) else {
                 throw Failure(.usage, "duplicate: there are two boards \(id) already")
             }
             model.add(id)
-            places.append(duplicate)
-            workers[(places.count - 1) % workers.count].post(.add(duplicate, at: WallClock.monotonic))
+            members.append(duplicate)
+            workers[(members.count - 1) % workers.count].post(.add(duplicate, at: WallClock.monotonic))
             return [id]
         case .slowDisk(let seconds):
             storage.setDelay(seconds)
@@ -176,7 +176,7 @@ package final class Swarm {
         for worker in workers { counts.add(worker.counts) }
         let uptime = WallClock.monotonic.seconds(since: start)
         if onlineAfter == nil, counts.online >= options.devices { onlineAfter = uptime }
-        let groups = options.groups.map { name in (name, places.count { $0.groups.contains(name) }) }
+        let groups = options.groups.map { name in (name, members.count { $0.groups.contains(name) }) }
         return SwarmStatistics(
             boards: model.count, stopped: model.stopped, uptime: uptime, onlineAfter: onlineAfter, groups: groups,
             counts: counts, writes: storage.statistics, residentMemory: ProcessUsage.residentMemory,
@@ -208,7 +208,7 @@ final class SwarmWorker: Sendable {
     /// What other threads ask of it. Boards are numbered in the order in which they were added to the worker.
     enum Request: Sendable {
         /// A new board, which starts at a time.
-        case add(SwarmPlace, at: Timestamp)
+        case add(SwarmMember, at: Timestamp)
         case fault(SwarmOrder.Fault, board: Int, pause: Double)
         case shake(board: Int, strength: Double, axis: BodyAxis)
         /// From another thread, for the run with this number.

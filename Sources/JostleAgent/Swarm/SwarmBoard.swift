@@ -13,7 +13,7 @@ internal import StateStorage
 /// The participants, in order: settings, former names, commands, telemetry, outbox.
 final class SwarmBoard {
     /// What all boards of a worker share.
-    struct Surroundings {
+    struct Context {
         let configuration: LoadedConfiguration
         let version: String
         let storage: SwarmStorage
@@ -32,7 +32,7 @@ final class SwarmBoard {
     enum Event: Sendable {
         case file(StateFile, failure: String?)
         /// The outbox's file was opened.
-        case opened(OutboxFile.Opened)
+        case opened(OutboxFile.OpenResult)
         case outbox(OutboxFile.Outcome)
         case replies([MQTTMessage])
     }
@@ -48,8 +48,8 @@ final class SwarmBoard {
     /// Seconds from the settings that trigger a defect to the death, and between two shakes.
     private static let defectTime = 1.0
 
-    private let place: SwarmPlace
-    private let surroundings: Surroundings
+    private let member: SwarmMember
+    private let context: Context
     let client: MQTTPolledClient<DeliveryToken>
     private let directory: StateDirectory
     private let writer: StateWriter
@@ -92,41 +92,41 @@ final class SwarmBoard {
 
     /// Reads the board's state and creates its participants. Nothing is connected before the first `advance`.
     init(
-        _ place: SwarmPlace, number: Int, isSensorDead: Bool, _ surroundings: Surroundings, at now: ClockReading,
+        _ member: SwarmMember, number: Int, isSensorDead: Bool, _ context: Context, at now: ClockReading,
         post: @escaping Post
     ) throws {
-        let configuration = place.configuration(upon: surroundings.configuration)
-        let directory = StateDirectory(path: place.directory)
+        let configuration = member.configuration(upon: context.configuration)
+        let directory = StateDirectory(path: member.directory)
         // The only place at which the store of settings is made.
-        let topics = Topics(prefix: configuration.settings.mqtt.prefix, id: place.id)
+        let topics = Topics(prefix: configuration.settings.mqtt.prefix, id: member.id)
         let run = RunName.new()
         let stored = StoredConfiguration.open(
-            configuration, id: place.id, boot: now.boot, in: directory, log: surroundings.log)
+            configuration, id: member.id, boot: now.boot, in: directory, log: context.log)
         let store = SettingsStore(stored, topics: topics, run: run)
         let settings = store.settings
-        let client = try SwarmBoard.client(settings, id: place.id, topics)
-        self.place = place
-        self.surroundings = surroundings
+        let client = try SwarmBoard.client(settings, id: member.id, topics)
+        self.member = member
+        self.context = context
         self.client = client
         self.directory = directory
         self.post = post
         self.topics = topics
         self.settings = store
-        writer = surroundings.storage.writer(of: number)
+        writer = context.storage.writer(of: number)
         formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
         commands = CommandHandler(topics: topics, prefix: settings.mqtt.prefix, allowed: settings.commands.allow)
         telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: true)
         events = EventComposer(topics: topics, prefix: settings.mqtt.prefix, run: run, isSimulated: true)
         health = HealthReporter(
-            version: surroundings.version, interval: settings.publish.health.interval,
-            processorTime: SwarmBoard.processorTime(surroundings), at: now)
+            version: context.version, interval: settings.publish.health.interval,
+            processorTime: SwarmBoard.processorTime(context), at: now)
         identity = CommandHost.Identity(
-            id: place.id, version: surroundings.version, stateDirectory: place.directory, isSupervised: true)
+            id: member.id, version: context.version, stateDirectory: member.directory, isSupervised: true)
         sensor = SwarmSensor(rate: settings.imu.rate, isDead: isSensorDead, at: now.monotonic)
         outboxFile =
-            surroundings.hasOutbox
-            ? OutboxFile(directory: place.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil
+            context.hasOutbox
+            ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil
     }
 
     private static func client(
@@ -152,7 +152,7 @@ final class SwarmBoard {
 
     /// Begins or ends what the settings in force do to this board.
     private func applyDefects(at now: Timestamp) {
-        let kinds = place.defects.filter { $0.isTriggered(by: settings.settings) }.map(\.kind)
+        let kinds = member.defects.filter { $0.isTriggered(by: settings.settings) }.map(\.kind)
         sensor.setDefective(kinds.contains(.sensor), at: now)
         let due = now.advanced(bySeconds: SwarmBoard.defectTime)
         deathDue = kinds.contains(.die) ? deathDue ?? due : nil
@@ -275,7 +275,7 @@ final class SwarmBoard {
         var event = GestureEvent(.shake, .began, at: now.monotonic)
         event.strength = strength
         event.axis = axis
-        surroundings.tally.counts.shakes += 1
+        context.tally.counts.shakes += 1
         openShake = (event, now.monotonic.advanced(bySeconds: SwarmBoard.shakeTime))
         let updates = events.updates(for: event, at: now)
         withOutbox { $0.apply(updates, at: now) }
@@ -297,7 +297,7 @@ final class SwarmBoard {
     // MARK: Counting
 
     private func count(_ event: MQTTEvent<DeliveryToken>, at now: Timestamp) {
-        let tally = surroundings.tally
+        let tally = context.tally
         switch event {
         case .connected:
             tally.counts.connects += 1
@@ -329,8 +329,8 @@ final class SwarmBoard {
     }
 
     private func goOffline() {
-        if isOnline { surroundings.tally.counts.online -= 1 }
-        if hasReported { surroundings.tally.counts.reported -= 1 }
+        if isOnline { context.tally.counts.online -= 1 }
+        if hasReported { context.tally.counts.reported -= 1 }
         isOnline = false
         hasReported = false
     }
@@ -371,7 +371,7 @@ extension SwarmBoard: EffectHost {
     }
 
     private func perform(_ effects: Outbox.Effects, _ file: OutboxFile) {
-        let storage = surroundings.storage
+        let storage = context.storage
         let post = self.post
         let feedback = carryOut(effects, owner: DeliveryToken.outbox) { request in
             switch request {
@@ -400,7 +400,7 @@ extension SwarmBoard: EffectHost {
     /// Opens the outbox's file on the writer's thread.
     private func openOutbox() {
         guard let file = outboxFile else { return }
-        let storage = surroundings.storage
+        let storage = context.storage
         let post = self.post
         writer.perform {
             post(.opened(storage.measure { file.open() }))
@@ -408,7 +408,7 @@ extension SwarmBoard: EffectHost {
     }
 
     /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
-    private func startOutbox(_ opened: OutboxFile.Opened, at now: ClockReading) {
+    private func startOutbox(_ opened: OutboxFile.OpenResult, at now: ClockReading) {
         let mqtt = settings.settings.mqtt
         let started = Outbox(opened, limits: mqtt.outbox, eventExpiry: mqtt.eventExpiry)
         outbox = started
@@ -434,7 +434,7 @@ extension SwarmBoard: EffectHost {
         } catch {
             return Acceptance(error)
         }
-        let tally = surroundings.tally
+        let tally = context.tally
         tally.counts.sent += 1
         tally.counts.bytesSent += message.topic.utf8.count + message.payload.count
         if message.topic == topics.reported { tally.counts.reports += 1 }
@@ -459,10 +459,10 @@ extension SwarmBoard: EffectHost {
     }
 
     func write(_ level: Log.Level, _ line: String) {
-        if surroundings.isVerbose { return surroundings.log.write(level, "\(place.id): \(line)") }
-        guard level <= .error, let skipped = surroundings.tally.errors.admit(at: WallClock.monotonic) else { return }
+        if context.isVerbose { return context.log.write(level, "\(member.id): \(line)") }
+        guard level <= .error, let skipped = context.tally.errors.admit(at: WallClock.monotonic) else { return }
         let note = skipped > 0 ? " (\(skipped) errors before it not logged)" : ""
-        surroundings.log.write(level, "\(place.id): \(line)\(note)")
+        context.log.write(level, "\(member.id): \(line)\(note)")
     }
 
     // MARK: What the participants need
@@ -479,19 +479,21 @@ extension SwarmBoard: EffectHost {
         facts.sensorTitle = "none: a board of a swarm"
         facts.status = sensor.status(at: now)
         facts.outbox = outbox?.statistics ?? Outbox.Statistics()
-        facts.storageFaults = writer.faults.filter { $0.path?.hasPrefix("\(place.directory)/") ?? true }.map { "\($0)" }
+        facts.storageFaults = writer.faults.filter { $0.path?.hasPrefix("\(member.directory)/") ?? true }.map {
+            "\($0)"
+        }
         facts.hasDuplicate = hasDuplicate
         facts.gestures = events.gestures
         facts.connects = client.statistics.connects
-        facts.processorTime = SwarmBoard.processorTime(surroundings)
-        facts.residentMemory = ProcessUsage.residentMemory / max(1, surroundings.boards)
+        facts.processorTime = SwarmBoard.processorTime(context)
+        facts.residentMemory = ProcessUsage.residentMemory / max(1, context.boards)
         facts.isClockSynchronised = WallClock.synchronisation ?? false
         return facts
     }
 
     /// A board's share of the processor time that this process has used, s.
-    static func processorTime(_ surroundings: Surroundings) -> Double {
-        ProcessUsage.processorTime / Double(max(1, surroundings.boards))
+    static func processorTime(_ context: Context) -> Double {
+        ProcessUsage.processorTime / Double(max(1, context.boards))
     }
 }
 
@@ -502,7 +504,7 @@ extension SwarmBoard {
 
     func carryOut(_ request: CommandRequest) {
         guard !isLeaving else { return }
-        surroundings.tally.counts.commands += 1
+        context.tally.counts.commands += 1
         switch request.command {
         case is RemotePing, is RemoteGetState, is RemoteRestart:
             commandHost().carryOut(request)
@@ -524,7 +526,7 @@ extension SwarmBoard {
         let settings = settings.settings
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
-            updateInterval: settings.updateInterval, stateDirectory: place.directory, writer: writer)
+            updateInterval: settings.updateInterval, stateDirectory: member.directory, writer: writer)
         let post = self.post
         // Nothing streams without a sensor, and no movement is almost a gesture.
         func output(_ topic: String) -> StreamOutput {
@@ -535,7 +537,7 @@ extension SwarmBoard {
         let made = CommandHost(
             identity: identity, settings: settings, sensor: sensor, output: output(topics.stream),
             nearMisses: NearMissPublisher(manager: manager, output: output(topics.nearMiss), isSimulated: true),
-            log: surroundings.log
+            log: context.log
         ) { post(.replies($0)) }
         host = made
         return made

@@ -10,12 +10,12 @@ internal import StateStorage
 /// only that thread uses it.
 final class SwarmLoop: @unchecked Sendable {
     private let worker: SwarmWorker
-    private let surroundings: SwarmBoard.Surroundings
+    private let context: SwarmBoard.Context
     private let poller: SwarmPoller
     /// The numbers of this worker's boards in the swarm are `first`, `first + step`, …
     private let first: Int
     private let step: Int
-    private var slots: [SwarmSlot] = []
+    private var boards: [BoardLifecycle] = []
     private var deadlines = DeadlineHeap()
     private var failure: Failure?
     /// The boards that a command restarts in the next round.
@@ -25,11 +25,11 @@ final class SwarmLoop: @unchecked Sendable {
     private var remaining = 0
 
     init(
-        _ worker: SwarmWorker, _ poller: SwarmPoller, _ surroundings: SwarmBoard.Surroundings, first: Int, step: Int
+        _ worker: SwarmWorker, _ poller: SwarmPoller, _ context: SwarmBoard.Context, first: Int, step: Int
     ) {
         self.worker = worker
         self.poller = poller
-        self.surroundings = surroundings
+        self.context = context
         self.first = first
         self.step = step
     }
@@ -40,11 +40,11 @@ final class SwarmLoop: @unchecked Sendable {
             for request in worker.takeRequests() { handle(request, at: now) }
             // Only now: the replies to the command and to those before it are on their way.
             for index in restarting {
-                if case .running = slots[index].state { restart(index, at: now) }
+                if case .running = boards[index].state { restart(index, at: now) }
             }
             restarting = []
             serveDue(at: now)
-            worker.report(surroundings.tally.counts, failure)
+            worker.report(context.tally.counts, failure)
             if isEnding, remaining == 0 { return }
             let pause = deadlines.first.map { $0.deadline.remaining(at: WallClock.monotonic) }
             let ready = poller.wait(seconds: pause)
@@ -58,7 +58,7 @@ final class SwarmLoop: @unchecked Sendable {
 
     /// Serves the boards whose deadline has passed, at most as often as there are boards.
     private func serveDue(at now: ClockReading) {
-        var rest = slots.count
+        var rest = boards.count
         while rest > 0, let (deadline, index) = deadlines.first, deadline <= now.monotonic {
             rest -= 1
             serve(index, [], at: now)
@@ -66,7 +66,7 @@ final class SwarmLoop: @unchecked Sendable {
     }
 
     private func serve(_ index: Int, _ readiness: MQTTReadiness, at now: ClockReading) {
-        switch slots[index].state {
+        switch boards[index].state {
         case .waiting(let until): if until <= now.monotonic { start(index, at: now) }
         case .running(let board): advance(board, index, readiness, at: now)
         case .leaving(let board, let startsAgain):
@@ -80,8 +80,8 @@ final class SwarmLoop: @unchecked Sendable {
 
     private func advance(_ board: SwarmBoard, _ index: Int, _ readiness: MQTTReadiness, at now: ClockReading) {
         board.advance(readiness, at: now)
-        if board.isKilled, case .running = slots[index].state {
-            return carryOut(.die, index, pause: surroundings.deathPause, at: now)
+        if board.isKilled, case .running = boards[index].state {
+            return carryOut(.die, index, pause: context.deathPause, at: now)
         }
         arm(board, index, at: now)
     }
@@ -94,42 +94,42 @@ final class SwarmLoop: @unchecked Sendable {
     }
 
     private func start(_ index: Int, at now: ClockReading) {
-        let writer = surroundings.storage.writer(of: number(of: index))
-        if slots[index].mustAwaitWrites(in: writer, at: now.monotonic) {
-            return wait(index, until: now.monotonic.advanced(bySeconds: SwarmSlot.pause))
+        let writer = context.storage.writer(of: number(of: index))
+        if boards[index].mustAwaitWrites(in: writer, at: now.monotonic) {
+            return wait(index, until: now.monotonic.advanced(bySeconds: BoardLifecycle.pause))
         }
-        let place = slots[index].place
+        let member = boards[index].member
         let worker = self.worker
-        if slots[index].losesStore {
-            slots[index].losesStore = false
-            slots[index].state = .losingStore(startsAgain: true)
+        if boards[index].losesStore {
+            boards[index].losesStore = false
+            boards[index].state = .losingStore(startsAgain: true)
             deadlines.set(nil, of: index)
             writer.perform {
-                FileContents.removeDirectory(place.directory)
+                FileContents.removeDirectory(member.directory)
                 worker.post(.storeIsLost(board: index))
             }
             return
         }
-        slots[index].run += 1
-        let run = slots[index].run
+        boards[index].run += 1
+        let run = boards[index].run
         do {
             let board = try SwarmBoard(
-                place, number: number(of: index), isSensorDead: slots[index].isSensorDead, surroundings, at: now
+                member, number: number(of: index), isSensorDead: boards[index].isSensorDead, context, at: now
             ) { worker.post(.event(board: index, run: run, $0)) }
-            slots[index].state = .running(board)
-            surroundings.tally.counts.starts += 1
-            surroundings.tally.counts.running += 1
+            boards[index].state = .running(board)
+            context.tally.counts.starts += 1
+            context.tally.counts.running += 1
             board.start(at: now)
             advance(board, index, [], at: now)
         } catch {
             failure = Failure(error)
-            slots[index].state = .stopped
+            boards[index].state = .stopped
             deadlines.set(nil, of: index)
         }
     }
 
     private func wait(_ index: Int, until time: Timestamp) {
-        slots[index].state = .waiting(until: time)
+        boards[index].state = .waiting(until: time)
         deadlines.set(time, of: index)
     }
 
@@ -137,16 +137,16 @@ final class SwarmLoop: @unchecked Sendable {
         ended(board, index)
         if isEnding { remaining -= 1 }
         if startsAgain, !isEnding {
-            wait(index, until: now.monotonic.advanced(bySeconds: SwarmSlot.pause))
+            wait(index, until: now.monotonic.advanced(bySeconds: BoardLifecycle.pause))
         } else {
-            slots[index].state = .stopped
+            boards[index].state = .stopped
         }
     }
 
     /// A board's run is over.
     private func ended(_ board: SwarmBoard, _ index: Int) {
         board.end()
-        surroundings.tally.counts.running -= 1
+        context.tally.counts.running -= 1
         poller.set(nil, of: index)
         deadlines.set(nil, of: index)
     }
@@ -157,19 +157,19 @@ final class SwarmLoop: @unchecked Sendable {
 
     private func handle(_ request: SwarmWorker.Request, at now: ClockReading) {
         switch request {
-        case .add(let place, let time):
-            slots.append(SwarmSlot(place: place, state: .stopped))
-            wait(slots.count - 1, until: time)
+        case .add(let member, let time):
+            boards.append(BoardLifecycle(member: member, state: .stopped))
+            wait(boards.count - 1, until: time)
         case .fault(let fault, let index, let pause): carryOut(fault, index, pause: pause, at: now)
         case .shake(let index, let strength, let axis):
             withBoard(index, at: now) { $0.shake(strength: strength, axis: axis, at: now) }
         case .event(let index, let run, let event):
-            guard run == slots[index].run else { return }
+            guard run == boards[index].run else { return }
             withBoard(index, at: now) { $0.handle(event, at: now) }
         case .storeIsLost(let index):
-            surroundings.tally.counts.lostStores += 1
-            guard case .losingStore(let startsAgain) = slots[index].state else { return }
-            slots[index].state = .stopped
+            context.tally.counts.lostStores += 1
+            guard case .losingStore(let startsAgain) = boards[index].state else { return }
+            boards[index].state = .stopped
             if startsAgain { wait(index, until: now.monotonic) }
         case .end: end(at: now)
         }
@@ -177,7 +177,7 @@ final class SwarmLoop: @unchecked Sendable {
 
     /// Does something with a board, if there is one, and then waits for what it waits for.
     private func withBoard(_ index: Int, at now: ClockReading, _ body: (SwarmBoard) -> Void) {
-        guard let board = slots[index].board else { return }
+        guard let board = boards[index].board else { return }
         body(board)
         arm(board, index, at: now)
     }
@@ -185,23 +185,23 @@ final class SwarmLoop: @unchecked Sendable {
     private func carryOut(_ fault: SwarmOrder.Fault, _ index: Int, pause: Double, at now: ClockReading) {
         switch fault {
         case .die:
-            if let board = slots[index].board { ended(board, index) }
-            if case .losingStore = slots[index].state { return }
-            surroundings.tally.counts.deaths += 1
+            if let board = boards[index].board { ended(board, index) }
+            if case .losingStore = boards[index].state { return }
+            context.tally.counts.deaths += 1
             wait(index, until: now.monotonic.advanced(bySeconds: pause))
         case .loseStore:
-            slots[index].losesStore = true
+            boards[index].losesStore = true
             restart(index, at: now)
         case .stop: stop(index, at: now)
         case .start: restartIfStopped(index, at: now)
         case .killSensor:
-            slots[index].isSensorDead = true
+            boards[index].isSensorDead = true
             withBoard(index, at: now) { $0.sensor.die(at: now.monotonic) }
         }
     }
 
     private func restartIfStopped(_ index: Int, at now: ClockReading) {
-        if case .running = slots[index].state { return }
+        if case .running = boards[index].state { return }
         restart(index, at: now)
     }
 
@@ -211,32 +211,32 @@ final class SwarmLoop: @unchecked Sendable {
 
     /// Ends a board's run, if there is one.
     private func leave(_ index: Int, startsAgain: Bool, at now: ClockReading) {
-        switch slots[index].state {
+        switch boards[index].state {
         case .running(let board):
             board.leave(at: now)
-            slots[index].state = .leaving(board, startsAgain: startsAgain)
+            boards[index].state = .leaving(board, startsAgain: startsAgain)
             arm(board, index, at: now)
-        case .leaving(let board, _): slots[index].state = .leaving(board, startsAgain: startsAgain)
-        case .losingStore: slots[index].state = .losingStore(startsAgain: startsAgain)
+        case .leaving(let board, _): boards[index].state = .leaving(board, startsAgain: startsAgain)
+        case .losingStore: boards[index].state = .losingStore(startsAgain: startsAgain)
         case .waiting where startsAgain: break
         case .stopped where startsAgain: wait(index, until: now.monotonic)
         case .waiting, .stopped:
-            slots[index].state = .stopped
+            boards[index].state = .stopped
             deadlines.set(nil, of: index)
         }
     }
 
     private func end(at now: ClockReading) {
         isEnding = true
-        for index in slots.indices {
+        for index in boards.indices {
             stop(index, at: now)
-            if slots[index].board != nil { remaining += 1 }
+            if boards[index].board != nil { remaining += 1 }
         }
     }
 }
 
-/// The place of one board in its worker, through all of the board's runs.
-struct SwarmSlot {
+/// What a worker knows of one board, through all of its runs.
+struct BoardLifecycle {
     enum State {
         /// Stopped until it is started by an order.
         case stopped
@@ -254,7 +254,7 @@ struct SwarmSlot {
     /// The longest that a board waits for these, s.
     private static let longestWrite = 5.0
 
-    let place: SwarmPlace
+    let member: SwarmMember
     var state: State
     /// The number of runs so far, so that results for an earlier run are recognised.
     var run = 0
@@ -275,74 +275,74 @@ struct SwarmSlot {
     /// Whether files of the last run are still to be written. The next run does not read before, unless the disk cannot
     /// be written: then it starts without them, as a process does.
     mutating func mustAwaitWrites(in writer: StateWriter, at now: Timestamp) -> Bool {
-        let directory = StateDirectory(path: place.directory)
-        let latest = latestStart ?? now.advanced(bySeconds: SwarmSlot.longestWrite)
+        let directory = StateDirectory(path: member.directory)
+        let latest = latestStart ?? now.advanced(bySeconds: BoardLifecycle.longestWrite)
         let isPending = StateFile.allCases.contains { writer.pending(directory.path(of: $0.rawValue)) != nil }
         latestStart = isPending && now < latest ? latest : nil
         return latestStart != nil
     }
 }
 
-/// The deadlines of many members, of which the earliest is found at once: a binary heap with the place of each member.
+/// The deadlines of many members, of which the earliest is found at once: a binary heap with the member of each member.
 struct DeadlineHeap: Sendable {
     private var heap: [(deadline: Timestamp, member: Int)] = []
     /// Where each member is in `heap`; -1 if it has no deadline.
-    private var places: [Int] = []
+    private var members: [Int] = []
 
     /// The earliest deadline and its member; `nil` if there is none.
     var first: (deadline: Timestamp, member: Int)? { heap.first }
 
     /// Sets or, with `nil`, removes the deadline of a member, a number from 0.
     mutating func set(_ deadline: Timestamp?, of member: Int) {
-        while places.count <= member { places.append(-1) }
-        let place = places[member]
-        switch (deadline, place) {
+        while members.count <= member { members.append(-1) }
+        let member = members[member]
+        switch (deadline, member) {
         case (nil, -1): return
-        case (nil, _): remove(at: place)
+        case (nil, _): remove(at: member)
         case (let deadline?, -1):
             heap.append((deadline, member))
-            places[member] = heap.count - 1
+            members[member] = heap.count - 1
             rise(from: heap.count - 1)
         case (let deadline?, _):
-            heap[place].deadline = deadline
-            rise(from: place)
-            sink(from: places[member])
+            heap[member].deadline = deadline
+            rise(from: member)
+            sink(from: members[member])
         }
     }
 
-    private mutating func remove(at place: Int) {
+    private mutating func remove(at member: Int) {
         let last = heap.count - 1
-        if place != last { swap(place, last) }
-        places[heap.removeLast().member] = -1
-        guard place < heap.count else { return }
-        let moved = heap[place].member
-        rise(from: place)
-        sink(from: places[moved])
+        if member != last { swap(member, last) }
+        members[heap.removeLast().member] = -1
+        guard member < heap.count else { return }
+        let moved = heap[member].member
+        rise(from: member)
+        sink(from: members[moved])
     }
 
     private mutating func swap(_ one: Int, _ other: Int) {
         heap.swapAt(one, other)
-        places[heap[one].member] = one
-        places[heap[other].member] = other
+        members[heap[one].member] = one
+        members[heap[other].member] = other
     }
 
     private mutating func rise(from start: Int) {
-        var place = start
-        while place > 0, heap[place].deadline < heap[(place - 1) / 2].deadline {
-            swap(place, (place - 1) / 2)
-            place = (place - 1) / 2
+        var member = start
+        while member > 0, heap[member].deadline < heap[(member - 1) / 2].deadline {
+            swap(member, (member - 1) / 2)
+            member = (member - 1) / 2
         }
     }
 
     private mutating func sink(from start: Int) {
-        var place = start
+        var member = start
         while true {
-            var least = place
-            for child in [2 * place + 1, 2 * place + 2]
+            var least = member
+            for child in [2 * member + 1, 2 * member + 2]
             where child < heap.count && heap[child].deadline < heap[least].deadline { least = child }
-            guard least != place else { return }
-            swap(place, least)
-            place = least
+            guard least != member else { return }
+            swap(member, least)
+            member = least
         }
     }
 }

@@ -18,11 +18,11 @@ struct SwarmModel: Equatable, Sendable {
     private let names: String
     private var chance: SwarmChance
 
-    init(_ places: [SwarmPlace], seed: UInt64) {
+    init(_ members: [SwarmMember], seed: UInt64) {
         boards = []
-        names = places.count > 1 ? "\(places[0].id) … \(places[places.count - 1].id)" : places.first?.id ?? ""
+        names = members.count > 1 ? "\(members[0].id) … \(members[members.count - 1].id)" : members.first?.id ?? ""
         chance = SwarmChance(seed: seed, stream: 1)
-        for place in places { add(place.id) }
+        for member in members { add(member.id) }
     }
 
     /// The number of boards that are stopped by an order.

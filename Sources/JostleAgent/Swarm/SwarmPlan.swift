@@ -34,7 +34,7 @@ package struct SwarmOptions: Equatable, Sendable {
 }
 
 /// A board of a swarm: its names, and the place of its state.
-struct SwarmPlace: Equatable, Sendable {
+struct SwarmMember: Equatable, Sendable {
     var id: String
     var groups: [String]
     /// The board's own state directory.
@@ -43,22 +43,22 @@ struct SwarmPlace: Equatable, Sendable {
     var defects: [SwarmDefect] = []
 
     /// All boards of a swarm: `<prefix>-0001` and so on, the groups in turn, each directory below `root`.
-    static func all(_ options: SwarmOptions, below root: String) -> [SwarmPlace] {
+    static func all(_ options: SwarmOptions, below root: String) -> [SwarmMember] {
         let defective = options.defects.enumerated().map { number, defect in
             defect.boards(of: options.devices, seed: options.seed, stream: 100 + UInt64(number))
         }
         return (0..<options.devices).map { index in
-            let id = "\(options.idPrefix)-\(SwarmPlace.number(index + 1))"
+            let id = "\(options.idPrefix)-\(SwarmMember.number(index + 1))"
             let groups = options.groups
-            return SwarmPlace(
+            return SwarmMember(
                 id: id, groups: groups.isEmpty ? [] : [groups[index % groups.count]], directory: "\(root)/\(id)",
                 defects: zip(options.defects, defective).filter { $0.1.contains(index) }.map(\.0))
         }
     }
 
     /// A second board with the same id and a state directory of its own, as from a copied memory card.
-    var duplicate: SwarmPlace {
-        SwarmPlace(id: id, groups: groups, directory: "\(directory).duplicate", defects: defects)
+    var duplicate: SwarmMember {
+        SwarmMember(id: id, groups: groups, directory: "\(directory).duplicate", defects: defects)
     }
 
     /// The configuration of this board.

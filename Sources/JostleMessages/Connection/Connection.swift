@@ -87,7 +87,7 @@ extension JostleSettings {
     }
 
     /// Where a secret is.
-    package enum SecretPlace: Equatable, Sendable {
+    package enum SecretLocation: Equatable, Sendable {
         case file(String)
         /// A file that systemd passes to the service, whatever its owner and mode are.
         case credential(String)
@@ -96,7 +96,7 @@ extension JostleSettings {
     }
 
     /// Finds the file of a secret that a setting names.
-    package static func place(ofSecret name: String) -> SecretPlace {
+    package static func place(ofSecret name: String) -> SecretLocation {
         let credentials = CredentialFiles()
         do {
             let path = try credentials.file(name, key: "")

@@ -3,7 +3,7 @@ internal import JostleMessages
 /// Which revision number the next document of a topic gets: above what the broker holds and above what devices report.
 package struct RevisionPlan: Equatable, Sendable {
     /// A device that reports a number.
-    package struct Claim: Equatable, Sendable {
+    package struct ReportedRevision: Equatable, Sendable {
         package var id: String
         package var number: Int64
     }
@@ -19,7 +19,7 @@ package struct RevisionPlan: Equatable, Sendable {
     package let next: Int64
 
     /// The devices that have a newer document than the broker: the broker lost it, or got an older state back.
-    package let ahead: [Claim]
+    package let ahead: [ReportedRevision]
 
     /// Whether some of these devices have the candidate of the newer document: the broker lost a rollout.
     package let isAheadWithCandidate: Bool
@@ -33,7 +33,7 @@ package struct RevisionPlan: Equatable, Sendable {
 
     /// The devices whose numbers are beyond what most devices would accept. They are not counted: one device that reports
     /// a huge number must not make the next document too large a step for all others.
-    package let implausible: [Claim]
+    package let implausible: [ReportedRevision]
 
     /// Whether a device holds another document than the broker under the broker's number. Only a new number resolves
     /// that, even if the content stays.
@@ -61,15 +61,15 @@ package struct RevisionPlan: Equatable, Sendable {
             case .device(let id), .registry(let id): model.boards[id].map { [$0] } ?? []
             case .all, .group: Array(model.boards.values)
             }
-        let claims = boards.compactMap { board in
-            board.status(of: document)?.acceptedNumber.map { Claim(id: board.id, number: $0) }
+        let reported = boards.compactMap { board in
+            board.status(of: document)?.acceptedNumber.map { ReportedRevision(id: board.id, number: $0) }
         }.filter { $0.number > 0 }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
         // A number that somebody published need not be one that devices accept, and a single device may claim anything.
-        let usual = claims.isEmpty ? nil : claims[(claims.count - 1) / 2].number
+        let usual = reported.isEmpty ? nil : reported[(reported.count - 1) / 2].number
         let known = [stored?.revision?.number, usual].compactMap { $0 }.min() ?? 0
         let limit = min(known + DocumentRevision.maximumStep, DocumentRevision.maximum) - 1
         let isHeldCredible = held.map { $0 <= limit } ?? true
-        let credible = claims.filter { $0.number <= limit }
+        let credible = reported.filter { $0.number <= limit }
         // What this machine has seen may be all that is left of the numbers of a device that was forgotten.
         let seen = model.seenNumbers[document] ?? 0
         let isSeenCredible = seen <= limit || known == 0 && seen < DocumentRevision.maximum
@@ -87,7 +87,7 @@ package struct RevisionPlan: Equatable, Sendable {
             guard let layer = board.status(of: document), layer.isCandidate else { return false }
             return (layer.acceptedNumber ?? 0) > base && (layer.acceptedNumber ?? 0) <= limit
         }
-        implausible = claims.filter { $0.number > limit }
+        implausible = reported.filter { $0.number > limit }
         isOlderElsewhere = boards.contains { board in
             guard let held, let layer = board.status(of: document), layer.status == .stale else { return false }
             return board.isOnline == true && (layer.revision ?? held) < held

@@ -37,7 +37,7 @@ package final class IIOCapture {
     private let clock: IIOClock
     private var clockOffset: Int64
     private var changes: IIOChanges
-    private let claim: IIOClaim
+    private let lock: IIOLock
     private let bytes: UnsafeMutableRawPointer
     /// Bytes read, and the bytes at the start that the last `read` returned.
     private var filled = 0
@@ -52,7 +52,7 @@ package final class IIOCapture {
 
     private init(
         _ setUp: IIOSetUp, _ frame: IIOFrame, _ clock: IIOClock, _ trigger: IIOTrigger?, rate: Double?,
-        _ claim: IIOClaim
+        _ lock: IIOLock
     ) {
         device = setUp.device
         changes = setUp.changes
@@ -61,13 +61,13 @@ package final class IIOCapture {
         clockOffset = clock.offset()
         self.trigger = trigger?.name
         self.rate = rate
-        self.claim = claim
+        self.lock = lock
         bytes = .allocate(byteCount: frame.length * IIOCapture.capacity, alignment: 8)
     }
 
     deinit {
         changes.undo()
-        claim.end()
+        lock.end()
         bytes.deallocate()
     }
 
@@ -80,23 +80,23 @@ package final class IIOCapture {
         var setUp = IIOSetUp(device, in: places)
         guard let elements = setUp.elementsDirectory, let buffer = setUp.bufferDirectory else { return nil }
         // First, because another program's settings must not be changed.
-        let claim = try IIOClaim.make(device, in: places, needsFile: true)
+        let lock = try IIOLock.make(device, in: places, needsFile: true)
         do {
-            let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, claim)
+            let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, lock)
             if capture == nil {
                 setUp.changes.undo()
-                claim.end()
+                lock.end()
             }
             return capture
         } catch {
             setUp.changes.undo()
-            claim.end()
+            lock.end()
             throw error
         }
     }
 
     private static func switchOn(
-        _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ claim: IIOClaim
+        _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ lock: IIOLock
     ) throws(IIOError) -> IIOCapture? {
         // No other program reads the device, so a killed one left the buffer on. Nothing can be set while it is.
         do {
@@ -119,7 +119,7 @@ package final class IIOCapture {
         let clock = frame.time == nil ? IIOClock.none : try IIOClock.choose(on: setUp.device, &setUp.changes)
         try setUp.setLength(in: buffer, rate: rate ?? settings.rate, settings)
         try setUp.set("\(buffer)/enable", to: "1")
-        return IIOCapture(setUp, frame, clock, trigger, rate: rate, claim)
+        return IIOCapture(setUp, frame, clock, trigger, rate: rate, lock)
     }
 
     /// Reads up to `limit` complete frames without waiting, and returns their number (`read`).
@@ -139,7 +139,7 @@ package final class IIOCapture {
             let hasStepped = abs(offset - clockOffset) > IIOCapture.clockTolerance
             clockOffset = offset
             var count: Int
-            repeat { count = Glibc.read(claim.file, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
+            repeat { count = Glibc.read(lock.file, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
             if count < 0 && errno != EAGAIN { throw .opening(SystemFailure(code: errno)) }
             // The kernel returns EAGAIN if there is nothing to read; an end of file means that the device is gone.
             if count == 0 { throw BusError(.absent, code: ENODEV) }
@@ -167,7 +167,7 @@ package final class IIOCapture {
     /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
         let failure = changes.undo()
-        claim.end()
+        lock.end()
         if let failure { throw .opening(failure) }
     }
 }

@@ -24,10 +24,10 @@ package final class IIORawReader {
 
     private var values: [Value]
     private var changes: IIOChanges
-    private let claim: IIOClaim
+    private let lock: IIOLock
 
-    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges, _ claim: IIOClaim) {
-        self.claim = claim
+    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges, _ lock: IIOLock) {
+        self.lock = lock
         self.device = device
         self.values = values
         self.changes = changes
@@ -36,7 +36,7 @@ package final class IIORawReader {
     deinit {
         for value in values { close(value.file) }
         changes.undo()
-        claim.end()
+        lock.end()
     }
 
     /// Configures a device and opens its value files.
@@ -45,7 +45,7 @@ package final class IIORawReader {
     package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIORawReader {
-        let claim = try IIOClaim.make(device, in: places, needsFile: false)
+        let lock = try IIOLock.make(device, in: places, needsFile: false)
         var setUp = IIOSetUp(device, in: places)
         var values: [Value] = []
         do {
@@ -58,10 +58,10 @@ package final class IIORawReader {
         } catch {
             for value in values { close(value.file) }
             setUp.changes.undo()
-            claim.end()
+            lock.end()
             throw error
         }
-        return IIORawReader(device, values, setUp.changes, claim)
+        return IIORawReader(device, values, setUp.changes, lock)
     }
 
     private static func open(
@@ -113,7 +113,7 @@ package final class IIORawReader {
         for value in values { close(value.file) }
         values = []
         let failure = changes.undo()
-        claim.end()
+        lock.end()
         if let failure { throw .opening(failure) }
     }
 }

@@ -48,8 +48,8 @@ public struct SensorScan: Sendable {
         case untouched
     }
 
-    /// The place of a chip.
-    package struct Place: Equatable, Sendable {
+    /// The bus of a chip, and its address there.
+    package struct ChipAddress: Equatable, Sendable {
         package var bus: String
         package var address: UInt8
 
@@ -173,7 +173,7 @@ public struct SensorScan: Sendable {
 extension SensorScan {
     /// The chosen chip, and why it was chosen.
     package struct Choice: Equatable, Sendable {
-        package let place: Place
+        package let place: ChipAddress
 
         /// The family of its driver.
         package let family: IMUFamily
@@ -195,7 +195,7 @@ extension SensorScan {
 extension SensorScan.Choice {
     /// A chip that can be chosen.
     private struct Candidate {
-        var place: SensorScan.Place
+        var place: SensorScan.ChipAddress
         var chip: RegisteredChip
         /// The place of its family in the order of preference.
         var rank: Int
@@ -222,7 +222,8 @@ extension SensorScan.Choice {
                 guard let name = identity.isSupported ? identity.name : assumed else { continue }
                 candidates.append(
                     Candidate(
-                        place: SensorScan.Place(bus: bus.path, address: report.address), chip: chips[rank], rank: rank,
+                        place: SensorScan.ChipAddress(bus: bus.path, address: report.address), chip: chips[rank],
+                        rank: rank,
                         name: name, identity: identity.identity, isAssumed: !identity.isSupported))
             }
         }

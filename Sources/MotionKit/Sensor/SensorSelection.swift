@@ -240,7 +240,7 @@ public struct SensorSelection: Equatable, Sendable {
     }
 
     private static func device(
-        at place: SensorScan.Place, _ search: I2CDevice.Search?
+        at place: SensorScan.ChipAddress, _ search: I2CDevice.Search?
     ) throws(SensorError) -> I2CDevice {
         do {
             return try I2CDevice(path: place.bus, address: place.address, search: search)

@@ -24,7 +24,7 @@ package enum SensorSelfTest {
     /// Tests the MPU-6050 at `place`, which takes 1.2 s. Other programs cannot use the chip meanwhile.
     ///
     /// - Throws: `Failure` if the test cannot be completed. A bad result is not an error.
-    package static func run(at place: SensorScan.Place) throws(Failure) -> MPU6050SelfTestReport {
+    package static func run(at place: SensorScan.ChipAddress) throws(Failure) -> MPU6050SelfTestReport {
         let clock = SystemClock()
         var test: MPU6050SelfTest<I2CDevice, SystemClock>
         do {

@@ -184,7 +184,7 @@ package struct RecordingDirectory: Sendable {
     }
 
     /// A recording's name and path.
-    package struct Slot: Equatable, Sendable {
+    package struct NewFile: Equatable, Sendable {
         package let name: String
         package let path: String
     }
@@ -192,7 +192,7 @@ package struct RecordingDirectory: Sendable {
     /// Returns the name for a new file of at most `bytes`, after removing the oldest files if there are too many.
     ///
     /// - Throws: `system` if the directory cannot be used or the disk is too full (ENOSPC).
-    package func next(bytes: Int) throws(RecordingError) -> Slot {
+    package func next(bytes: Int) throws(RecordingError) -> NewFile {
         FileContents.makeDirectories(path)
         let numbers = try numbers()
         for number in numbers.dropLast(RecordingDirectory.capacity - 1) { unlink("\(path)/\(name(number))") }
@@ -202,7 +202,7 @@ package struct RecordingDirectory: Sendable {
             throw .system(path: path, SystemFailure(code: ENOSPC))
         }
         let name = name((numbers.last ?? 0) + 1)
-        return Slot(name: name, path: "\(path)/\(name)")
+        return NewFile(name: name, path: "\(path)/\(name)")
     }
 
     private static let prefix = "recording-"

@@ -40,11 +40,11 @@ extension SensorError {
 
 extension SensorScan {
     /// The first chip that another program uses, and that program; `nil` if there is none.
-    var chipInUse: (place: Place, holder: ChipLock.Holder)? {
+    var chipInUse: (place: ChipAddress, holder: ChipLock.Holder)? {
         for bus in buses {
             for chip in bus.chips {
                 guard case .taken(let error) = chip.finding, case .inUse(let holder) = error.reason else { continue }
-                return (Place(bus: bus.path, address: chip.address), holder)
+                return (ChipAddress(bus: bus.path, address: chip.address), holder)
             }
         }
         return nil

@@ -88,7 +88,7 @@ extension FleetCommand {
             throw Failure(
                 .usage, "OLD and NEW are the same; for a new password: jostle fleet enroll \(new) --force")
         }
-        let manner = try FleetRun.Manner(arguments)
+        let publishing = try FleetRun.PublishOptions(arguments)
         let note = try FleetOptions.note(arguments) ?? "replaces \(old)"
         let files = files(arguments)
         let passwords = try files.passwords()
@@ -118,8 +118,8 @@ extension FleetCommand {
             drafts.append((.registry(new), DocumentDraft(groups: groups, by: author, at: now, note: note)))
         }
         let (changes, unchanged) = try changes(drafts, model)
-        try FleetRun.publish(changes, unchanged: unchanged, connection, manner)
-        guard !manner.isDryRun else { return }
+        try FleetRun.publish(changes, unchanged: unchanged, connection, publishing)
+        guard !publishing.isDryRun else { return }
         try files.add(enrolment, replacesUser: false)
         try files.remove(old)
         Output.line("\(files.directory(of: new)): made; \(old): removed")

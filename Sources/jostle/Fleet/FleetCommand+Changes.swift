@@ -52,13 +52,13 @@ extension FleetCommand {
 
     private static func publish(_ edit: LayerEdit, _ arguments: Arguments) throws {
         let selection = try FleetOptions.selection(arguments)
-        let manner = try FleetRun.Manner(arguments)
+        let publishing = try FleetRun.PublishOptions(arguments)
         let note = try FleetOptions.note(arguments)
         let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
         let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
         try connection.complete(selection.layers)
         let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: note)
-        if !manner.isJSON {
+        if !publishing.isJSON {
             for id in result.unchanged {
                 let number = connection.model.documents[id]?.number
                 Output.line("\(id.text): nothing to change\(number.map { " in revision \($0)" } ?? "")")
@@ -67,9 +67,9 @@ extension FleetCommand {
         FleetEdit.warnOfRefusals(result, connection.model)
         warnOfUnknownDevices(selection, connection.model)
         if let rollout, !result.changes.isEmpty {
-            return try rollOut(result.changes, connection, rollout, manner, note: note)
+            return try rollOut(result.changes, connection, rollout, publishing, note: note)
         }
-        try FleetRun.publish(result.changes, unchanged: result.unchanged, connection, manner)
+        try FleetRun.publish(result.changes, unchanged: result.unchanged, connection, publishing)
     }
 
     /// A layer for a device that does not exist yet is in order, but more often the id is mistyped.
@@ -177,7 +177,7 @@ extension FleetCommand {
                 "\(path) has no file of a fleet, and --prune would empty everything: is it the right directory?")
         }
         let note = try FleetOptions.note(arguments)
-        let manner = try FleetRun.Manner(arguments)
+        let publishing = try FleetRun.PublishOptions(arguments)
         if arguments.has("check") {
             let layers = FleetText.count(directory.layers.count, "layer")
             Output.line("\(path): valid, \(layers), groups of \(FleetText.count(directory.registry.count, "device"))")
@@ -190,12 +190,12 @@ extension FleetCommand {
         let plan = ApplyPlan(
             directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
         let showsRest = !arguments.has("prune") && arguments.values("document").isEmpty
-        if !manner.isJSON { describe(plan, showsRest: showsRest) }
+        if !publishing.isJSON { describe(plan, showsRest: showsRest) }
         let changes = plan.items.map {
             FleetRun.Change(document: $0.document, draft: $0.draft, revision: $0.revision)
         }
-        if let rollout, !changes.isEmpty { return try rollOut(changes, connection, rollout, manner, note: note) }
-        try FleetRun.publish(changes, unchanged: plan.unchanged, connection, manner)
+        if let rollout, !changes.isEmpty { return try rollOut(changes, connection, rollout, publishing, note: note) }
+        try FleetRun.publish(changes, unchanged: plan.unchanged, connection, publishing)
     }
 
     /// Leaves only the named documents in a directory.
@@ -287,7 +287,7 @@ extension FleetCommand {
         let name = arguments.operand(0) ?? ""
         let number = try arguments.count("to", within: 1...Int(DocumentRevision.maximum)).map { Int64($0) }
         let note = try FleetOptions.note(arguments)
-        let manner = try FleetRun.Manner(arguments)
+        let publishing = try FleetRun.PublishOptions(arguments)
         if FleetDocumentID(name) == nil, !name.contains("/") {
             throw Failure(
                 .usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
@@ -310,10 +310,10 @@ extension FleetCommand {
             }
         guard let earlier else { throw noRevision(id, number, revisions) }
         if hasSameContent(earlier, present), plan.isUpToDate {
-            if !manner.isJSON {
+            if !publishing.isJSON {
                 Output.line("\(id.text): revision \(present?.number ?? 0) is the same as \(earlier.number ?? 0)")
             }
-            try FleetRun.publish([], unchanged: [id], connection, manner)
+            try FleetRun.publish([], unchanged: [id], connection, publishing)
             return
         }
         let reason = note ?? "back to revision \(earlier.number ?? 0)"
@@ -326,7 +326,7 @@ extension FleetCommand {
         } else {
             throw noRevision(id, number, revisions)
         }
-        try FleetRun.publish([FleetRun.Change(document: id, draft: draft, revision: plan)], connection, manner)
+        try FleetRun.publish([FleetRun.Change(document: id, draft: draft, revision: plan)], connection, publishing)
     }
 
     /// Whether two documents say the same, whoever published them.
@@ -398,7 +398,7 @@ extension FleetCommand {
             throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
         }
         let note = try FleetOptions.note(arguments)
-        let manner = try FleetRun.Manner(arguments)
+        let publishing = try FleetRun.PublishOptions(arguments)
         let connection = try FleetConnection.open(arguments)
         try connection.complete(ids.map { .registry($0) })
         let model = connection.model
@@ -419,7 +419,7 @@ extension FleetCommand {
                     .badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
             }
             if groups == present, !plan.mustRepeat {
-                if !manner.isJSON { Output.line("\(id): nothing to change") }
+                if !publishing.isJSON { Output.line("\(id): nothing to change") }
                 if model.documents[document] != nil { unchanged.append(document) }
                 continue
             }
@@ -427,7 +427,7 @@ extension FleetCommand {
                 groups: groups, by: FleetConnection.author, at: FleetConnection.now, note: note)
             changes.append(FleetRun.Change(document: document, draft: draft, revision: plan))
         }
-        try FleetRun.publish(changes, unchanged: unchanged, connection, manner)
+        try FleetRun.publish(changes, unchanged: unchanged, connection, publishing)
     }
 }
 

@@ -18,7 +18,7 @@ enum FleetRun {
     }
 
     /// What a command that publishes does, from its arguments.
-    struct Manner {
+    struct PublishOptions {
         /// How long to wait for the devices, s; `nil` not at all.
         var waiting: Double?
         var isDryRun: Bool
@@ -36,15 +36,16 @@ enum FleetRun {
     ///
     /// - Throws: status 75 if a device or the broker does not have a document, 77 if the broker refused one.
     static func publish(
-        _ changes: [Change], unchanged: [FleetDocumentID] = [], _ connection: FleetConnection, _ manner: Manner
+        _ changes: [Change], unchanged: [FleetDocumentID] = [], _ connection: FleetConnection,
+        _ publishing: PublishOptions
     ) throws {
         var publications: [FleetPublication] = []
         for change in changes {
             publications.append(
                 try connection.publication(change.draft, of: change.document, revision: change.revision.next))
-            for claim in change.revision.implausible.prefix(1) {
+            for report in change.revision.implausible.prefix(1) {
                 Output.errors(
-                    "jostle: \(claim.id) reports revision \(claim.number) of \(change.document.text); ignored as implausible"
+                    "jostle: \(report.id) reports revision \(report.number) of \(change.document.text); ignored as implausible"
                 )
             }
         }
@@ -57,7 +58,7 @@ enum FleetRun {
                     + " devices: these keep what they have, and the rollout cannot go on after this change, only be withdrawn"
             )
         }
-        if manner.isDryRun {
+        if publishing.isDryRun {
             for publication in publications {
                 Output.json(
                     "{\"topic\":\(JSONText.quoted(publication.document.topic(connection.session.topics))),"
@@ -72,7 +73,7 @@ enum FleetRun {
             let outcomes = try outcomes(of: publications, connection)
             for publication in publications where outcomes[publication.document] == .stored {
                 wanted[publication.document] = publication.revision
-                if !manner.isJSON {
+                if !publishing.isJSON {
                     Output.line("\(publication.document.text): published as revision \(publication.revision.number)")
                 }
             }
@@ -80,9 +81,9 @@ enum FleetRun {
         }
         Output.flush()
         do {
-            if let seconds = manner.waiting, !wanted.isEmpty {
-                try wait(for: WaitCondition(wanted), seconds, connection, isJSON: manner.isJSON)
-            } else if manner.isJSON {
+            if let seconds = publishing.waiting, !wanted.isEmpty {
+                try wait(for: WaitCondition(wanted), seconds, connection, isJSON: publishing.isJSON)
+            } else if publishing.isJSON {
                 printResult(WaitSummary([]), wanted)
             }
         } catch {

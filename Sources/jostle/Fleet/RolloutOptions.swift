@@ -166,7 +166,7 @@ extension FleetCommand {
     /// - Throws: status 64 or 65 if they cannot be rolled out; see `RolloutRun.run`.
     static func rollOut(
         _ changes: [FleetRun.Change], _ connection: FleetConnection, _ options: RolloutOptions,
-        _ manner: FleetRun.Manner, note: String?
+        _ publishing: FleetRun.PublishOptions, note: String?
     ) throws {
         var targets: [RolloutPlan.Target] = []
         for change in changes {
@@ -184,8 +184,8 @@ extension FleetCommand {
         if let seed = options.seed, seed != plan.seed {
             throw Failure(.badData, "this change is being rolled out already, with the seed \(plan.seed)")
         }
-        var run = RolloutRun(plan, options, connection, note: note, isJSON: manner.isJSON)
-        try run.run(isDryRun: manner.isDryRun)
+        var run = RolloutRun(plan, options, connection, note: note, isJSON: publishing.isJSON)
+        try run.run(isDryRun: publishing.isDryRun)
     }
 
     // MARK: Commands

@@ -145,8 +145,8 @@ enum ScanCommand {
         return words.isEmpty ? "other quantities" : words.joined(separator: ", ")
     }
 
-    private static func place(_ chip: SensorScan.ChipReport, on bus: SensorScan.BusReport) -> SensorScan.Place {
-        SensorScan.Place(bus: bus.path, address: chip.address)
+    private static func place(_ chip: SensorScan.ChipReport, on bus: SensorScan.BusReport) -> SensorScan.ChipAddress {
+        SensorScan.ChipAddress(bus: bus.path, address: chip.address)
     }
 
     private static func row(for chip: SensorScan.ChipReport, isChoice: Bool) -> [String] {
@@ -254,7 +254,7 @@ enum ScanCommand {
 
 /// The result of `jostle scan --self-test`, for people and for programs.
 struct SelfTestResult {
-    private let place: SensorScan.Place
+    private let place: SensorScan.ChipAddress
     private let result: Result<MPU6050SelfTestReport, SensorSelfTest.Failure>
 
     /// Runs the self-test.

@@ -60,7 +60,7 @@ struct SecretRemoval {
     mutating func add(secretsOf text: String, publicNames: [String]) {
         for line in text.split(whereSeparator: \.isNewline) {
             let bytes = Array(line.utf8)
-            for place in SecretPlaces.labelled(in: bytes, mayOverlap: true) + SecretPlaces.credentials(in: bytes) {
+            for place in SecretFinder.labelled(in: bytes, mayOverlap: true) + SecretFinder.credentials(in: bytes) {
                 for candidate in SecretRemoval.candidates(String(decoding: bytes[place.range], as: UTF8.self)) {
                     if place.isName { add(userName: candidate, publicNames: publicNames) } else { add(candidate) }
                 }
@@ -98,9 +98,9 @@ struct SecretRemoval {
     func cleaned(_ text: String) -> String {
         var bytes = Array(text.utf8)
         for secret in known { bytes = SecretRemoval.removing(secret, from: bytes) }
-        bytes = SecretPlaces.withoutPrivateKeys(bytes, mark: SecretRemoval.mark)
+        bytes = SecretFinder.withoutPrivateKeys(bytes, mark: SecretRemoval.mark)
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let clean = lines.map { SecretPlaces.cleaned(Array($0), mark: SecretRemoval.mark) }
+        let clean = lines.map { SecretFinder.cleaned(Array($0), mark: SecretRemoval.mark) }
         return String(decoding: Array(clean.joined(separator: [UInt8(ascii: "\n")])), as: UTF8.self)
     }
 
@@ -113,7 +113,7 @@ struct SecretRemoval {
                 end <= bytes.count && bytes[index] == secret.bytes[0] && bytes[index..<end] == secret.bytes[...]
             let before = index > 0 ? bytes[index - 1] : 0
             let after = end < bytes.count ? bytes[end] : 0
-            if isHere, !secret.isWord || !SecretPlaces.isWord(before) && !SecretPlaces.isWord(after) {
+            if isHere, !secret.isWord || !SecretFinder.isWord(before) && !SecretFinder.isWord(after) {
                 clean += secret.mark.utf8
                 index = end
             } else {
@@ -127,7 +127,7 @@ struct SecretRemoval {
     /// A value of a configuration or of a message without secrets: what is under a name such as `password`, user names,
     /// the payloads of actions, and values that somebody tried to set for keys of the broker connection.
     func cleaned(_ value: JSONValue, of name: String = "") -> JSONValue {
-        if value.text != nil, value.bool == nil, SecretPlaces.isSecret(name) || name == "payload" {
+        if value.text != nil, value.bool == nil, SecretFinder.isSecret(name) || name == "payload" {
             return .string(SecretRemoval.mark)
         }
         switch value.content {
@@ -135,7 +135,7 @@ struct SecretRemoval {
         case .array(let elements): return .array(elements.map { cleaned($0, of: name) })
         case .object(let members):
             let key = members.first { $0.name == "key" || $0.name == "path" }?.value.string
-            let isConnection = key.map { $0.hasPrefix("mqtt") || SecretPlaces.isSecret($0) } ?? false
+            let isConnection = key.map { $0.hasPrefix("mqtt") || SecretFinder.isSecret($0) } ?? false
             return .object(
                 members.map { member in
                     let isSecret = isConnection && ["value", "found"].contains(member.name)
@@ -149,8 +149,8 @@ struct SecretRemoval {
 }
 
 /// Finds the places in a text where secrets usually are. It works on bytes: all that matters is ASCII.
-enum SecretPlaces {
-    struct Place {
+enum SecretFinder {
+    struct Match {
         var range: Range<Int>
         /// Whether the name of a user is there.
         var isName = false
@@ -185,12 +185,12 @@ enum SecretPlaces {
     // MARK: Places in a line
 
     /// The values after labels and options, one after the other.
-    static func labelled(in line: [UInt8]) -> [Place] { labelled(in: line, mayOverlap: false) }
+    static func labelled(in line: [UInt8]) -> [Match] { labelled(in: line, mayOverlap: false) }
 
     /// The same. If they may overlap, a label in a value counts too, as in `{username: a, password: b}`.
-    static func labelled(in line: [UInt8], mayOverlap: Bool) -> [Place] {
+    static func labelled(in line: [UInt8], mayOverlap: Bool) -> [Match] {
         let small = lowercased(line)
-        var places: [Place] = []
+        var matches: [Match] = []
         var index = 0
         while index < line.count {
             guard isFirst[Int(small[index])], let (end, isName) = value(at: index, small, line), end < line.count else {
@@ -198,10 +198,10 @@ enum SecretPlaces {
                 continue
             }
             let range = extent(from: end, line)
-            places.append(Place(range: range, isName: isName))
+            matches.append(Match(range: range, isName: isName))
             index = max(mayOverlap ? range.lowerBound : range.upperBound, index + 1)
         }
-        return places
+        return matches
     }
 
     /// Whether a label or an option begins with a byte: most do not, so most places need no comparison.
@@ -254,8 +254,8 @@ enum SecretPlaces {
     }
 
     /// The user and the password in URLs: `//user:password@`.
-    static func credentials(in line: [UInt8]) -> [Place] {
-        var places: [Place] = []
+    static func credentials(in line: [UInt8]) -> [Match] {
+        var matches: [Match] = []
         var index = 0
         let scheme = Array("://".utf8)
         while index < line.count {
@@ -267,29 +267,29 @@ enum SecretPlaces {
             var end = start
             while end < line.count, line[end] != 0x20, line[end] != UInt8(ascii: "\"") { end += 1 }
             if let at = line[start..<end].lastIndex(of: UInt8(ascii: "@")) {
-                places.append(Place(range: start..<at + 1))
+                matches.append(Match(range: start..<at + 1))
             }
             index = end
         }
-        return places
+        return matches
     }
 
     /// The users in topics of answers: `_reply/user/…`.
-    private static func requesters(in line: [UInt8]) -> [Place] {
+    private static func requesters(in line: [UInt8]) -> [Match] {
         let begin = Array("_reply/".utf8)
         return line.indices.filter { matches(begin, at: $0, line) }.map { index in
             let start = index + begin.count
             let end = line[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == 0x20 } ?? line.count
-            return Place(range: start..<end, isName: true)
+            return Match(range: start..<end, isName: true)
         }
     }
 
     // MARK: Removing
 
-    /// A line with a mark in each of these places.
+    /// A line with a mark in each of these matches.
     static func cleaned(_ line: [UInt8], mark: String) -> [UInt8] {
         var line = line
-        let finders: [([UInt8]) -> [Place]] = [credentials, requesters, { labelled(in: $0) }]
+        let finders: [([UInt8]) -> [Match]] = [credentials, requesters, { labelled(in: $0) }]
         for find in finders {
             for place in find(line).reversed() where !place.range.isEmpty {
                 line.replaceSubrange(place.range, with: mark.utf8)

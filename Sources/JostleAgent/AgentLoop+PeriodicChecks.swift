@@ -5,7 +5,7 @@ internal import MotionKit
 
 /// What the loop does besides handling events: feed the watchdog, check the sensor's counters and the disk, apply quiet
 /// hours.
-struct Supervision {
+struct PeriodicChecks {
     var quietHours: QuietHours
     /// When the next minute of the day begins.
     var nextMinute = WallClock.monotonic
@@ -31,27 +31,27 @@ struct Supervision {
 }
 
 extension AgentLoop {
-    /// Does the supervision that is due.
-    func supervise(at now: ClockReading) {
+    /// Does the checks that are due.
+    func runPeriodicChecks(at now: ClockReading) {
         feedWatchdog(at: now.monotonic)
         if let line = clocks.logLine() {
             log.info(line)
             // They apply only while the time is known.
-            supervision.nextMinute = now.monotonic
+            checks.nextMinute = now.monotonic
         }
         storeTime(at: now)
         checkSensorAndStorage(at: now.monotonic)
-        if now.monotonic >= supervision.nextMinute { applyQuietHours() }
+        if now.monotonic >= checks.nextMinute { applyQuietHours() }
     }
 
-    /// Seconds until the next supervision task is due.
-    func supervisionPause(at now: Timestamp) -> Double? {
+    /// Seconds until the next check is due.
+    func pauseUntilNextCheck(at now: Timestamp) -> Double? {
         var pauses: [Double] = []
-        if parts.services.watchdogInterval != nil { pauses.append(supervision.nextWatchdogReset.remaining(at: now)) }
+        if parts.services.watchdogInterval != nil { pauses.append(checks.nextWatchdogReset.remaining(at: now)) }
         // No gesture can begin while sensing is stopped.
         if !parts.sensor.isStopped {
-            if !supervision.quietHours.isEmpty { pauses.append(supervision.nextMinute.remaining(at: now)) }
-            pauses.append(supervision.nextCheck.remaining(at: now))
+            if !checks.quietHours.isEmpty { pauses.append(checks.nextMinute.remaining(at: now)) }
+            pauses.append(checks.nextCheck.remaining(at: now))
         }
         return pauses.min()
     }
@@ -59,31 +59,31 @@ extension AgentLoop {
     /// Feeds the watchdog while the sensor thread iterates. An unplugged chip is no reason to restart the agent; a
     /// stuck thread is. While sensing is stopped, no thread can be stuck.
     private func feedWatchdog(at now: Timestamp) {
-        guard let interval = parts.services.watchdogInterval, now >= supervision.nextWatchdogReset else { return }
+        guard let interval = parts.services.watchdogInterval, now >= checks.nextWatchdogReset else { return }
         let turns = parts.manager.loopCount
-        if parts.sensor.isStopped || turns != supervision.turns { parts.services.resetWatchdog() }
-        supervision.turns = turns
-        supervision.nextWatchdogReset = now.advanced(bySeconds: interval)
+        if parts.sensor.isStopped || turns != checks.turns { parts.services.resetWatchdog() }
+        checks.turns = turns
+        checks.nextWatchdogReset = now.advanced(bySeconds: interval)
     }
 
     /// Logs problems that the sensor's counters reveal, and files that cannot be written.
     private func checkSensorAndStorage(at now: Timestamp) {
-        guard now >= supervision.nextCheck else { return }
-        supervision.nextCheck = now.advanced(bySeconds: SensorWatch.interval)
+        guard now >= checks.nextCheck else { return }
+        checks.nextCheck = now.advanced(bySeconds: SensorWatch.interval)
         checkStorage(at: now)
         checkUpgrade(at: now)
         reportActivity()
         if parts.sensor.resume() {
             log.info("the sensor answers again")
-            supervision.sensingStarted()
+            checks.sensingStarted()
         }
         guard !parts.sensor.isStopped, let status = parts.manager.sensorStatus else { return }
         let info = parts.manager.sensorInfo
-        var remarks = supervision.sensor.remarks(on: status, info, at: now)
-        let field = supervision.sensor.remark(
+        var remarks = checks.sensor.remarks(on: status, info, at: now)
+        let field = checks.sensor.remark(
             onMagnetometer: status.state == .streaming ? parts.sensor.magnetometerName : nil,
             parts.manager.lastMagnetometerStatus)
-        let gravity = supervision.sensor.remark(onRest: parts.manager.restingForce, info)
+        let gravity = checks.sensor.remark(onRest: parts.manager.restingForce, info)
         if field != nil || gravity != nil { health.makeDue(at: now) }
         remarks += [field, gravity].compactMap { $0 }
         for remark in remarks { log.write(remark.isWarning ? .warning : .info, remark.text) }
@@ -98,9 +98,9 @@ extension AgentLoop {
     /// Logs a change of the upgrade that the configuration asks for, and makes a health report due.
     private func checkUpgrade(at now: Timestamp) {
         let upgrade = upgradeStatus()
-        guard upgrade != supervision.upgrade else { return }
-        let isFirst = supervision.upgrade == nil
-        supervision.upgrade = upgrade
+        guard upgrade != checks.upgrade else { return }
+        let isFirst = checks.upgrade == nil
+        checks.upgrade = upgrade
         health.makeDue(at: now)
         guard let upgrade, !(isFirst && upgrade.state == .installed) else { return }
         log.write(upgrade.state == .failed ? .warning : .info, upgrade.text)
@@ -119,29 +119,29 @@ extension AgentLoop {
             words.append("measuring")
         }
         if parts.client.statistics.connection != nil { words.append("connected") }
-        guard words != supervision.activity else { return }
-        supervision.activity = words
+        guard words != checks.activity else { return }
+        checks.activity = words
         parts.services.status(words)
     }
 
     /// Logs storage faults when they appear, and when all of them are gone.
     private func checkStorage(at now: Timestamp) {
         let faults = storageFaults()
-        guard faults != supervision.storageFaults else { return }
-        for fault in faults where !supervision.storageFaults.contains(fault) {
+        guard faults != checks.storageFaults else { return }
+        for fault in faults where !checks.storageFaults.contains(fault) {
             log.warning("cannot save, will retry: \(fault)")
         }
         if faults.isEmpty { log.info("all files are saved again") }
-        supervision.storageFaults = faults
+        checks.storageFaults = faults
         health.makeDue(at: now)
     }
 
     /// Silences the gestures that are in their quiet hours.
     func applyQuietHours() {
-        supervision.nextMinute = WallClock.monotonic.advanced(bySeconds: LocalTime.secondsToNextMinute)
-        supervision.quietHours.spans = settings.settings.quietHours
-        guard !supervision.quietHours.isEmpty,
-            let silenced = supervision.quietHours.change(
+        checks.nextMinute = WallClock.monotonic.advanced(bySeconds: LocalTime.secondsToNextMinute)
+        checks.quietHours.spans = settings.settings.quietHours
+        guard !checks.quietHours.isEmpty,
+            let silenced = checks.quietHours.change(
                 atMinute: clocks.read().isSet ? LocalTime.minuteOfDay() : nil)
         else { return }
         parts.manager.silence(silenced)
@@ -166,7 +166,7 @@ extension AgentLoop {
         facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
         facts.storageFaults = storageFaults()
         facts.hasDuplicate = hasDuplicate
-        facts.gravity = supervision.sensor.gravity
+        facts.gravity = checks.sensor.gravity
         facts.gestures = events.gestures
         facts.upgrade = upgradeStatus()
         facts.connects = parts.client.statistics.connects

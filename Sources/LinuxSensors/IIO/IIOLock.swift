@@ -7,7 +7,7 @@ internal import LinuxSystem
 /// The kernel admits one program to the device file (iio_chrdev_open). But it lets any number of programs set attributes
 /// and read single values, and a device without buffer and events has no device file. So programs of ours also lock an
 /// attribute, as they lock a chip on a bus, and the holder announces itself in the same way (`ChipLock`).
-final class IIOClaim {
+final class IIOLock {
     /// The device file, open for reading; -1 if there is none, or if this process may not open it.
     private(set) var file: Int32
 
@@ -22,7 +22,7 @@ final class IIOClaim {
         self.attribute = attribute
         announcement = nil
         guard attribute >= 0, let identity = DeviceFile(descriptor: attribute) else { return }
-        announcement = HolderAnnouncement.make(file: identity, address: IIOClaim.offset)
+        announcement = HolderAnnouncement.make(file: identity, address: IIOLock.offset)
     }
 
     deinit { end() }
@@ -31,7 +31,7 @@ final class IIOClaim {
     /// must be opened.
     ///
     /// - Throws: `inUse` with the holder, if it is known; `cannotOpen`; `cannotWrite` if an attribute cannot be locked.
-    static func make(_ device: IIODevice, in places: IIOPlaces, needsFile: Bool) throws(IIOError) -> IIOClaim {
+    static func make(_ device: IIODevice, in places: IIOPlaces, needsFile: Bool) throws(IIOError) -> IIOLock {
         let attribute = try lock(device)
         let file = open("\(places.devices)/\(device.identifier)", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         let code = errno
@@ -42,10 +42,10 @@ final class IIOClaim {
                 code == EBUSY ? .inUse(by: ChipLock.Holder()) : .cannotOpen, device: device.title,
                 SystemFailure(code: code))
         }
-        return IIOClaim(file: file, attribute: attribute)
+        return IIOLock(file: file, attribute: attribute)
     }
 
-    /// Ends the claim. Restore the settings of the device before.
+    /// Releases the device. Restore the settings of the device before.
     func end() {
         // First, because the next holder needs its name.
         announcement = nil
