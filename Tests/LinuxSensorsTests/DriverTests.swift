@@ -91,7 +91,7 @@ import Testing
         // The chip cannot have moved to a bus that already existed, whatever is on it.
         let other = try FakeAdapter(at: try directory.file(3), Adapter.raspberryPi4.configure)
         let first = try FakeAdapter(at: try directory.file(4), Adapter.raspberryPi4.configure)
-        let search = I2CDevice.Search(register: 0x75, identity: 0x68, in: I2CBus.Places(devices: directory.path))
+        let search = I2CDevice.Search(register: 0x75, identity: 0x68, in: SystemPlaces(devices: directory.path))
         var run = Run(try I2CDevice(path: first.path, address: 0x68, search: search))
         run.poll { $0 >= 20 }
         first.setPulledOut(true)

@@ -5,11 +5,11 @@ import Testing
 /// Requirement: a machine's buses are listed in order, with what the system reports about them.
 @Suite struct I2CBusTests {
     let root: URL
-    let places: I2CBus.Places
+    let places: SystemPlaces
 
     init() throws {
         root = FileManager.default.temporaryDirectory.appendingPathComponent("i2c-bus-\(UUID().uuidString)")
-        places = I2CBus.Places(devices: root.path + "/dev", system: root.path + "/sys")
+        places = SystemPlaces(devices: root.path + "/dev", system: root.path + "/sys")
     }
 
     private func write(_ content: Data, to path: String) throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import MotionKit
 
 extension FakeIIO {
-    var places: IIOPlaces { IIOPlaces(devices: devices, system: system) }
+    var places: SystemPlaces { SystemPlaces(devices: devices, system: system) }
 
     /// The chosen sensor.
     func choice(named name: String? = nil) throws -> KernelSensorChoice {

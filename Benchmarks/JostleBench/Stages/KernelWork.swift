@@ -22,7 +22,7 @@ struct KernelWork: StageWork, ~Copyable {
 
     init() {
         let root = "/tmp/jostle-bench-\(getpid())"
-        let places = IIOPlaces(devices: root + "/dev", system: root + "/sys")
+        let places = SystemPlaces(devices: root + "/dev", system: root + "/sys")
         var made = [root, places.devices, places.system]
         for directory in made { mkdir(directory, 0o700) }
         let accelerometer = KernelWork.make(0, "in_accel", places, &made)
@@ -81,7 +81,7 @@ struct KernelWork: StageWork, ~Copyable {
     // MARK: The files
 
     /// Creates a device. Returns the writing end of its FIFO.
-    private static func make(_ number: Int, _ prefix: String, _ places: IIOPlaces, _ made: inout [String]) -> Int32 {
+    private static func make(_ number: Int, _ prefix: String, _ places: SystemPlaces, _ made: inout [String]) -> Int32 {
         let chip = "\(places.system)/devices/1-006a"
         let path = "\(chip)/iio:device\(number)"
         let bus = "\(places.system)/bus"

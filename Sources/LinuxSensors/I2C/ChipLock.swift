@@ -45,7 +45,23 @@ package struct ChipLock: ~Copyable {
     /// - Throws: `inUse` if another descriptor of this or another process has locked the chip; `cannotLock` if the file
     ///   cannot be locked.
     init(adapter descriptor: Int32, path: String, address: UInt8, attempts: Attempts) throws(LinuxSensorsError) {
-        announcement = try Self.acquire(descriptor, path, address, attempts)
+        announcement = try Self.lock(descriptor, path, address, attempts)
+    }
+
+    private static func lock(
+        _ descriptor: Int32, _ path: String, _ address: UInt8, _ attempts: Attempts
+    ) throws(LinuxSensorsError) -> HolderAnnouncement? {
+        do {
+            return try acquire(descriptor, address, attempts)
+        } catch {
+            switch error {
+            case .inUse(let holder):
+                let busy = BusError(.busy, code: EBUSY)
+                throw LinuxSensorsError(.inUse(by: holder), device: path, address: address, busy)
+            case .system(let failure):
+                throw LinuxSensorsError(.cannotLock, device: path, address: address, .opening(failure))
+            }
+        }
     }
 
     /// How hard to try.
@@ -55,6 +71,8 @@ package struct ChipLock: ~Copyable {
         /// Up to 20 ms, because the holder may be exiting, or may not have announced itself yet. The error identifies it
         /// if possible.
         case several
+        /// The same, and a holder that has announced itself gets the time, too.
+        case patient
     }
 
     /// Who has locked a chip on this adapter; `nil` if it is free, or locked through this descriptor.
@@ -68,35 +86,31 @@ package struct ChipLock: ~Copyable {
     }
 
     /// Who holds a lock that another descriptor holds.
-    static func holder(_ search: LockSearch) -> Holder {
+    private static func holder(_ search: LockSearch) -> Holder {
         announcedHolder(search) ?? search.holder().map { Holder(named: $0) } ?? Holder()
     }
 
-    private static func acquire(
-        _ descriptor: Int32, _ path: String, _ address: UInt8, _ attempts: Attempts
-    ) throws(LinuxSensorsError) -> HolderAnnouncement? {
+    /// Locks a byte of an open file, and announces this process as the holder.
+    ///
+    /// - Returns: the announcement; `nil` if it failed.
+    static func acquire(
+        _ descriptor: Int32, _ offset: UInt8, _ attempts: Attempts
+    ) throws(FileLock.Failure) -> HolderAnnouncement? {
         let file = DeviceFile(descriptor: descriptor)
         for _ in 0..<(attempts == .one ? 1 : 20) {
-            let answer = linux_i2c_lock(descriptor, address)
+            let answer = linux_i2c_lock(descriptor, offset)
             if answer == 0 {
                 guard let file else { return nil }
-                return HolderAnnouncement.make(file: file, address: address)
+                return HolderAnnouncement.make(file: file, address: offset)
             }
-            guard answer == -EAGAIN || answer == -EACCES else {
-                let failure = SystemFailure(code: -answer)
-                throw LinuxSensorsError(.cannotLock, device: path, address: address, .opening(failure))
-            }
-            guard attempts == .several else { throw inUse(by: Holder()) }
-            if let file, let holder = announcedHolder(LockSearch(file: file, offset: address)) {
-                throw inUse(by: holder)
+            guard answer == -EAGAIN || answer == -EACCES else { throw .system(SystemFailure(code: -answer)) }
+            if attempts == .one { throw .inUse(by: Holder()) }
+            if attempts == .several, let file, let holder = announcedHolder(LockSearch(file: file, offset: offset)) {
+                throw .inUse(by: holder)
             }
             usleep(1000)
         }
-        throw inUse(by: holder(adapter: descriptor, address: address) ?? Holder())
-
-        func inUse(by holder: Holder) -> LinuxSensorsError {
-            LinuxSensorsError(.inUse(by: holder), device: path, address: address, BusError(.busy, code: EBUSY))
-        }
+        throw .inUse(by: holder(adapter: descriptor, address: offset) ?? Holder())
     }
 
     /// The process that announces itself as the holder of a lock that is held, if that can be true.

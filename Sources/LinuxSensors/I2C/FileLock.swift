@@ -1,4 +1,3 @@
-internal import CLinuxI2C
 internal import Glibc
 package import LinuxSystem
 
@@ -32,13 +31,17 @@ package struct FileLock: ~Copyable {
     package static func acquire(_ path: String) throws(Failure) -> FileLock {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .system(SystemFailure(code: errno)) }
-        let answer = lock(descriptor)
-        guard answer != 0 else { return FileLock(descriptor, announcement(descriptor)) }
-        let isHeld = answer == -EAGAIN || answer == -EACCES
-        let holder = isHeld ? ChipLock.holder(adapter: descriptor, address: offset) : nil
-        close(descriptor)
-        guard isHeld else { throw .system(SystemFailure(code: -answer)) }
-        throw .inUse(by: holder ?? ChipLock.Holder())
+        return try acquire(descriptor, attempts: .patient)
+    }
+
+    /// Locks an open file, whose descriptor is closed with the lock, or if that fails.
+    static func acquire(_ descriptor: Int32, attempts: ChipLock.Attempts) throws(Failure) -> FileLock {
+        do {
+            return FileLock(descriptor, try ChipLock.acquire(descriptor, offset, attempts))
+        } catch {
+            close(descriptor)
+            throw error
+        }
     }
 
     /// Who has locked a file; `nil` if nobody has, or if it cannot be opened.
@@ -51,19 +54,4 @@ package struct FileLock: ~Copyable {
 
     /// The byte that is locked.
     private static let offset: UInt8 = 0
-
-    private static func lock(_ descriptor: Int32) -> Int32 {
-        var answer: Int32 = 0
-        for attempt in 0..<20 {
-            if attempt > 0 { usleep(1000) }
-            answer = linux_i2c_lock(descriptor, offset)
-            guard answer == -EAGAIN || answer == -EACCES else { break }
-        }
-        return answer
-    }
-
-    private static func announcement(_ descriptor: Int32) -> HolderAnnouncement? {
-        guard let file = DeviceFile(descriptor: descriptor) else { return nil }
-        return HolderAnnouncement.make(file: file, address: offset)
-    }
 }

@@ -104,10 +104,7 @@ package struct I2CAdapter: ~Copyable {
     }
 
     /// The bus as the system lists it; `nil` if the path does not lead to a numbered bus.
-    package var bus: I2CBus? {
-        let resolved = SystemFiles.resolved(path) ?? path
-        return I2CBus.number(inName: SystemFiles.lastComponent(of: resolved)).map { I2CBus(number: $0) }
-    }
+    package var bus: I2CBus? { I2CBus(path: path) }
 }
 
 // One function per kind of transaction. The structures passed to the kernel are on the stack and nothing here

@@ -14,31 +14,16 @@ package struct I2CBus: Equatable, Sendable {
     /// The default is 100 kHz; on a Raspberry Pi, `dtparam=i2c_arm_baudrate=400000` changes it.
     package var clockFrequency: Int?
 
-    /// The locations of the system's files; tests use others.
-    package struct Places: Sendable {
-        /// The directory of device files.
-        package var devices: String
-
-        /// The mount point of sysfs.
-        package var system: String
-
-        /// Creates the locations; by default those of every Linux system.
-        package init(devices: String = "/dev", system: String = "/sys") {
-            self.devices = devices
-            self.system = system
-        }
-    }
-
     /// All buses in the order of their numbers; empty if i2c-dev is not loaded or I2C is disabled.
-    package static func all(in places: Places = Places()) -> [I2CBus] {
+    package static func all(in places: SystemPlaces = SystemPlaces()) -> [I2CBus] {
         SystemFiles.names(in: places.devices)
-            .compactMap(number(inName:))
+            .compactMap { SystemFiles.number(in: $0, after: "i2c-") }
             .sorted()
             .map { I2CBus(number: $0, in: places) }
     }
 
     /// Looks up the bus with this number, which need not exist.
-    package init(number: Int, in places: Places = Places()) {
+    package init(number: Int, in places: SystemPlaces = SystemPlaces()) {
         self.number = number
         path = "\(places.devices)/i2c-\(number)"
         let adapter = "\(places.system)/class/i2c-dev/i2c-\(number)"
@@ -52,25 +37,15 @@ package struct I2CBus: Equatable, Sendable {
     /// Looks up the bus with this device file, which need not exist; `nil` if the path does not lead to a numbered bus.
     package init?(path: String) {
         let name = SystemFiles.lastComponent(of: SystemFiles.resolved(path) ?? path)
-        guard let number = I2CBus.number(inName: name) else { return nil }
+        guard let number = SystemFiles.number(in: name, after: "i2c-") else { return nil }
         self.init(number: number)
     }
 
     /// The name of the kernel driver bound to a chip on this bus; `nil` if there is none.
-    package func kernelDriver(at address: UInt8, in places: Places = Places()) -> String? {
+    package func kernelDriver(at address: UInt8, in places: SystemPlaces = SystemPlaces()) -> String? {
         let digits = String(address, radix: 16)
         let device = "\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
         return SystemFiles.resolved("\(places.system)/bus/i2c/devices/\(device)/driver")
             .map(SystemFiles.lastComponent(of:))
-    }
-
-    /// The number in a device file's name; `nil` if it is not an adapter's.
-    static func number(inName name: String) -> Int? {
-        let prefix = "i2c-"
-        guard name.hasPrefix(prefix) else { return nil }
-        let digits = name.dropFirst(prefix.count)
-        // `Int` alone would also accept a sign.
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
-        return Int(digits)
     }
 }

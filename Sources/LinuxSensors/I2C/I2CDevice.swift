@@ -116,13 +116,13 @@ extension I2CDevice {
         let addresses: [UInt8]
         let register: UInt8
         let identity: UInt8
-        let places: I2CBus.Places
+        let places: SystemPlaces
 
         /// Searches for the chip whose constant register `register` holds `identity`: on its bus at `addresses`, and if it
         /// `mayMove` on buses that appear from now on.
         package init(
             register: UInt8, identity: UInt8, mayMove: Bool = true, addresses: [UInt8] = [],
-            in places: I2CBus.Places = I2CBus.Places()
+            in places: SystemPlaces = SystemPlaces()
         ) {
             known = mayMove ? Set(I2CBus.all(in: places).map(\.path)) : nil
             self.addresses = addresses

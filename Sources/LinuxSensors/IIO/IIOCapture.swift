@@ -9,7 +9,7 @@ internal import MotionCore
 /// To be used by one thread. Reading does not allocate.
 package final class IIOCapture {
     /// The device that is read.
-    package let device: IIODevice
+    package var device: IIODevice { setUp.device }
 
     /// The sample rate of the driver or the trigger, Hz; `nil` if unknown.
     package let rate: Double?
@@ -36,8 +36,7 @@ package final class IIOCapture {
     private let frame: IIOFrame
     private let clock: IIOClock
     private var clockOffset: Int64
-    private var changes: IIOChanges
-    private let lock: IIOLock
+    private let setUp: IIOSetUp
     private let bytes: UnsafeMutableRawPointer
     /// Bytes read, and the bytes at the start that the last `read` returned.
     private var filled = 0
@@ -50,24 +49,17 @@ package final class IIOCapture {
     /// was suspended.
     private static let clockTolerance: Int64 = 1_000_000
 
-    private init(
-        _ setUp: IIOSetUp, _ frame: IIOFrame, _ clock: IIOClock, _ trigger: IIOTrigger?, rate: Double?,
-        _ lock: IIOLock
-    ) {
-        device = setUp.device
-        changes = setUp.changes
+    private init(_ setUp: IIOSetUp, _ frame: IIOFrame, _ clock: IIOClock, _ trigger: IIOTrigger?, rate: Double?) {
+        self.setUp = setUp
         self.frame = frame
         self.clock = clock
         clockOffset = clock.offset()
         self.trigger = trigger?.name
         self.rate = rate
-        self.lock = lock
         bytes = .allocate(byteCount: frame.length * IIOCapture.capacity, alignment: 8)
     }
 
     deinit {
-        changes.undo()
-        lock.end()
         bytes.deallocate()
     }
 
@@ -75,51 +67,31 @@ package final class IIOCapture {
     ///
     /// - Throws: `IIOError`; the device's settings are then restored.
     package static func open(
-        _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
+        _ device: IIODevice, _ settings: IMUSettings, in places: SystemPlaces = SystemPlaces()
     ) throws(IIOError) -> IIOCapture? {
-        var setUp = IIOSetUp(device, in: places)
-        guard let elements = setUp.elementsDirectory, let buffer = setUp.bufferDirectory else { return nil }
-        // First, because another program's settings must not be changed.
-        let lock = try IIOLock.make(device, in: places, needsFile: true)
-        do {
-            let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, lock)
-            if capture == nil {
-                setUp.changes.undo()
-                lock.end()
-            }
-            return capture
-        } catch {
-            setUp.changes.undo()
-            lock.end()
-            throw error
-        }
-    }
-
-    private static func switchOn(
-        _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ lock: IIOLock
-    ) throws(IIOError) -> IIOCapture? {
+        guard let elements = device.elementsDirectory, let buffer = device.bufferDirectory else { return nil }
+        let setUp = try IIOSetUp(device, in: places, needsFile: true)
         // No other program reads the device, so a killed one left the buffer on. Nothing can be set while it is.
         do {
-            let enable = "\(setUp.device.path)/\(buffer)/enable"
+            let enable = "\(device.path)/\(buffer)/enable"
             if SystemFiles.line(of: enable) == "1" { try IIOChanges.write(enable, "0") }
         } catch {
-            throw IIOError(.cannotWrite(attribute: "\(buffer)/enable"), device: setUp.device.title, error)
+            throw IIOError(.cannotWrite(attribute: "\(buffer)/enable"), device: device.title, error)
         }
         setUp.clearNotedRate(before: settings.rate, elements: elements, buffer: buffer)
         var rate = try setUp.configure(settings)
         var trigger: IIOTrigger?
-        if SystemFiles.resolved("\(setUp.device.path)/trigger") != nil {
-            trigger = try IIOTrigger.choose(
-                for: setUp.device, rate: min(settings.rate, rate ?? settings.rate), in: setUp.places, &setUp.changes)
+        if SystemFiles.resolved("\(device.path)/trigger") != nil {
+            trigger = try IIOTrigger.choose(for: setUp, rate: min(settings.rate, rate ?? settings.rate))
             guard let trigger else { return nil }
             rate = trigger.rate ?? rate
         }
-        setUp.capturesField = settings.connectsMagnetometer && setUp.device.measuresField
-        let frame = try setUp.selectChannels(in: elements)
-        let clock = frame.time == nil ? IIOClock.none : try IIOClock.choose(on: setUp.device, &setUp.changes)
+        let frame = try setUp.selectChannels(
+            in: elements, withField: settings.connectsMagnetometer && device.measuresField)
+        let clock = frame.time == nil ? IIOClock.none : try IIOClock.choose(for: setUp)
         try setUp.setLength(in: buffer, rate: rate ?? settings.rate, settings)
         try setUp.set("\(buffer)/enable", to: "1")
-        return IIOCapture(setUp, frame, clock, trigger, rate: rate, lock)
+        return IIOCapture(setUp, frame, clock, trigger, rate: rate)
     }
 
     /// Reads up to `limit` complete frames without waiting, and returns their number (`read`).
@@ -139,7 +111,7 @@ package final class IIOCapture {
             let hasStepped = abs(offset - clockOffset) > IIOCapture.clockTolerance
             clockOffset = offset
             var count: Int
-            repeat { count = Glibc.read(lock.file, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
+            repeat { count = Glibc.read(setUp.file, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
             if count < 0 && errno != EAGAIN { throw .opening(SystemFailure(code: errno)) }
             // The kernel returns EAGAIN if there is nothing to read; an end of file means that the device is gone.
             if count == 0 { throw BusError(.absent, code: ENODEV) }
@@ -166,9 +138,7 @@ package final class IIOCapture {
     ///
     /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
-        let failure = changes.undo()
-        lock.end()
-        if let failure { throw .opening(failure) }
+        try setUp.end()
     }
 }
 
@@ -186,19 +156,14 @@ enum IIOClock: Equatable, Sendable {
     /// The kernel's default is the wall clock (industrialio-core.c). It cannot be converted, because it may be set
     /// while a program runs.
     /// - Throws: `wallClock`; `cannotWrite` if another clock is in force and this program may not change it.
-    static func choose(on device: IIODevice, _ changes: inout IIOChanges) throws(IIOError) -> IIOClock {
+    static func choose(for setUp: IIOSetUp) throws(IIOError) -> IIOClock {
         let attribute = "current_timestamp_clock"
-        guard let current = device.text(attribute) else {
-            throw IIOError(.cannotRead(attribute: attribute), device: device.title)
+        guard let current = setUp.device.text(attribute) else {
+            throw IIOError(.cannotRead(attribute: attribute), device: setUp.device.title)
         }
         if let clock = IIOClock(current) { return clock }
-        let taken: String
-        do {
-            taken = try changes.set("\(device.path)/\(attribute)", to: "boottime")
-        } catch {
-            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
-        }
-        guard let clock = IIOClock(taken) else { throw IIOError(.wallClock(taken), device: device.title) }
+        let taken = try setUp.set(attribute, to: "boottime")
+        guard let clock = IIOClock(taken) else { throw IIOError(.wallClock(taken), device: setUp.device.title) }
         return clock
     }
 
@@ -224,10 +189,10 @@ struct IIOTrigger: Equatable, Sendable {
     var isTimer: Bool
 
     /// All triggers, in the order of their numbers.
-    static func all(in places: IIOPlaces) -> [IIOTrigger] {
+    static func all(in places: SystemPlaces) -> [IIOTrigger] {
         let directory = "\(places.system)/bus/iio/devices"
         return SystemFiles.names(in: directory)
-            .compactMap { name in IIODevice.number(in: name, after: "trigger").map { ($0, name) } }
+            .compactMap { name in SystemFiles.number(in: name, after: "trigger").map { ($0, name) } }
             .sorted { $0.0 < $1.0 }
             .compactMap { _, identifier in
                 guard let path = SystemFiles.resolved("\(directory)/\(identifier)"),
@@ -243,33 +208,26 @@ struct IIOTrigger: Equatable, Sendable {
     /// A trigger that is already assigned stays, because its driver or a user chose it. Otherwise the order of
     /// preference is: the device's own data-ready trigger, a timer that no other device uses, a newly created timer (if
     /// permitted).
-    static func choose(
-        for device: IIODevice, rate: Double, in places: IIOPlaces, _ changes: inout IIOChanges
-    ) throws(IIOError) -> IIOTrigger? {
+    static func choose(for setUp: IIOSetUp, rate: Double) throws(IIOError) -> IIOTrigger? {
+        let (device, places) = (setUp.device, setUp.places)
+        let attribute = "trigger/current_trigger"
         let triggers = all(in: places)
-        if let current = device.text("trigger/current_trigger") {
-            let trigger =
-                triggers.first { $0.name == current } ?? IIOTrigger(name: current, path: "", isTimer: false)
-            return trigger
+        if let current = device.text(attribute) {
+            return triggers.first { $0.name == current } ?? IIOTrigger(name: current, path: "", isTimer: false)
         }
         let own = device.name.map { ["\($0)-dev\(device.number)", "\($0)-trigger"] } ?? []
         var choice = triggers.first { own.contains($0.name) }
         if choice == nil {
-            let taken = IIODevice.all(in: places).filter { $0.path != device.path }
-                .compactMap { $0.text("trigger/current_trigger") }
-            choice =
-                triggers.first { $0.isTimer && !taken.contains($0.name) }
-                ?? makeTimer(for: device, in: places, &changes)
+            let taken = IIODevice.all(in: places).filter { $0.path != device.path }.compactMap { $0.text(attribute) }
+            choice = triggers.first { $0.isTimer && !taken.contains($0.name) } ?? makeTimer(for: setUp)
         }
         guard let choice else { return nil }
-        if choice.isTimer { try choice.set(rate: rate, for: device, &changes) }
-        let attribute = "trigger/current_trigger"
-        let found: String
-        do {
-            found = try changes.set("\(device.path)/\(attribute)", to: choice.name)
-        } catch {
-            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
+        if choice.isTimer {
+            try setUp.set(
+                "sampling_frequency of trigger \(choice.name)", at: "\(choice.path)/sampling_frequency",
+                to: IIOAvailable.text(rate))
         }
+        let found = try setUp.set(attribute, to: choice.name)
         // The kernel accepts any name without an error.
         guard found == choice.name else {
             throw IIOError(.notKept(attribute: attribute, value: choice.name, found: found), device: device.title)
@@ -282,25 +240,14 @@ struct IIOTrigger: Equatable, Sendable {
         isTimer ? SystemFiles.line(of: "\(path)/sampling_frequency").flatMap { Double($0) } : nil
     }
 
-    private func set(rate: Double, for device: IIODevice, _ changes: inout IIOChanges) throws(IIOError) {
-        do {
-            try changes.set("\(path)/sampling_frequency", to: IIOAvailable.text(rate))
-        } catch {
-            throw IIOError(
-                .cannotWrite(attribute: "sampling_frequency of trigger \(name)"), device: device.title, error)
-        }
-    }
-
     /// Creates a timer in configfs (iio-trig-hrtimer); `nil` without the kernel module or the permission.
-    private static func makeTimer(
-        for device: IIODevice, in places: IIOPlaces, _ changes: inout IIOChanges
-    ) -> IIOTrigger? {
-        let name = "jostle-\(device.number)"
+    private static func makeTimer(for setUp: IIOSetUp) -> IIOTrigger? {
+        let name = "jostle-\(setUp.device.number)"
         do {
-            try changes.makeDirectory("\(places.system)/kernel/config/iio/triggers/hrtimer/\(name)")
+            try setUp.makeDirectory("\(setUp.places.system)/kernel/config/iio/triggers/hrtimer/\(name)")
         } catch {
             return nil
         }
-        return all(in: places).first { $0.name == name && $0.isTimer }
+        return all(in: setUp.places).first { $0.name == name && $0.isTimer }
     }
 }

@@ -3,20 +3,6 @@ public import IMUDrivers
 public import LinuxSystem
 package import MotionCore
 
-/// The locations of the system's files; tests use others.
-package struct IIOPlaces: Equatable, Sendable {
-    /// The directory of device files.
-    package var devices: String
-    /// The mount point of sysfs.
-    package var system: String
-
-    /// Creates the locations; by default those of every Linux system.
-    package init(devices: String = "/dev", system: String = "/sys") {
-        self.devices = devices
-        self.system = system
-    }
-}
-
 /// A quantity that can be used here.
 package enum IIOQuantity: String, Sendable {
     /// Specific force, m/s².
@@ -25,6 +11,9 @@ package enum IIOQuantity: String, Sendable {
     case rotationRate = "in_anglvel"
     /// Magnetic flux density, gauss.
     case magneticField = "in_magn"
+
+    /// The channels of its axes: `in_accel_x`.
+    var channels: [String] { ["x", "y", "z"].map { "\(rawValue)_\($0)" } }
 }
 
 /// A device of the kernel's industrial I/O subsystem (IIO), as sysfs lists it. Creating a value opens nothing.
@@ -88,15 +77,15 @@ package struct IIODevice: Equatable, Sendable {
     }
 
     /// All devices in the order of their numbers; empty if the kernel has no IIO or no driver has created a device.
-    package static func all(in places: IIOPlaces = IIOPlaces()) -> [IIODevice] {
+    package static func all(in places: SystemPlaces = SystemPlaces()) -> [IIODevice] {
         SystemFiles.names(in: "\(places.system)/bus/iio/devices")
             .compactMap { IIODevice($0, in: places) }
             .sorted { $0.number < $1.number }
     }
 
     /// Looks up a device by its name in /sys/bus/iio/devices; `nil` if there is none.
-    init?(_ identifier: String, in places: IIOPlaces) {
-        guard let number = IIODevice.number(in: identifier, after: "iio:device"),
+    init?(_ identifier: String, in places: SystemPlaces) {
+        guard let number = SystemFiles.number(in: identifier, after: "iio:device"),
             let path = SystemFiles.resolved("\(places.system)/bus/iio/devices/\(identifier)")
         else { return nil }
         self.identifier = identifier
@@ -106,7 +95,7 @@ package struct IIODevice: Equatable, Sendable {
         label = SystemFiles.line(of: "\(path)/label")
         let names = Set(SystemFiles.names(in: path))
         func measures(_ quantity: IIOQuantity) -> Bool {
-            ["x", "y", "z"].allSatisfy { names.contains("\(quantity.rawValue)_\($0)_raw") }
+            quantity.channels.allSatisfy { names.contains("\($0)_raw") }
         }
         quantities = [.acceleration, .rotationRate].filter(measures)
         measuresField = measures(.magneticField)
@@ -115,15 +104,6 @@ package struct IIODevice: Equatable, Sendable {
     /// Whether a user's `text` names this device: its identifier, name or label.
     package func isNamed(_ text: String) -> Bool {
         text == identifier || text == name || text == label
-    }
-
-    /// The digits after a prefix, as a number; `nil` if the text has any other form.
-    static func number(in text: String, after prefix: String) -> Int? {
-        guard text.hasPrefix(prefix) else { return nil }
-        let digits = text.dropFirst(prefix.count)
-        // `Int` alone would also accept a sign.
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
-        return Int(digits)
     }
 }
 
@@ -170,11 +150,7 @@ enum IIOAvailable: Equatable, Sendable {
 
 extension IIODevice {
     /// The first line of an attribute; `nil` if it cannot be read.
-    func text(_ attribute: String) -> String? {
-        guard let content = FileContents.text(ofOptional: "\(path)/\(attribute)", limit: 4096) else { return nil }
-        let line = content.prefix { $0 != "\n" }
-        return line.isEmpty ? nil : String(line)
-    }
+    func text(_ attribute: String) -> String? { SystemFiles.line(of: "\(path)/\(attribute)", limit: 4096) }
 
     /// The number in an attribute; `nil` if it cannot be read or is not a number.
     func number(_ attribute: String) -> Double? { text(attribute).flatMap { Double($0) } }
@@ -182,9 +158,11 @@ extension IIODevice {
     /// The first of these attributes that exists.
     func first(of attributes: [String]) -> String? { attributes.first { text($0) != nil } }
 
-    /// An attribute of one axis, or the attribute shared by all axes: `in_accel_x_scale`, `in_accel_scale`.
-    func number(of quantity: IIOQuantity, axis: String, _ kind: String) -> Double? {
-        number("\(quantity.rawValue)_\(axis)_\(kind)") ?? number("\(quantity.rawValue)_\(kind)")
+    /// What turns a channel's raw value into the kernel's unit: `(raw + bias) · scale`. Its attributes may be shared by all
+    /// axes: `in_accel_x_scale`, `in_accel_scale`. The scale is `nil` if there is none.
+    func conversion(of channel: String, sharing prefix: String) -> (scale: Double?, bias: Double) {
+        func value(_ kind: String) -> Double? { number("\(channel)_\(kind)") ?? number("\(prefix)_\(kind)") }
+        return (value("scale"), value("offset") ?? 0)
     }
 
     /// The attribute that sets a quantity's sample rate; `nil` if the driver has none.

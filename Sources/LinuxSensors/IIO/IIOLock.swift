@@ -1,4 +1,3 @@
-internal import CLinuxI2C
 internal import Glibc
 internal import LinuxSystem
 
@@ -11,18 +10,12 @@ final class IIOLock {
     /// The device file, open for reading; -1 if there is none, or if this process may not open it.
     private(set) var file: Int32
 
-    /// The locked attribute; -1 if this process may set none, so that it cannot disturb another one.
-    private var attribute: Int32
+    /// The lock of an attribute; `nil` if this process may set none, so that it cannot disturb another one.
+    private var lock: FileLock?
 
-    /// `nil` if the announcement failed. That affects only messages.
-    private var announcement: HolderAnnouncement?
-
-    private init(file: Int32, attribute: Int32) {
+    private init(file: Int32, _ lock: consuming FileLock?) {
         self.file = file
-        self.attribute = attribute
-        announcement = nil
-        guard attribute >= 0, let identity = DeviceFile(descriptor: attribute) else { return }
-        announcement = HolderAnnouncement.make(file: identity, address: IIOLock.offset)
+        self.lock = lock
     }
 
     deinit { end() }
@@ -31,55 +24,45 @@ final class IIOLock {
     /// must be opened.
     ///
     /// - Throws: `inUse` with the holder, if it is known; `cannotOpen`; `cannotWrite` if an attribute cannot be locked.
-    static func make(_ device: IIODevice, in places: IIOPlaces, needsFile: Bool) throws(IIOError) -> IIOLock {
-        let attribute = try lock(device)
+    static func make(_ device: IIODevice, in places: SystemPlaces, needsFile: Bool) throws(IIOError) -> IIOLock {
+        let lock = try lock(device)
         let file = open("\(places.devices)/\(device.identifier)", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         let code = errno
         if file < 0, needsFile || ![ENOENT, EACCES, EPERM].contains(code) {
-            if attribute >= 0 { close(attribute) }
             // A program of ours would have locked the attribute.
             throw IIOError(
                 code == EBUSY ? .inUse(by: ChipLock.Holder()) : .cannotOpen, device: device.title,
                 SystemFailure(code: code))
         }
-        return IIOLock(file: file, attribute: attribute)
+        return IIOLock(file: file, lock)
     }
 
     /// Releases the device. Restore the settings of the device before.
     func end() {
-        // First, because the next holder needs its name.
-        announcement = nil
         if file >= 0 { close(file) }
-        if attribute >= 0 { close(attribute) }
         file = -1
-        attribute = -1
+        lock = nil
     }
 
-    /// The byte that is locked.
-    private static let offset: UInt8 = 0
-
     /// Locks the first attribute that this process may set. Every user may read the others, and could lock them for ever.
-    ///
-    /// - Returns: its descriptor, or -1.
-    private static func lock(_ device: IIODevice) throws(IIOError) -> Int32 {
+    private static func lock(_ device: IIODevice) throws(IIOError) -> FileLock? {
         for setting in ["sampling_frequency", "scale"] {
             for prefix in ["", "in_accel_", "in_anglvel_"] {
                 let attribute = prefix + setting
                 let file = open("\(device.path)/\(attribute)", O_RDWR | O_CLOEXEC)
                 guard file >= 0 else { continue }
-                let answer = linux_i2c_lock(file, offset)
-                if answer == 0 { return file }
-                let identity = DeviceFile(descriptor: file)
-                close(file)
-                guard answer == -EAGAIN || answer == -EACCES else {
-                    throw IIOError(
-                        .cannotWrite(attribute: attribute), device: device.title, SystemFailure(code: -answer))
+                do {
+                    return try FileLock.acquire(file, attempts: .several)
+                } catch {
+                    switch error {
+                    case .inUse(let holder):
+                        throw IIOError(.inUse(by: holder), device: device.title, SystemFailure(code: EBUSY))
+                    case .system(let failure):
+                        throw IIOError(.cannotWrite(attribute: attribute), device: device.title, failure)
+                    }
                 }
-                let holder = identity.map { ChipLock.holder(LockSearch(file: $0, offset: offset)) }
-                throw IIOError(
-                    .inUse(by: holder ?? ChipLock.Holder()), device: device.title, SystemFailure(code: EBUSY))
             }
         }
-        return -1
+        return nil
     }
 }

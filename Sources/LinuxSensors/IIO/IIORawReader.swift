@@ -11,69 +11,35 @@ internal import MotionCore
 /// To be used by one thread. Reading does not allocate.
 package final class IIORawReader {
     /// The device that is read.
-    package let device: IIODevice
+    package var device: IIODevice { setUp.device }
 
     /// The highest rate of reading, Hz: each value may be a transaction on a slow bus.
     package static let fastest = 50.0
 
-    private struct Value {
-        var file: Int32
-        var scale: Double
-        var bias: Double
-    }
+    private var values: [IIOValue]
+    private let setUp: IIOSetUp
 
-    private var values: [Value]
-    private var changes: IIOChanges
-    private let lock: IIOLock
-
-    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges, _ lock: IIOLock) {
-        self.lock = lock
-        self.device = device
+    private init(_ values: [IIOValue], _ setUp: IIOSetUp) {
         self.values = values
-        self.changes = changes
-    }
-
-    deinit {
-        for value in values { close(value.file) }
-        changes.undo()
-        lock.end()
+        self.setUp = setUp
     }
 
     /// Configures a device and opens its value files.
     ///
     /// - Throws: `IIOError`, with the holder if another program uses the device; its settings are then restored.
     package static func open(
-        _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
+        _ device: IIODevice, _ settings: IMUSettings, in places: SystemPlaces = SystemPlaces()
     ) throws(IIOError) -> IIORawReader {
-        let lock = try IIOLock.make(device, in: places, needsFile: false)
-        var setUp = IIOSetUp(device, in: places)
-        var values: [Value] = []
-        do {
-            _ = try setUp.configure(settings)
-            for quantity in device.quantities {
-                for letter in ["x", "y", "z"] {
-                    values.append(try open("\(quantity.rawValue)_\(letter)_raw", of: device, quantity, letter))
-                }
+        let setUp = try IIOSetUp(device, in: places, needsFile: false)
+        _ = try setUp.configure(settings)
+        var values: [IIOValue] = []
+        for quantity in device.quantities {
+            for channel in quantity.channels {
+                let (scale, bias) = device.conversion(of: channel, sharing: quantity.rawValue)
+                values.append(try IIOValue(channel, of: device, scale: scale ?? 1, bias: bias))
             }
-        } catch {
-            for value in values { close(value.file) }
-            setUp.changes.undo()
-            lock.end()
-            throw error
         }
-        return IIORawReader(device, values, setUp.changes, lock)
-    }
-
-    private static func open(
-        _ attribute: String, of device: IIODevice, _ quantity: IIOQuantity, _ letter: String
-    ) throws(IIOError) -> Value {
-        let file = Glibc.open("\(device.path)/\(attribute)", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else {
-            throw IIOError(.cannotRead(attribute: attribute), device: device.title, SystemFailure(code: errno))
-        }
-        return Value(
-            file: file, scale: device.number(of: quantity, axis: letter, "scale") ?? 1,
-            bias: device.number(of: quantity, axis: letter, "offset") ?? 0)
+        return IIORawReader(values, setUp)
     }
 
     /// Takes a measurement. The caller sets its timestamp.
@@ -94,34 +60,45 @@ package final class IIORawReader {
     }
 
     private func vector(from first: Int) throws(BusError) -> Vector3 {
-        let x = try value(first)
-        let y = try value(first + 1)
-        let z = try value(first + 2)
+        let x = try values[first].read()
+        let y = try values[first + 1].read()
+        let z = try values[first + 2].read()
         return Vector3(x, y, z)
-    }
-
-    private func value(_ index: Int) throws(BusError) -> Double {
-        let value = values[index]
-        let raw = try IIONumber.read(value.file)
-        return (Double(raw) + value.bias) * value.scale
     }
 
     /// Closes the value files and restores the changed settings.
     ///
     /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
-        for value in values { close(value.file) }
         values = []
-        let failure = changes.undo()
-        lock.end()
-        if let failure { throw .opening(failure) }
+        try setUp.end()
     }
 }
 
-/// Integers in attributes that are already open.
-enum IIONumber {
-    /// Reads an attribute (`pread`). Each read from the beginning makes the kernel query the driver.
-    static func read(_ file: Int32) throws(BusError) -> Int64 {
+/// A channel's value in an attribute that stays open: `(raw + bias) · scale`.
+final class IIOValue {
+    private let file: Int32
+    private let scale: Double
+    private let bias: Double
+
+    /// Opens the attribute.
+    ///
+    /// - Throws: `cannotRead`.
+    init(_ channel: String, of device: IIODevice, scale: Double, bias: Double) throws(IIOError) {
+        let attribute = "\(channel)_raw"
+        let file = open("\(device.path)/\(attribute)", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            throw IIOError(.cannotRead(attribute: attribute), device: device.title, SystemFailure(code: errno))
+        }
+        self.file = file
+        self.scale = scale
+        self.bias = bias
+    }
+
+    deinit { close(file) }
+
+    /// Reads the attribute (`pread`). Each read from the beginning makes the kernel query the driver.
+    func read() throws(BusError) -> Double {
         // 20 digits, a sign and a newline.
         var text: (UInt64, UInt64, UInt64) = (0, 0, 0)
         var code: Int32 = 0
@@ -129,11 +106,11 @@ enum IIONumber {
             var count: Int
             repeat { count = pread(file, text.baseAddress, text.count, 0) } while count < 0 && errno == EINTR
             if count < 0 { code = errno }
-            return count > 0 ? parse(UnsafeRawBufferPointer(rebasing: text.prefix(count))) : nil
+            return count > 0 ? IIOValue.parse(UnsafeRawBufferPointer(rebasing: text.prefix(count))) : nil
         }
         if code != 0 { throw .opening(SystemFailure(code: code)) }
         guard let number else { throw BusError(.inputOutput, code: EIO) }
-        return number
+        return (Double(number) + bias) * scale
     }
 
     /// Parses digits with an optional sign; `nil` if the text is not an integer.
@@ -157,25 +134,22 @@ enum IIONumber {
 
 /// A device's temperature, for devices that do not put it into their frames.
 package final class IIOThermometer {
-    private let file: Int32
-    private let scale: Double
-    private let bias: Double
+    private let value: IIOValue
 
     /// Opens the attribute; `nil` if the device has no temperature.
     package init?(_ device: IIODevice) {
-        file = open("\(device.path)/in_temp_raw", O_RDONLY | O_CLOEXEC)
-        scale = device.number("in_temp_scale") ?? 1
-        bias = device.number("in_temp_offset") ?? 0
-        if file < 0 { return nil }
+        let (scale, bias) = device.conversion(of: "in_temp", sharing: "in_temp")
+        do {
+            value = try IIOValue("in_temp", of: device, scale: scale ?? 1, bias: bias)
+        } catch {
+            return nil
+        }
     }
-
-    deinit { if file >= 0 { close(file) } }
 
     /// The temperature, °C; NaN if the driver cannot read it now. Many drivers cannot while their buffer is on.
     package func celsius() -> Double {
         do {
-            let raw = try IIONumber.read(file)
-            return (Double(raw) + bias) * scale / 1000
+            return try value.read() / 1000
         } catch {
             return .nan
         }

@@ -3,35 +3,71 @@ internal import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
-/// Sets a device's attributes and records their previous values.
-struct IIOSetUp {
+/// The use of a device: claims it, sets its attributes, and restores their previous values at `end` or at the end of the
+/// object's lifetime.
+final class IIOSetUp {
     let device: IIODevice
-    let places: IIOPlaces
-    var changes = IIOChanges()
-    /// Whether the buffer is to hold the field of a device that has a magnetometer, too.
-    var capturesField = false
+    let places: SystemPlaces
+
+    private let claim: IIOClaim
+    private var changes: IIOChanges
 
     /// 12.5 Hz may be listed as 12.4.
     private static let rateTolerance = 0.01
 
-    init(_ device: IIODevice, in places: IIOPlaces) {
+    /// Claims a device: first, because another program's settings must not be changed. With `needsFile`, the device file is
+    /// opened.
+    ///
+    /// - Throws: the errors of `IIOClaim`.
+    init(_ device: IIODevice, in places: SystemPlaces, needsFile: Bool) throws(IIOError) {
+        claim = try IIOClaim.make(device, in: places, needsFile: needsFile)
         self.device = device
         self.places = places
+        // Not a default value, which Swift 6.0 would set before the throw.
+        changes = IIOChanges()
+    }
+
+    deinit { restore() }
+
+    /// The device file, open for reading; -1 if there is none.
+    var file: Int32 { claim.file }
+
+    /// Restores the settings and ends the claim.
+    ///
+    /// - Throws: the kernel's error for the first setting that could not be restored.
+    func end() throws(BusError) {
+        if let failure = restore() { throw .opening(failure) }
+    }
+
+    @discardableResult
+    private func restore() -> SystemFailure? {
+        let failure = changes.undo()
+        claim.end()
+        return failure
     }
 
     /// Sets an attribute. Returns its content afterwards.
     @discardableResult
-    mutating func set(_ attribute: String, to value: String) throws(IIOError) -> String {
+    func set(_ attribute: String, to value: String) throws(IIOError) -> String {
+        try set(attribute, at: "\(device.path)/\(attribute)", to: value)
+    }
+
+    /// Sets an attribute at a path, which errors call `name`. Returns its content afterwards.
+    @discardableResult
+    func set(_ name: String, at path: String, to value: String) throws(IIOError) -> String {
         do {
-            return try changes.set("\(device.path)/\(attribute)", to: value)
+            return try changes.set(path, to: value)
         } catch {
-            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
+            throw IIOError(.cannotWrite(attribute: name), device: device.title, error)
         }
     }
 
+    /// Creates a directory: mkdir(2).
+    func makeDirectory(_ path: String) throws(SystemFailure) { try changes.makeDirectory(path) }
+
     /// Sets rate and ranges to the nearest available values that are not smaller. Returns the rate, if the driver
     /// reports it.
-    mutating func configure(_ settings: IMUSettings) throws(IIOError) -> Double? {
+    func configure(_ settings: IMUSettings) throws(IIOError) -> Double? {
         var rate: Double?
         for quantity in device.quantities {
             if let attribute = device.rateAttribute(of: quantity) {
@@ -44,7 +80,7 @@ struct IIOSetUp {
     }
 
     /// Sets the rate. A driver that stays busy keeps the rate that it has.
-    private mutating func chooseRate(_ attribute: String, _ settings: IMUSettings) throws(IIOError) -> Double? {
+    private func chooseRate(_ attribute: String, _ settings: IMUSettings) throws(IIOError) -> Double? {
         let rate: Double?? = try IIOSetUp.whileBusy { () throws(IIOError) in
             try choose(attribute, atLeast: settings.rate, tolerance: IIOSetUp.rateTolerance)
         }
@@ -66,8 +102,8 @@ struct IIOSetUp {
     }
 
     /// Sets the scale for the wanted full scale, if the driver offers a choice and the size of a raw value is known.
-    private mutating func configureRange(of quantity: IIOQuantity, _ settings: IMUSettings) throws(IIOError) {
-        guard let type = scanType(of: "\(quantity.rawValue)_x"), type.isSigned else { return }
+    private func configureRange(of quantity: IIOQuantity, _ settings: IMUSettings) throws(IIOError) {
+        guard let type = device.scanType(of: "\(quantity.rawValue)_x"), type.isSigned else { return }
         let attribute = "\(quantity.rawValue)_scale"
         guard device.available(attribute) != nil else { return }
         let range = quantity == .acceleration ? settings.accelerometerRange : settings.gyroscopeRange
@@ -76,7 +112,7 @@ struct IIOSetUp {
     }
 
     /// Sets an attribute to the smallest value that suffices. Returns its content afterwards.
-    private mutating func choose(
+    private func choose(
         _ attribute: String, atLeast wanted: Double, tolerance: Double
     ) throws(IIOError) -> Double? {
         let choice = device.available(attribute)?.text(atLeast: wanted, tolerance: tolerance)
@@ -93,30 +129,14 @@ struct IIOSetUp {
 
     // MARK: The buffer
 
-    /// The directory of the channels' enable attributes; `nil` if the device has no buffer. Since Linux 5.13 it is
-    /// buffer0; the older scan_elements still exists.
-    var elementsDirectory: String? {
-        ["buffer0", "scan_elements"].first { directory in
-            device.quantities.contains { device.text("\(directory)/\($0.rawValue)_x_en") != nil }
-        }
-    }
-
-    /// The directory of the buffer's attributes.
-    var bufferDirectory: String? { ["buffer0", "buffer"].first { device.text("\($0)/enable") != nil } }
-
-    /// The storage format of a channel; `nil` if it cannot be captured or its format is not supported.
-    func scanType(of channel: String) -> IIOScanType? {
-        elementsDirectory.flatMap { device.text("\($0)/\(channel)_type") }.flatMap { IIOScanType($0) }
-    }
-
-    /// Enables the channels that are used and disables all others. Returns the layout of the resulting frame.
-    mutating func selectChannels(in directory: String) throws(IIOError) -> IIOFrame {
-        let axes = device.quantities.flatMap { quantity in ["x", "y", "z"].map { "\(quantity.rawValue)_\($0)" } }
-        let fieldAxes = capturesField ? ["x", "y", "z"].map { "\(IIOQuantity.magneticField.rawValue)_\($0)" } : []
-        let optional = fieldAxes + ["in_temp"]
+    /// Enables the channels that are used, with the field if it is wanted, and disables all others. Returns the layout of
+    /// the resulting frame.
+    func selectChannels(in directory: String, withField: Bool) throws(IIOError) -> IIOFrame {
+        let axes = device.quantities.flatMap(\.channels)
+        let optional = (withField ? IIOQuantity.magneticField.channels : []) + ["in_temp"]
         let wanted = axes + optional + ["in_timestamp"]
         var elements: [IIOFrameLayout.Element] = []
-        for file in SystemFiles.names(in: "\(device.path)/\(directory)").sorted() where file.hasSuffix("_en") {
+        for file in SystemFiles.names(in: "\(device.path)/\(directory)") where file.hasSuffix("_en") {
             let name = String(file.dropLast(3))
             let isWanted = wanted.contains(name)
             do {
@@ -148,25 +168,19 @@ struct IIOSetUp {
     }
 
     private func frame(_ layout: IIOFrameLayout) -> IIOFrame {
-        func axis(_ name: String, scale: Double, bias: Double) -> IIOAxis? {
-            guard let offset = layout.offsets[name], let type = layout.types[name] else { return nil }
-            return IIOAxis(offset: offset, type: type, scale: scale, bias: bias)
+        func axis(_ channel: String, sharing prefix: String) -> IIOAxis? {
+            guard let offset = layout.offsets[channel], let type = layout.types[channel] else { return nil }
+            let (scale, bias) = device.conversion(of: channel, sharing: prefix)
+            return IIOAxis(offset: offset, type: type, scale: scale ?? 1, bias: bias)
         }
         func axes(_ quantity: IIOQuantity) -> IIOAxes? {
-            let three = ["x", "y", "z"].compactMap { letter in
-                axis(
-                    "\(quantity.rawValue)_\(letter)",
-                    scale: device.number(of: quantity, axis: letter, "scale") ?? 1,
-                    bias: device.number(of: quantity, axis: letter, "offset") ?? 0)
-            }
+            let three = quantity.channels.compactMap { axis($0, sharing: quantity.rawValue) }
             return three.count == 3 ? IIOAxes(x: three[0], y: three[1], z: three[2]) : nil
         }
         return IIOFrame(
             length: layout.frameLength, acceleration: axes(.acceleration), rotationRate: axes(.rotationRate),
-            field: axes(.magneticField),
-            temperature: axis(
-                "in_temp", scale: device.number("in_temp_scale") ?? 1, bias: device.number("in_temp_offset") ?? 0),
-            time: axis("in_timestamp", scale: 1, bias: 0))
+            field: axes(.magneticField), temperature: axis("in_temp", sharing: "in_temp"),
+            time: axis("in_timestamp", sharing: "in_timestamp"))
     }
 
     /// Prepares the drivers of InvenSense's chips, so that they compute times with the rate that `configure` sets.
@@ -175,7 +189,7 @@ struct IIOSetUp {
     /// if the rate returns to the one adopted last: from 200 Hz to 50 Hz and back, their times are 20 ms apart
     /// (inv_sensors_timestamp of Linux 6.1, not of 6.12). Jostle itself sets the rate back when it ends. So the buffer is
     /// switched on and off at another rate than the wanted one, and no note is left.
-    mutating func clearNotedRate(before wanted: Double, elements: String, buffer: String) {
+    func clearNotedRate(before wanted: Double, elements: String, buffer: String) {
         guard device.driver?.hasPrefix("inv-") == true,
             let attribute = device.quantities.first.flatMap({ device.rateAttribute(of: $0) }),
             let old = device.text(attribute), let available = device.available(attribute),
@@ -184,7 +198,7 @@ struct IIOSetUp {
         let next = available.text(atLeast: wanted, tolerance: IIOSetUp.rateTolerance)
         let other = IIOChanges.isSame(old, next) ? rates.first { !IIOChanges.isSame($0, next) } ?? old : old
         // What fails here fails again when the buffer is switched on for good, and is reported then.
-        do { _ = try selectChannels(in: elements) } catch { return }
+        do { _ = try selectChannels(in: elements, withField: false) } catch { return }
         let steps = [(attribute, other), ("\(buffer)/enable", "1"), ("\(buffer)/enable", "0"), (attribute, old)]
         for (attribute, value) in steps {
             do { try IIOChanges.write("\(device.path)/\(attribute)", value) } catch { continue }
@@ -192,7 +206,7 @@ struct IIOSetUp {
     }
 
     /// Sets how many frames the kernel buffers, and after how many it reads a chip that has a FIFO.
-    mutating func setLength(in directory: String, rate: Double, _ settings: IMUSettings) throws(IIOError) {
+    func setLength(in directory: String, rate: Double, _ settings: IMUSettings) throws(IIOError) {
         let length = max(64, Int(rate * max(1, 4 * settings.batchInterval)))
         // A buffer of fixed length is used as it is.
         if isWritable("\(directory)/length") { try set("\(directory)/length", to: "\(length)") }
@@ -200,6 +214,24 @@ struct IIOSetUp {
             let frames = min(length / 2, max(1, Int(rate * settings.batchInterval)))
             try set("\(directory)/watermark", to: "\(frames)")
         }
+    }
+}
+
+extension IIODevice {
+    /// The directory of the channels' enable attributes; `nil` if the device has no buffer. Since Linux 5.13 it is
+    /// buffer0; the older scan_elements still exists.
+    var elementsDirectory: String? {
+        ["buffer0", "scan_elements"].first { directory in
+            quantities.contains { text("\(directory)/\($0.rawValue)_x_en") != nil }
+        }
+    }
+
+    /// The directory of the buffer's attributes.
+    var bufferDirectory: String? { ["buffer0", "buffer"].first { text("\($0)/enable") != nil } }
+
+    /// The storage format of a channel; `nil` if it cannot be captured or its format is not supported.
+    func scanType(of channel: String) -> IIOScanType? {
+        elementsDirectory.flatMap { text("\($0)/\(channel)_type") }.flatMap { IIOScanType($0) }
     }
 }
 

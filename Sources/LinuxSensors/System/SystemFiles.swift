@@ -14,24 +14,19 @@ enum SystemFiles {
     }
 
     /// The first line of a file; `nil` if the file cannot be read or is empty.
-    static func line(of path: String) -> String? {
-        guard let content = bytes(of: path) else { return nil }
+    static func line(of path: String, limit: Int = 256) -> String? {
+        guard let content = bytes(of: path, limit: limit) else { return nil }
         let line = String(decoding: content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         return line.isEmpty ? nil : line
     }
 
-    /// The names in a directory, unordered; empty if it cannot be read.
+    /// The names in a directory, in order; empty if it cannot be read.
     static func names(in path: String) -> [String] {
-        guard let directory = opendir(path) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            names.append(name)
+        do {
+            return try DirectoryContents.names(path)
+        } catch {
+            return []
         }
-        return names
     }
 
     /// A path without symbolic links (`realpath`); `nil` if it does not exist.
@@ -44,6 +39,15 @@ enum SystemFiles {
     /// The part of a path after the last slash.
     static func lastComponent(of path: String) -> String {
         String(path.split(separator: "/").last ?? "")
+    }
+
+    /// The digits after a prefix, as a number; `nil` if the text has any other form.
+    static func number(in text: String, after prefix: String) -> Int? {
+        guard text.hasPrefix(prefix) else { return nil }
+        let digits = text.dropFirst(prefix.count)
+        // `Int` alone would also accept a sign.
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        return Int(digits)
     }
 }
 

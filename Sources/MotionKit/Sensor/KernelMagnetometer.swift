@@ -33,7 +33,7 @@ final class KernelMagnetometer {
 
     private var choice: KernelMagnetometerChoice
     private var mode = Mode.none
-    private let places: IIOPlaces
+    private let places: SystemPlaces
     private let clock = SystemClock()
     private var accelerometer: IIODevice
     private var rotation: Matrix3?
@@ -58,7 +58,7 @@ final class KernelMagnetometer {
     private var backOff = KernelMagnetometerTiming.firstBackOff
 
     private init(
-        _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: IIOFieldReader?, in places: IIOPlaces
+        _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: IIOFieldReader?, in places: SystemPlaces
     ) {
         self.choice = choice
         self.accelerometer = accelerometer
@@ -71,7 +71,7 @@ final class KernelMagnetometer {
     /// Opens the magnetometer of a sensor if the settings ask for it. If there is none, or it cannot be opened, one sentence
     /// says why.
     static func open(
-        beside sensor: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces, _ vocabulary: SensorVocabulary
+        beside sensor: KernelSensorChoice, _ settings: IMUSettings, in places: SystemPlaces, _ vocabulary: SensorVocabulary
     ) -> (magnetometer: KernelMagnetometer?, note: String?) {
         guard settings.connectsMagnetometer else { return (nil, nil) }
         let accelerometer = sensor.accelerometer

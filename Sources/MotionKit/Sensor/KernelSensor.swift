@@ -16,7 +16,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
 
     let choice: KernelSensorChoice
     let settings: IMUSettings
-    let places: IIOPlaces
+    let places: SystemPlaces
     let clock = SystemClock()
 
     var status = IMUStatus()
@@ -69,7 +69,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     ///
     /// - Throws: `IIOError`, with advice on what to do.
     init(
-        _ choice: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces(),
+        _ choice: KernelSensorChoice, _ settings: IMUSettings, in places: SystemPlaces = SystemPlaces(),
         _ vocabulary: SensorVocabulary = .library
     ) throws(IIOError) {
         let source = try KernelSource.open(choice.accelerometer, choice.gyroscope, settings, in: places)
@@ -519,7 +519,7 @@ struct KernelSource {
     ///
     /// - Throws: `IIOError`, after restoring the settings of the devices.
     static func open(
-        _ accelerometer: IIODevice, _ gyroscope: IIODevice?, _ settings: IMUSettings, in places: IIOPlaces,
+        _ accelerometer: IIODevice, _ gyroscope: IIODevice?, _ settings: IMUSettings, in places: SystemPlaces,
         readsValues: Bool = false
     ) throws(IIOError) -> KernelSource {
         let rotation = rotation(from: gyroscope ?? accelerometer, to: accelerometer)

@@ -183,7 +183,7 @@ public struct SensorSelection: Equatable, Sendable {
     /// Opens the kernel device with this name, bus or address, or the preferred one.
     package static func openKernelDevice(
         _ name: String? = nil, bus: String? = nil, address: UInt8? = nil, _ settings: IMUSettings,
-        _ vocabulary: SensorVocabulary = .library, in places: IIOPlaces = IIOPlaces()
+        _ vocabulary: SensorVocabulary = .library, in places: SystemPlaces = SystemPlaces()
     ) throws(SensorError) -> any SensorDevice {
         let devices = IIODevice.all(in: places)
         guard let choice = SensorScan.kernelChoice(among: devices, named: name, bus: bus, address: address) else {
@@ -194,7 +194,7 @@ public struct SensorSelection: Equatable, Sendable {
 
     private static func openKernelDevice(
         _ choice: KernelSensorChoice, _ settings: IMUSettings, _ vocabulary: SensorVocabulary,
-        in places: IIOPlaces = IIOPlaces()
+        in places: SystemPlaces = SystemPlaces()
     ) throws(SensorError) -> any SensorDevice {
         do {
             return try KernelSensor(choice, settings, in: places, vocabulary)

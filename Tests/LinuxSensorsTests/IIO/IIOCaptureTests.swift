@@ -8,7 +8,7 @@ import Testing
 @testable import LinuxSensors
 
 extension FakeIIO {
-    var places: IIOPlaces { IIOPlaces(devices: devices, system: system) }
+    var places: SystemPlaces { SystemPlaces(devices: devices, system: system) }
 
     /// The device with a number, which must exist.
     func device(_ number: Int) throws -> IIODevice {
@@ -52,7 +52,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(devices[0].title == "iio:device2 (mpu6050)")
         #expect(devices[0].isNamed("lid") && devices[0].isNamed("mpu6050") && devices[0].isNamed("iio:device2"))
         #expect(!devices[2].isNamed("lid"))
-        #expect(IIODevice.all(in: IIOPlaces(devices: "/nowhere", system: "/nowhere")).isEmpty)
+        #expect(IIODevice.all(in: SystemPlaces(devices: "/nowhere", system: "/nowhere")).isEmpty)
     }
 
     @Test("Sets an MPU-6050 to the nearest rate and ranges, and distinguishes every axis")
