@@ -45,7 +45,10 @@ package struct ChildProgram: Sendable {
         }
         defer { close(errors) }
         var process = pid_t()
-        let code = spawn(&process, outputEnd, errorsEnd)
+        let code = ChildProgram.spawn(&process, [path] + arguments, adding: ["LC_ALL": "C.UTF-8"]) { actions in
+            posix_spawn_file_actions_adddup2(&actions, outputEnd, STDOUT_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, errorsEnd, STDERR_FILENO)
+        }
         close(outputEnd)
         close(errorsEnd)
         guard code == 0 else { throw SystemFailure(code: code) }
@@ -76,26 +79,30 @@ package struct ChildProgram: Sendable {
         return (ends[0], ends[1])
     }
 
+    /// Starts a program without input, in a process group of its own, which can be killed as a whole, and which Ctrl-C does
+    /// not reach. `outputs` says where its outputs go; variables of this process are added, replaced or left out.
+    ///
     /// - Returns: 0, or the errno of the failure.
-    private func spawn(_ process: inout pid_t, _ output: Int32, _ errors: Int32) -> Int32 {
-        var attributes = ChildProgram.attributes(flags: POSIX_SPAWN_SETPGROUP)
+    static func spawn(
+        _ process: inout pid_t, _ command: [String], adding variables: [String: String], without omitted: [String] = [],
+        outputs: (inout posix_spawn_file_actions_t) -> Void
+    ) -> Int32 {
+        var attributes = attributes(flags: POSIX_SPAWN_SETPGROUP)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A process group of its own, which can be killed as a whole.
         posix_spawnattr_setpgroup(&attributes, 0)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
-        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-        var variables = ChildProgram.environment(adding: ["LC_ALL": "C.UTF-8"]) + [nil]
-        defer { for pointer in words + variables { free(pointer) } }
-        return posix_spawnp(&process, path, &actions, &attributes, &words, &variables)
+        outputs(&actions)
+        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+        var entries = environment(adding: variables, without: omitted) + [nil]
+        defer { for pointer in words + entries { free(pointer) } }
+        return posix_spawnp(&process, command[0], &actions, &attributes, &words, &entries)
     }
 
     /// Attributes with which a program gets ordinary signals. This process may block some, and ignores SIGPIPE.
-    static func attributes(flags: Int32 = 0) -> posix_spawnattr_t {
+    private static func attributes(flags: Int32 = 0) -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         var blocked = sigset_t()
@@ -133,8 +140,8 @@ package struct ChildProgram: Sendable {
     }
 
     /// The variables of this process with others added or replaced, and without some. The caller frees them.
-    static func environment(
-        adding added: [String: String], without omitted: [String] = []
+    private static func environment(
+        adding added: [String: String], without omitted: [String]
     ) -> [UnsafeMutablePointer<CChar>?] {
         let replaced = omitted + added.keys
         var variables: [UnsafeMutablePointer<CChar>?] = added.map { strdup("\($0.key)=\($0.value)") }

@@ -37,7 +37,18 @@ package final class CompanionProgram: Sendable {
     ) throws(SystemFailure) {
         var process = pid_t()
         let command = launcher + ["--pdeathsig", "TERM", path] + arguments
-        let code = CompanionProgram.spawn(&process, command, variables, streams)
+        // Not the variables by which systemd knows this program.
+        let omitted = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"]
+        // Ctrl-C ends only this program, which then stops the other one.
+        let code = ChildProgram.spawn(&process, command, adding: variables, without: omitted) { actions in
+            if let output = streams.output {
+                posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+            } else {
+                posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+            }
+            posix_spawn_file_actions_addopen(
+                &actions, STDERR_FILENO, streams.messages, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
         guard code == 0 else { throw SystemFailure(code: code) }
         self.process = process
     }
@@ -73,32 +84,5 @@ package final class CompanionProgram: Sendable {
         guard exitStatus == nil else { return }
         kill(process, SIGTERM)
         while exitStatus(within: seconds) == nil { kill(process, SIGKILL) }
-    }
-
-    /// - Returns: 0, or the errno of the failure.
-    private static func spawn(
-        _ process: inout pid_t, _ command: [String], _ variables: [String: String], _ streams: Streams
-    ) -> Int32 {
-        // A process group of its own, so that Ctrl-C ends only this program, which then stops the other one.
-        var attributes = ChildProgram.attributes(flags: POSIX_SPAWN_SETPGROUP)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setpgroup(&attributes, 0)
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        if let output = streams.output {
-            posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        } else {
-            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        }
-        posix_spawn_file_actions_addopen(
-            &actions, STDERR_FILENO, streams.messages, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-        // Not those by which systemd knows this program.
-        let omitted = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"]
-        var entries = ChildProgram.environment(adding: variables, without: omitted) + [nil]
-        defer { for pointer in words + entries { free(pointer) } }
-        return posix_spawnp(&process, command[0], &actions, &attributes, &words, &entries)
     }
 }

@@ -22,10 +22,7 @@ package enum DirectoryContents {
     }
 
     /// Whether a directory is at `path`: stat(2).
-    package static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
+    package static func exists(_ path: String) -> Bool { status(path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
 
     /// Whether a symbolic link is at `path`: lstat(2).
     package static func isLink(_ path: String) -> Bool {
@@ -35,15 +32,14 @@ package enum DirectoryContents {
 
     /// When a file was last changed, nanoseconds since 1970; `nil` if there is none.
     package static func modificationTime(_ path: String) -> Int64? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        status(path).map { Int64($0.st_mtim.tv_sec) * 1_000_000_000 + Int64($0.st_mtim.tv_nsec) }
     }
 
     /// The permissions of a file; `nil` if there is none.
-    package static func permissions(_ path: String) -> UInt32? {
+    package static func permissions(_ path: String) -> UInt32? { status(path).map { UInt32($0.st_mode) & 0o7777 } }
+
+    private static func status(_ path: String) -> stat? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return UInt32(status.st_mode) & 0o7777
+        return stat(path, &status) == 0 ? status : nil
     }
 }

@@ -32,13 +32,17 @@ package final class WorkerThread: @unchecked Sendable {
         }
     }
 
-    /// Starts a thread. Its name may have at most 15 characters.
+    /// Starts a thread. Its name may have at most 15 characters, and its stack has 8 MiB unless a size is given, bytes.
     ///
     /// - Returns: `nil` if the system has no threads or descriptors left.
-    package init?(name: String, _ run: @escaping @Sendable () -> Void) {
+    package init?(name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) {
         guard let signal = WakeSignal() else { return nil }
         let completion = Completion(signal: signal)
         let body = Unmanaged.passRetained(Body(name: name, run: run, completion: completion))
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
         // Signals are delivered to the main thread only.
         var all = sigset_t()
         var previous = sigset_t()
@@ -47,7 +51,7 @@ package final class WorkerThread: @unchecked Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
         var thread = pthread_t()
         let code = pthread_create(
-            &thread, nil,
+            &thread, &attributes,
             { argument in
                 guard let argument else { return nil }
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()

@@ -26,8 +26,13 @@ package struct StateDirectory: Sendable {
     }
 
     /// Reads a file of the directory, at most `limit` bytes. Jostle's own files are no longer than that; a longer one
-    /// is corrupt anyway.
-    package func read(_ name: String, limit: Int = 4096) -> Content {
+    /// is corrupt anyway. A pending write in `writer` takes precedence over the disk.
+    package func read(_ name: String, limit: Int = 4096, pendingIn writer: StateWriter? = nil) -> Content {
+        switch writer?.pending(path(of: name)) {
+        case .contents(let bytes)?: return .text(String(decoding: bytes.prefix(limit), as: UTF8.self))
+        case .removed?: return .none
+        case nil: break
+        }
         do {
             return .text(try FileContents.text(of: path(of: name), limit: limit))
         } catch {
@@ -35,25 +40,16 @@ package struct StateDirectory: Sendable {
         }
     }
 
-    /// The same, but a pending write in `writer` takes precedence over the disk.
-    package func read(_ name: String, limit: Int = 4096, pendingIn writer: StateWriter) -> Content {
-        switch writer.pending(path(of: name)) {
-        case .contents(let bytes): .text(String(decoding: bytes.prefix(limit), as: UTF8.self))
-        case .removed: .none
-        case nil: read(name, limit: limit)
-        }
-    }
-
     /// Writes a file of the directory atomically, and waits until it is on the disk.
     ///
     /// - Throws: the failure; the old file is then unchanged.
     package func write(_ text: String, to name: String) throws(SystemFailure) {
-        try StateFile.write(Array(text.utf8), to: path(of: name))
+        try StateDirectory.replace(path(of: name), with: Array(text.utf8))
     }
 
     /// Removes a file of the directory. A missing file is not an error.
     package func remove(_ name: String) throws(SystemFailure) {
-        try StateFile.write(nil, to: path(of: name))
+        try StateDirectory.replace(path(of: name), with: nil)
     }
 
     /// Renames an unusable file so that it can be inspected: rename(2).
@@ -62,12 +58,9 @@ package struct StateDirectory: Sendable {
     package func setAside(_ name: String) -> String? {
         rename(path(of: name), path(of: "\(name).bad")) == 0 ? "\(name).bad" : nil
     }
-}
 
-/// Writes state files, both for callers that wait and for the writer thread.
-enum StateFile {
     /// Replaces a file atomically, creating its directory if necessary; `nil` removes the file.
-    static func write(_ contents: [UInt8]?, to path: String) throws(SystemFailure) {
+    static func replace(_ path: String, with contents: [UInt8]?) throws(SystemFailure) {
         guard let contents else { return try FileContents.remove(path) }
         FileContents.makeDirectories(FileContents.parts(of: path).directory)
         try FileContents.replace(path, with: contents)

@@ -19,7 +19,7 @@ package final class StateWriter: Sendable {
     }
 
     deinit {
-        _ = core.finish(within: 0)
+        finish(within: 0)
     }
 
     /// Replaces a file atomically, creating its directory if necessary; `nil` removes the file. Never waits for the
@@ -33,41 +33,86 @@ package final class StateWriter: Sendable {
     package func write(
         _ contents: [UInt8]?, to path: String, completion: (@Sendable (Result<Void, SystemFailure>) -> Void)? = nil
     ) {
-        core.add(WriteQueue.File(path: path, contents: contents, completion: completion))
+        let isTaken = core.withState { state in
+            guard !state.hasEnded else { return false }
+            state.queue.add(WriteQueue.File(path: path, contents: contents, completion: completion), at: .now)
+            core.wake(&state)
+            return true
+        }
+        if !isTaken { completion?(.failure(SystemFailure(code: ECANCELED))) }
     }
 
     /// The pending content of a file; `nil` if there is no pending write. While a write is pending, the file on disk is
     /// out of date.
     package func pending(_ path: String) -> PendingFile? {
-        core.pending(path).map { $0.contents.map(PendingFile.contents) ?? .removed }
+        core.withState { $0.queue.pending(path) }.map { $0.contents.map(PendingFile.contents) ?? .removed }
     }
 
     /// Runs a job before all waiting files. Jobs run in order. A finished writer ignores it.
     package func perform(_ job: @escaping @Sendable () -> Void) {
-        core.add(WriteQueue.Job(run: job))
+        core.withState { state in
+            guard !state.hasEnded else { return }
+            state.queue.add(WriteQueue.Job(run: job))
+            core.wake(&state)
+        }
     }
 
     /// Whether the thread does not wait for the disk, but for a processor.
-    package var isKeptFromRunning: Bool { core.isKeptFromRunning }
+    package var isKeptFromRunning: Bool { core.withState { $0.running?.thread }?.isRunnable ?? false }
 
     /// Failed writes that are being retried, and an operation that has been stuck for more than a second.
-    package var faults: [StateFault] { core.faults }
+    package var faults: [StateFault] {
+        let faults = core.withState { state in
+            if state.running == nil, state.queue.hasWork { core.wake(&state) }
+            return state.queue.faults(at: .now)
+        }
+        guard faults.contains(where: { $0.reason == .stuck }), isKeptFromRunning else { return faults }
+        return faults.filter { $0.reason != .stuck }
+    }
 
     /// Sets a handler that is called, on any thread, whenever `faults` may have changed. It is not called when an
     /// operation gets stuck; read `faults` periodically to notice that.
-    package func setObserver(_ observer: (@Sendable () -> Void)?) { core.setObserver(observer) }
+    package func setObserver(_ observer: (@Sendable () -> Void)?) {
+        core.withState { $0.observer = observer.map { WriterCore.Observer(call: $0) } }
+    }
 
     /// Waits until all requests are done or `seconds` have passed. Does not wait on the writer's own thread.
     ///
     /// - Returns: whether all requests are done.
     @discardableResult
-    package func flush(within seconds: Double) -> Bool { core.flush(within: seconds) }
+    package func flush(within seconds: Double) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let running = core.withState { state -> WriterCore.Running? in
+                if state.queue.hasWork { core.wake(&state) }
+                return state.running
+            }
+            let (isIdle, hasEnded) = core.withState { ($0.queue.isIdle, $0.hasEnded) }
+            if isIdle || hasEnded { return isIdle }
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero, let running, !running.thread.isCurrent else { return false }
+            _ = running.idle.isSignalled(within: left / .seconds(1))
+        }
+    }
 
     /// Makes one attempt at each pending request and ends the thread. A thread that is stuck in disk I/O is detached.
     ///
     /// - Returns: whether everything is on the disk.
     @discardableResult
-    package func finish(within seconds: Double) -> Bool { core.finish(within: seconds) }
+    package func finish(within seconds: Double) -> Bool {
+        let thread = core.withState { state -> WorkerThread? in
+            state.queue.end()
+            if state.queue.hasWork || state.running != nil { core.wake(&state) }
+            guard let running = state.running, !state.isJoined else {
+                state.hasEnded = true
+                return nil
+            }
+            state.isJoined = true
+            return running.thread
+        }
+        let isOver = thread?.join(within: seconds) ?? true
+        return core.withState { isOver && $0.queue.isIdle }
+    }
 }
 
 /// The pending state of a file.
@@ -78,12 +123,12 @@ package enum PendingFile: Equatable, Sendable {
 
 /// The state shared by a writer and its thread. The thread does not retain the writer, so deallocating the writer ends
 /// the thread.
-final class WriterCore: Sendable {
-    private struct Observer {
+private final class WriterCore: Sendable {
+    struct Observer {
         var call: @Sendable () -> Void
     }
 
-    private struct State {
+    struct State {
         var queue = WriteQueue()
         var observer: Observer?
         var running: Running?
@@ -102,7 +147,7 @@ final class WriterCore: Sendable {
     }
 
     /// The thread and what wakes it.
-    private struct Running {
+    struct Running {
         let thread: WorkerThread
         let wake: WakeSignal
         /// Set while no work is left.
@@ -117,84 +162,16 @@ final class WriterCore: Sendable {
     private let state = Mutex(Shared())
     private let onWrite: (@Sendable (Duration) -> Void)?
 
-    init(onWrite: (@Sendable (Duration) -> Void)? = nil) {
+    init(onWrite: (@Sendable (Duration) -> Void)?) {
         self.onWrite = onWrite
     }
 
-    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         state.withLock { body(&$0.value) }
     }
 
-    // MARK: Called on any thread
-
-    func add(_ file: WriteQueue.File) {
-        let isTaken = withState { state in
-            guard !state.hasEnded else { return false }
-            state.queue.add(file, at: .now)
-            wake(&state)
-            return true
-        }
-        if !isTaken { file.completion?(.failure(SystemFailure(code: ECANCELED))) }
-    }
-
-    func add(_ job: WriteQueue.Job) {
-        withState { state in
-            guard !state.hasEnded else { return }
-            state.queue.add(job)
-            wake(&state)
-        }
-    }
-
-    func pending(_ path: String) -> WriteQueue.File? { withState { $0.queue.pending(path) } }
-
-    var faults: [StateFault] {
-        let faults = withState { state in
-            if state.running == nil, state.queue.hasWork { wake(&state) }
-            return state.queue.faults(at: .now)
-        }
-        guard faults.contains(where: { $0.reason == .stuck }), isKeptFromRunning else { return faults }
-        return faults.filter { $0.reason != .stuck }
-    }
-
-    var isKeptFromRunning: Bool { withState { $0.running?.thread }?.isRunnable ?? false }
-
-    func setObserver(_ observer: (@Sendable () -> Void)?) {
-        withState { $0.observer = observer.map { Observer(call: $0) } }
-    }
-
-    func flush(within seconds: Double) -> Bool {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while true {
-            let running = withState { state -> Running? in
-                if state.queue.hasWork { wake(&state) }
-                return state.running
-            }
-            let (isIdle, hasEnded) = withState { ($0.queue.isIdle, $0.hasEnded) }
-            if isIdle || hasEnded { return isIdle }
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero, let running, !running.thread.isCurrent else { return false }
-            _ = running.idle.isSignalled(within: left / .seconds(1))
-        }
-    }
-
-    /// Ends the thread after one attempt at each remaining request, and waits for that.
-    func finish(within seconds: Double) -> Bool {
-        let thread = withState { state -> WorkerThread? in
-            state.queue.end()
-            if state.queue.hasWork || state.running != nil { wake(&state) }
-            guard let running = state.running, !state.isJoined else {
-                state.hasEnded = true
-                return nil
-            }
-            state.isJoined = true
-            return running.thread
-        }
-        let isOver = thread?.join(within: seconds) ?? true
-        return withState { isOver && $0.queue.isIdle }
-    }
-
     /// Wakes the thread, or starts it.
-    private func wake(_ state: inout State) {
+    func wake(_ state: inout State) {
         guard !state.hasEnded else { return }
         if let running = state.running {
             if state.queue.hasWork { running.idle.clear() }
@@ -220,7 +197,9 @@ final class WriterCore: Sendable {
                 if withState({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
             case .file(let file):
                 let start = ContinuousClock.now
-                let result = WriterCore.attempt(file)
+                let result = Result { () throws(SystemFailure) in
+                    try StateDirectory.replace(file.path, with: file.contents)
+                }
                 onWrite?(start.duration(to: .now))
                 let isChange = withState { $0.queue.attemptEnded(file, result, at: .now) }
                 file.completion?(result)
@@ -230,14 +209,6 @@ final class WriterCore: Sendable {
             case .end:
                 return
             }
-        }
-    }
-
-    private static func attempt(_ file: WriteQueue.File) -> Result<Void, SystemFailure> {
-        do {
-            return .success(try StateFile.write(file.contents, to: file.path))
-        } catch {
-            return .failure(error)
         }
     }
 

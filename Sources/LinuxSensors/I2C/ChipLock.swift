@@ -120,7 +120,7 @@ package struct ChipLock: ~Copyable {
     /// could hold the lock, and could keep others off the chip anyway.
     private static func announcedHolder(_ search: LockSearch) -> Holder? {
         guard let peer = HolderAnnouncement.peer(file: search.file, address: search.offset),
-            search.isHolder(peer.process) ?? peer.mayOpen(search.file)
+            search.isHolder(peer.process) ?? search.file.mayBeOpened(by: peer.user, in: peer.groups)
         else { return nil }
         return Holder(named: peer.process)
     }
@@ -178,11 +178,6 @@ package struct HolderAnnouncement: ~Copyable {
         var user: UInt32
         /// With the main group.
         var groups: [UInt32]
-
-        /// Whether it may open a file.
-        func mayOpen(_ file: DeviceFile) -> Bool {
-            file.mayBeOpened(by: user, in: groups)
-        }
     }
 
     /// The process that announces itself; `nil` if there is none, or if it cannot be determined: it belongs to another
