@@ -139,7 +139,7 @@ package enum MQTTStopResult: Equatable, Sendable {
     case stopped(undelivered: Int)
     /// The network thread is stuck in a blocking call, most likely DNS, and was detached.
     case detached
-    /// `stop` was called from the event handler. The thread ends after the handler returns.
+    /// `stop` was called from the event handler, and the thread ends after the handler returns; or it was called before.
     case stopping
     /// The client was never started.
     case notStarted

@@ -89,7 +89,7 @@ package struct MQTTOptions: Sendable {
     /// Throws for the first invalid setting.
     func validate() throws(MQTTError) {
         if brokers.isEmpty { throw .invalidOption("brokers", "there must be at least one") }
-        if clientID.isEmpty || clientID.utf8.count > 65_535 || clientID.utf8.contains(0) {
+        if clientID.isEmpty || !clientID.fitsIntoPacket {
             throw .invalidOption("clientID", "it must have 1 to 65,535 bytes, none of them zero")
         }
         // libmosquitto's minimum is 5 s.
@@ -196,14 +196,17 @@ extension MQTTMessage {
             throw .tooLarge("correlation data", size: size, limit: 65_535)
         }
         for property in properties.userProperties {
-            for text in [property.name, property.value] where text.utf8.count > 65_535 || text.utf8.contains(0) {
+            for text in [property.name, property.value] where !text.fitsIntoPacket {
                 throw .invalidOption("userProperties", "each part must have at most 65,535 bytes, none of them zero")
             }
         }
-        if let contentType = properties.contentType {
-            if contentType.utf8.count > 65_535 || contentType.utf8.contains(0) {
-                throw .invalidOption("contentType", "it must have at most 65,535 bytes, none of them zero")
-            }
+        if let contentType = properties.contentType, !contentType.fitsIntoPacket {
+            throw .invalidOption("contentType", "it must have at most 65,535 bytes, none of them zero")
         }
     }
+}
+
+extension String {
+    /// Whether it has at most 65,535 bytes, none of them zero.
+    fileprivate var fitsIntoPacket: Bool { utf8.count <= 65_535 && !utf8.contains(0) }
 }

@@ -2,7 +2,8 @@ internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
 
-/// The state shared by callers and the network thread. Both retain it, so either may outlive the other.
+/// The state shared by callers and the network thread. Both retain it, so either may outlive the other: a thread stuck in a
+/// blocking call can be detached.
 ///
 /// The lock is held only to move values, never during calls to libmosquitto, the network or a handler.
 final class ClientCore: Sendable {
@@ -10,7 +11,7 @@ final class ClientCore: Sendable {
     typealias StopRequest = PolledConnection.StopRequest
 
     /// Requests from callers to the network thread.
-    struct Work {
+    private struct Work {
         var messages: [Outgoing] = []
         var changes: [SubscriptionChange] = []
         /// A request to give way, or no longer to.
@@ -50,15 +51,11 @@ final class ClientCore: Sendable {
     private let isAbandoned = Atomic(false)
 
     /// Signals the network thread that there is work.
-    let wake: WakeSignal
-
-    /// Set by the network thread when it is done.
-    let finished: WakeSignal
+    private let wake: WakeSignal
 
     init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<MessageMark>) -> Void) throws(MQTTError) {
-        guard let wake = WakeSignal(), let finished = WakeSignal() else { throw .system("eventfd", code: errno) }
+        guard let wake = WakeSignal() else { throw .system("eventfd", code: errno) }
         self.wake = wake
-        self.finished = finished
         self.options = options
         self.handler = handler
     }
@@ -87,17 +84,13 @@ final class ClientCore: Sendable {
         if try result.get() { wake.signal() }
     }
 
-    func change(_ change: SubscriptionChange) {
-        let mustSignal = withState { state in
-            state.work.changes.append(change)
-            return Self.mustSignal(&state)
-        }
-        if mustSignal { wake.signal() }
-    }
+    func change(_ change: SubscriptionChange) { request { $0.changes.append(change) } }
 
-    func giveWay(for delay: Duration?) {
+    func giveWay(for delay: Duration?) { request { $0.givingWay = .some(delay) } }
+
+    private func request(_ change: (inout Work) -> Void) {
         let mustSignal = withState { state in
-            state.work.givingWay = .some(delay)
+            change(&state.work)
             return Self.mustSignal(&state)
         }
         if mustSignal { wake.signal() }
@@ -138,8 +131,56 @@ final class ClientCore: Sendable {
 
     // MARK: The network thread
 
+    // It owns all of the client's libmosquitto state.
+
+    /// Drives a connection until its end.
+    func run() {
+        let connection = PolledConnection(options: options)
+        var readiness: MQTTReadiness = []
+        var monitor: NetworkMonitor?
+        var canMonitor = options.watchesNetwork
+        while true {
+            let work = takeWork()
+            for change in work.changes { connection.change(change) }
+            for outgoing in work.messages { connection.take(outgoing) }
+            if let delay = work.givingWay { connection.giveWay(for: delay) }
+            if let stop = work.stop { connection.stop(stop) }
+            if let monitor, monitor.networkReturned() { connection.networkReturned(now: .now) }
+            let events = connection.advance(readiness, now: .now)
+            finishStep(of: connection, events)
+            guard let deadline = connection.deadline else { return }
+            if !connection.awaitsNetwork {
+                monitor = nil
+            } else if monitor == nil, canMonitor {
+                // A service's sandbox may forbid it; the client then tries again after the usual delays.
+                do throws(NetworkMonitor.Failure) {
+                    monitor = try NetworkMonitor.open()
+                } catch {
+                    canMonitor = !error.isPermanent
+                }
+            }
+            readiness = wait(for: connection.interest, monitor, until: deadline)
+        }
+    }
+
+    /// Waits until the socket is ready, a caller has a request, the host's network changes, or the deadline has passed.
+    /// Returns the socket's readiness.
+    private func wait(
+        for interest: MQTTInterest?, _ monitor: NetworkMonitor?, until deadline: Instant
+    ) -> MQTTReadiness {
+        // A negative descriptor is ignored.
+        var entries = [
+            pollfd(fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0),
+            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let timeout = ContinuousClock.now.duration(to: deadline).pollMilliseconds
+        guard poll(&entries, nfds_t(entries.count), timeout) > 0 else { return [] }
+        return MQTTReadiness(pollEvents: entries[0].revents)
+    }
+
     /// Takes all waiting requests, and re-arms `wake` for later ones.
-    func takeWork() -> Work {
+    private func takeWork() -> Work {
         wake.clear()
         return withState { state in
             state.isSignalled = false
@@ -154,7 +195,7 @@ final class ClientCore: Sendable {
     }
 
     /// Stores the counters of a step and delivers its events. Must be called without holding the lock.
-    func finishStep(of connection: PolledConnection, _ events: [MQTTEvent<MessageMark>]) {
+    private func finishStep(of connection: PolledConnection, _ events: [MQTTEvent<MessageMark>]) {
         let statistics = connection.statistics
         let bytes = connection.queuedBytes
         let undelivered = connection.undeliveredAtStop

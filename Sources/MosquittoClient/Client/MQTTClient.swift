@@ -11,9 +11,9 @@ internal import Synchronization
 /// publisher chooses the token's type, so that each part of a program recognises its own messages. A client without
 /// tokens is an `MQTTClient<Never>`.
 package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
-    private enum Phase: ~Copyable {
+    private enum Phase {
         case idle
-        case running(NetworkThread)
+        case running(WorkerThread)
         case ended
     }
 
@@ -37,7 +37,7 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     deinit {
         core.requestStop(ClientCore.StopRequest(deadline: .now, farewell: nil))
         phase.withLock { phase in
-            if case .running(let thread) = exchange(&phase, with: .ended) { thread.detach() }
+            if case .running(let thread) = phase { thread.join(within: 0) }
         }
     }
 
@@ -51,12 +51,13 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
             case .ended: return .stopped
             case .idle: break
             }
-            do throws(MQTTError) {
-                phase = .running(try NetworkThread(core: core))
-                return nil
-            } catch {
-                return error
+            // The stack is enough for getaddrinfo, OpenSSL and a handler. The default of 8 MiB would be too much for a swarm of
+            // clients.
+            guard let thread = WorkerThread(name: "jostle-mqtt", stackSize: 1 << 20, { [core] in core.run() }) else {
+                return .system("pthread_create", code: EAGAIN)
             }
+            phase = .running(thread)
+            return nil
         }
         if let failure { throw failure }
     }
@@ -68,14 +69,7 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
     package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
-        try message.validate(maximumSize: core.options.maximumPacketSize)
-        let mark = token.map { tokens.add($0) }
-        do throws(MQTTError) {
-            try core.publish(Outgoing(message: message, mark: mark))
-        } catch {
-            if let mark { tokens.remove(mark) }
-            throw error
-        }
+        try tokens.publish(message, token, maximumSize: core.options.maximumPacketSize, core.publish)
     }
 
     /// Subscribes, now and on every later connection. A second call for the same filter changes its quality of service,
@@ -118,135 +112,22 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - farewell: a last message, published after all others.
     /// - Returns: whether the thread ended, and how many messages are unacknowledged.
     package func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) -> MQTTStopResult {
-        let start = ContinuousClock.now
+        let deadline = ContinuousClock.now + limit * 0.8
         // The first caller takes over the thread.
-        let result: MQTTStopResult? = phase.withLock { phase in
-            switch exchange(&phase, with: .ended) {
-            case .idle: return .notStarted
-            case .ended: return .stopping
-            case .running(let thread):
-                if thread.isCurrent {
-                    thread.detach()
-                    return .stopping
-                }
-                phase = .running(thread)
-                return nil
-            }
+        let last = phase.withLock { phase in
+            defer { phase = .ended }
+            return phase
         }
-        core.requestStop(ClientCore.StopRequest(deadline: start + limit * 0.8, farewell: farewell))
-        if let result { return result }
-
-        let hasEnded = core.finished.isSignalled(by: start + limit)
-        return phase.withLock { phase in
-            guard case .running(let thread) = exchange(&phase, with: .ended) else { return .stopping }
-            if hasEnded {
-                thread.join()
-                return .stopped(undelivered: core.undeliveredAtStop)
-            }
+        core.requestStop(ClientCore.StopRequest(deadline: deadline, farewell: farewell))
+        switch last {
+        case .idle: return .notStarted
+        case .ended: return .stopping
+        case .running(let thread):
+            let isOwn = thread.isCurrent
+            if thread.join(within: limit / .seconds(1)) { return .stopped(undelivered: core.undeliveredAtStop) }
+            if isOwn { return .stopping }
             core.abandon()
-            thread.detach()
             return .detached
         }
-    }
-}
-
-/// The thread that performs a client's network I/O.
-///
-/// It owns all of the client's libmosquitto state. A thread stuck in a blocking call can be detached, because it
-/// retains everything that it shares.
-struct NetworkThread: ~Copyable {
-    private let thread: pthread_t
-
-    /// Starts the thread (`pthread_create`) with all signals blocked, because signals are delivered to the main thread
-    /// only.
-    init(core: ClientCore) throws(MQTTError) {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        // Enough for getaddrinfo, OpenSSL and a handler. The default of 8 MiB would be too much for a swarm of clients.
-        pthread_attr_setstacksize(&attributes, 1 << 20)
-
-        var all = sigset_t()
-        var previous = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &previous)
-        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-
-        let context = Unmanaged.passRetained(core)
-        var thread = pthread_t()
-        let code = pthread_create(&thread, &attributes, Self.main, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw .system("pthread_create", code: code)
-        }
-        self.thread = thread
-    }
-
-    /// Whether the caller runs on this thread.
-    var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
-
-    /// Waits for the thread to end, which must be imminent.
-    consuming func join() {
-        pthread_join(thread, nil)
-    }
-
-    /// Detaches the thread, which then ends on its own.
-    consuming func detach() {
-        pthread_detach(thread)
-    }
-
-    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-        guard let context else { return nil }
-        let core = Unmanaged<ClientCore>.fromOpaque(context).takeRetainedValue()
-        run(core)
-        core.finished.signal()
-        return nil
-    }
-
-    /// Drives a connection until its end.
-    private static func run(_ core: ClientCore) {
-        let connection = PolledConnection(options: core.options)
-        var readiness: MQTTReadiness = []
-        var monitor: NetworkMonitor?
-        var canMonitor = core.options.watchesNetwork
-        while true {
-            let work = core.takeWork()
-            for change in work.changes { connection.change(change) }
-            for outgoing in work.messages { connection.take(outgoing) }
-            if let delay = work.givingWay { connection.giveWay(for: delay) }
-            if let stop = work.stop { connection.stop(stop) }
-            if let monitor, monitor.networkReturned() { connection.networkReturned(now: .now) }
-            let events = connection.advance(readiness, now: .now)
-            core.finishStep(of: connection, events)
-            guard let deadline = connection.deadline else { return }
-            if !connection.awaitsNetwork {
-                monitor = nil
-            } else if monitor == nil, canMonitor {
-                // A service's sandbox may forbid it; the client then tries again after the usual delays.
-                do throws(NetworkMonitor.Failure) {
-                    monitor = try NetworkMonitor.open()
-                } catch {
-                    canMonitor = !error.isPermanent
-                }
-            }
-            readiness = wait(for: connection.interest, core.wake, monitor, until: deadline)
-        }
-    }
-
-    /// Waits until the socket is ready, a caller has a request, the host's network changes, or the deadline has passed.
-    /// Returns the socket's readiness.
-    private static func wait(
-        for interest: MQTTInterest?, _ wake: WakeSignal, _ monitor: NetworkMonitor?,
-        until deadline: ContinuousClock.Instant
-    ) -> MQTTReadiness {
-        // A negative descriptor is ignored.
-        var entries = [
-            pollfd(fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0),
-            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-        ]
-        let timeout = ContinuousClock.now.duration(to: deadline).pollMilliseconds
-        guard poll(&entries, nfds_t(entries.count), timeout) > 0 else { return [] }
-        return MQTTReadiness(pollEvents: entries[0].revents)
     }
 }

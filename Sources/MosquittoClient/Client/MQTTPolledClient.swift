@@ -14,7 +14,6 @@
 package final class MQTTPolledClient<Token: Hashable & Sendable> {
     package typealias Instant = ContinuousClock.Instant
 
-    private let options: MQTTOptions
     private let connection: PolledConnection
     private let tokens = TokenTable<Token>()
 
@@ -23,7 +22,6 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     /// - Throws: `invalidOption` or another validation error.
     package init(options: MQTTOptions) throws(MQTTError) {
         try options.validate()
-        self.options = options
         connection = PolledConnection(options: options)
     }
 
@@ -56,14 +54,7 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
     package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
-        try message.validate(maximumSize: options.maximumPacketSize)
-        let mark = token.map { tokens.add($0) }
-        do {
-            try connection.publish(Outgoing(message: message, mark: mark))
-        } catch {
-            if let mark { tokens.remove(mark) }
-            throw error
-        }
+        try tokens.publish(message, token, maximumSize: connection.options.maximumPacketSize, connection.publish)
     }
 
     /// Subscribes, now and on every later connection; see `MQTTClient.subscribe`.

@@ -9,18 +9,27 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// Passes a message on with the mark of its token, which is forgotten if the message is not accepted.
+    func publish(
+        _ message: MQTTMessage, _ token: Token?, maximumSize: Int, _ accept: (Outgoing) throws(MQTTError) -> Void
+    ) throws(MQTTError) {
+        try message.validate(maximumSize: maximumSize)
+        let mark = token.map { add($0) }
+        do throws(MQTTError) {
+            try accept(Outgoing(message: message, mark: mark))
+        } catch {
+            if let mark { _ = take([mark]) }
+            throw error
+        }
+    }
+
     /// Stores a token under a new mark.
-    func add(_ token: Token) -> MessageMark {
+    private func add(_ token: Token) -> MessageMark {
         state.withLock { state in
             state.last += 1
             state.tokens[state.last] = token
             return MessageMark(number: state.last)
         }
-    }
-
-    /// Removes the mark of a message that was not accepted.
-    func remove(_ mark: MessageMark) {
-        state.withLock { $0.tokens[mark.number] = nil }
     }
 
     /// Replaces the marks in an event with the publisher's tokens, and removes them from the table. `nil` if the event

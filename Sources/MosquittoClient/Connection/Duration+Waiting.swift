@@ -1,5 +1,3 @@
-internal import LinuxSystem
-
 extension Duration {
     /// As a timeout for `poll`: whole milliseconds, rounded up, at least zero and at most an hour.
     var pollMilliseconds: Int32 {
@@ -10,15 +8,4 @@ extension Duration {
 
     /// Whole seconds, rounded down and clamped to 32 bits.
     var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
-}
-
-extension WakeSignal {
-    /// Waits for the signal without clearing it. Returns `false` if `deadline` passes first.
-    func isSignalled(by deadline: ContinuousClock.Instant) -> Bool {
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            if isSignalled(within: Double(left.pollMilliseconds) / 1000) { return true }
-            if left <= .zero { return false }
-        }
-    }
 }

@@ -14,7 +14,7 @@ final class PolledConnection {
         var farewell: MQTTMessage?
     }
 
-    private let options: MQTTOptions
+    let options: MQTTOptions
     private var machine: Machine
     /// The attempt that was announced. It starts with the next step, because it may block.
     private var pending: Machine.Attempt?

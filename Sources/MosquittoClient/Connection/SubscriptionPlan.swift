@@ -49,12 +49,10 @@ struct SubscriptionPlan {
     private(set) var leftOut: Set<String> = []
     private var unreported: [String] = []
 
-    /// A message that was too large: its topic, in how many connections since the filter was last of use, and whether in
-    /// this one.
+    /// A message that was too large: its topic, and in how many connections since the filter was last of use.
     private struct Excess {
         var topic: String?
         var count: Int
-        var isNew: Bool
     }
 
     /// The filters that matched such a message.
@@ -156,11 +154,9 @@ struct SubscriptionPlan {
     private mutating func request(_ filter: String, _ subscription: MQTTSubscription) {
         if leftOut.contains(filter) {
             unreported.append(filter)
-        } else if isSearching || excesses[filter] != nil {
-            alone.append(filter)
-        } else if !subscription.isOptional {
-            changes.append(.subscribe(filter, subscription))
-        } else if suspects.contains(filter) || ends[filter] != nil {
+        } else if isSearching || excesses[filter] != nil
+            || subscription.isOptional && (suspects.contains(filter) || ends[filter] != nil)
+        {
             alone.append(filter)
         } else {
             changes.append(.subscribe(filter, subscription))
@@ -232,7 +228,7 @@ struct SubscriptionPlan {
         isSearching = filters.isEmpty
         for filter in filters {
             due.remove(filter)
-            excesses[filter] = Excess(topic: topic, count: (excesses[filter]?.count ?? 0) + 1, isNew: true)
+            excesses[filter] = Excess(topic: topic, count: (excesses[filter]?.count ?? 0) + 1)
         }
     }
 
@@ -255,15 +251,12 @@ struct SubscriptionPlan {
             return filter
         }
         if isByBroker { suspects.formUnion(open.filter(\.value.isOptional).keys) }
-        if wasStable {
-            ends = ends.mapValues { _ in 1 }
-        }
+        if wasStable { ends = ends.mapValues { _ in 1 } }
         return nil
     }
 
     private mutating func clear() {
         isConnected = false
-        for filter in excesses.keys { excesses[filter]?.isNew = false }
         changes = []
         alone = []
         unreported = []

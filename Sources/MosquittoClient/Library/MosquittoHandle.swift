@@ -186,11 +186,6 @@ struct MosquittoHandle: ~Copyable {
         return code
     }
 
-    /// Throws unless the code means success.
-    private func check(_ code: Int32) throws(MQTTFailure) {
-        if code == MOSQUITTO_GUARD_ASSERTION_FAILED { throw .unreadable }
-        if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
-    }
 }
 
 extension MosquittoHandle {
@@ -268,6 +263,12 @@ extension MQTTFailure {
     }
 }
 
+/// Throws unless a code of the library means success.
+private func check(_ code: Int32) throws(MQTTFailure) {
+    if code == MOSQUITTO_GUARD_ASSERTION_FAILED { throw .unreadable }
+    if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
+}
+
 /// Runs a body in which a write to a closed socket returns an error instead of raising SIGPIPE, which would terminate
 /// the process.
 ///
@@ -332,9 +333,6 @@ struct PropertyList: ~Copyable {
         }
     }
 
-    private func check(_ code: Int32) throws(MQTTFailure) {
-        if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
-    }
 }
 
 /// The version of libmosquitto that is loaded, such as 2.0.21 (`mosquitto_lib_version`).
