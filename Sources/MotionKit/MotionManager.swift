@@ -36,6 +36,12 @@ public final class MotionManager: Sendable {
         var simulation: Simulation?
         /// The exchange of the last run, whose sensor thread may not have ended yet.
         var last: SensorExchange?
+
+        /// Requests something of the sensor thread and of the simulation.
+        func request(_ change: (inout SensorRequests) -> Void) {
+            run?.exchange.request(change)
+            simulation?.request(change)
+        }
     }
 
     /// One run, from start to stop.
@@ -116,23 +122,13 @@ public final class MotionManager: Sendable {
     public func start() async throws(SensorError) {
         let result: Result<Void, SensorError> = await withCheckedContinuation { continuation in
             let thread = WorkerThread(name: "jostle-start") { [self] in
-                continuation.resume(returning: startResult())
+                continuation.resume(returning: Result { () throws(SensorError) in try start() })
             }
             guard let thread else { return continuation.resume(returning: .failure(.resources)) }
             // Detached: nobody waits for its end.
             thread.join(within: 0)
         }
         try result.get()
-    }
-
-    /// `start` without a throw, for a closure without a type for its error.
-    private func startResult() -> Result<Void, SensorError> {
-        do {
-            try start()
-            return .success(())
-        } catch {
-            return .failure(error)
-        }
     }
 
     /// Begins to read a device that is open already; does nothing if one runs.
@@ -352,12 +348,11 @@ public final class MotionManager: Sendable {
             let becomesStored = settings.reference == .stored && oldPolicy != .stored
             let storedReference = becomesStored ? shared.run?.savers.references.attitude : nil
             let variants = shared.variants.isEmpty ? nil : shared.variants.variants(of: settings.gestures)
-            shared.run?.exchange.request { requests in
+            shared.request { requests in
                 requests.settings = settings
                 if let storedReference { requests.storedReference = storedReference }
                 if let variants { requests.variants = variants }
             }
-            shared.simulation?.apply(settings, variants)
         }
     }
 
@@ -366,8 +361,7 @@ public final class MotionManager: Sendable {
     package func silence(_ gestures: GestureSet) {
         shared.withLock { shared in
             shared.silenced = gestures
-            shared.run?.exchange.request { $0.silenced = gestures }
-            shared.simulation?.silence(gestures)
+            shared.request { $0.silenced = gestures }
         }
     }
 
@@ -413,8 +407,7 @@ public final class MotionManager: Sendable {
 
     private func requestVariants(_ shared: Shared) {
         let variants = shared.variants.variants(of: shared.settings.gestures)
-        shared.run?.exchange.request { $0.variants = variants }
-        shared.simulation?.apply(nil, variants)
+        shared.request { $0.variants = variants }
     }
 
     // MARK: Reference attitude

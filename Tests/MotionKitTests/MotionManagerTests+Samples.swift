@@ -168,9 +168,8 @@ import VirtualIMU
         let clock = SystemClock()
         let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
-            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()), title: "chip",
-            storageName: "virtual",
-            isSimulated: true)
+            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()),
+            DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
         let manager = MotionManager()
         let received = Journal<MotionSample>()
         manager.addSampleHandler { received.append(contentsOf: $0) }
@@ -196,9 +195,8 @@ import VirtualIMU
         let clock = SystemClock()
         let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
-            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()), title: "chip",
-            storageName: "virtual",
-            isSimulated: true)
+            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()),
+            DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
         let manager = MotionManager()
         let events = Journal<SensorEvent>()
         manager.addSensorHandler { event, _ in events.append(event) }

@@ -35,11 +35,6 @@ package final class GuidedCalibration: Sendable {
         case failed(String)
     }
 
-    /// Why the calibration ended early.
-    private struct Failure: Error {
-        let reason: String
-    }
-
     private let thread: Mutex<WorkerThread?>
     private let control: Control
 
@@ -58,17 +53,15 @@ package final class GuidedCalibration: Sendable {
         let control = Control()
         let deadline = SystemClock().now().advanced(bySeconds: limit)
         let thread = WorkerThread(name: "jostle-calibrat") {
-            let step: Step
-            do throws(Failure) {
+            do {
                 switch subject {
-                case .gyroscope: step = try Self.gyroscope(manager, control, until: deadline)
+                case .gyroscope: onStep(try Self.gyroscope(manager, control, until: deadline))
                 case .accelerometer(let poses):
-                    step = try Self.accelerometer(manager, control, poses: poses, until: deadline, onStep)
+                    onStep(try Self.accelerometer(manager, control, poses: poses, until: deadline, onStep))
                 }
             } catch {
-                step = .failed(error.reason)
+                onStep(.failed("\(error)"))
             }
-            onStep(step)
         }
         guard let thread else { throw CalibrationError.resources }
         self.control = control
@@ -89,45 +82,36 @@ package final class GuidedCalibration: Sendable {
 
     // MARK: On its thread
 
-    /// The next rest, or why there is none.
     private static func pose(
         _ session: CalibrationSession, _ control: Control, until deadline: Timestamp
-    ) throws(Failure) -> RestingPose {
-        do throws(CalibrationError) {
-            if control.isCancelled.load(ordering: .acquiring) { throw CalibrationError.cancelled }
-            return try session.nextPose(timeout: deadline.seconds(since: SystemClock().now()))
-        } catch {
-            throw Failure(reason: "\(error)")
-        }
+    ) throws(CalibrationError) -> RestingPose {
+        if control.isCancelled.load(ordering: .acquiring) { throw CalibrationError.cancelled }
+        return try session.nextPose(timeout: deadline.seconds(since: SystemClock().now()))
     }
 
     private static func session(
         _ manager: MotionManager, _ control: Control, seconds: Double? = nil
-    ) throws(Failure) -> CalibrationSession {
+    ) throws(CalibrationError) -> CalibrationSession {
         var parameters = PoseCollector.Parameters()
         if let seconds { parameters.duration = seconds }
-        do throws(CalibrationError) {
-            let session = try CalibrationSession(manager: manager, parameters: parameters)
-            control.session.withLock { $0 = session }
-            return session
-        } catch {
-            throw Failure(reason: "\(error)")
-        }
+        let session = try CalibrationSession(manager: manager, parameters: parameters)
+        control.session.withLock { $0 = session }
+        return session
     }
 
     private static func gyroscope(
         _ manager: MotionManager, _ control: Control, until deadline: Timestamp
-    ) throws(Failure) -> Step {
+    ) throws -> Step {
         let before = manager.calibration
         let rest = try pose(try session(manager, control, seconds: biasSeconds), control, until: deadline)
         // The reported errors come from a second rest, because the bias always fits the rest that it was measured in.
         let check = try pose(try session(manager, control), control, until: deadline)
         guard let known = manager.calibration, manager.state?.hasRotationRate == true else {
-            throw Failure(reason: "the sensor has no gyroscope, or is not read any more")
+            throw Failure(.unavailable, "the sensor has no gyroscope, or is not read any more")
         }
         var calibration = known
         calibration.take(bias: rest, seconds: biasSeconds)
-        try put(calibration, in: manager)
+        try manager.setCalibration(calibration)
         return .done(before: remainder(of: check, before ?? known), after: remainder(of: check, calibration))
     }
 
@@ -139,7 +123,7 @@ package final class GuidedCalibration: Sendable {
     private static func accelerometer(
         _ manager: MotionManager, _ control: Control, poses wanted: Int, until deadline: Timestamp,
         _ onStep: (Step) -> Void
-    ) throws(Failure) -> Step {
+    ) throws -> Step {
         let session = try session(manager, control)
         var fit = AccelerometerFit()
         while true {
@@ -154,30 +138,24 @@ package final class GuidedCalibration: Sendable {
             }
             var missing = fit.mostUsefulDirection
             if fit.poses.count >= wanted {
-                switch solution(of: fit) {
+                switch Result(catching: { () throws(AccelerometerFitError) in try fit.solve() }) {
                 case .success(let solution): return try finish(solution, fit, manager)
                 // A few more poses may cover the missing direction.
                 case .failure(.notSpread(let direction)) where fit.poses.count < wanted + 4: missing = direction
-                case .failure(let error): throw Failure(reason: "\(error)")
+                case .failure(let error): throw error
                 }
             }
             onStep(.pose(fit.poses.count, of: max(wanted, fit.poses.count + 1), next: side(missing)))
         }
     }
 
-    private static func solution(
-        of fit: AccelerometerFit
-    ) -> Result<AccelerometerFit.Solution, AccelerometerFitError> {
-        do throws(AccelerometerFitError) { return .success(try fit.solve()) } catch { return .failure(error) }
-    }
-
     private static func finish(
         _ solution: AccelerometerFit.Solution, _ fit: AccelerometerFit, _ manager: MotionManager
-    ) throws(Failure) -> Step {
-        guard let known = manager.calibration else { throw Failure(reason: "\(CalibrationError.notRunning)") }
+    ) throws -> Step {
+        guard let known = manager.calibration else { throw CalibrationError.notRunning }
         var calibration = known
         calibration.take(solution)
-        try put(calibration, in: manager)
+        try manager.setCalibration(calibration)
         return .done(
             before: largestError(of: known.chip.accelerometer, fit.poses),
             after: largestError(of: solution.calibration, fit.poses))
@@ -186,14 +164,6 @@ package final class GuidedCalibration: Sendable {
     /// The largest error in the magnitude of gravity over all poses, m/s².
     private static func largestError(of calibration: AccelerometerCalibration, _ poses: [RestingPose]) -> Double {
         poses.map { abs(calibration.apply($0.force).length - standardGravity) }.max() ?? 0
-    }
-
-    private static func put(_ calibration: StoredCalibration, in manager: MotionManager) throws(Failure) {
-        do throws(CalibrationStoreError) {
-            try manager.setCalibration(calibration)
-        } catch {
-            throw Failure(reason: "\(error)")
-        }
     }
 }
 

@@ -71,10 +71,10 @@ extension Recognizer {
     ///     `TapSettings.window` has passed without a second one.
     /// - Returns: a recognizer with requirements of its own.
     public static func tap(count: Int, distinguishing counts: TapCounts = []) -> Recognizer {
-        var recognizer = Recognizer.tap
         let count = min(max(count, 1), 3)
-        recognizer.requirements.tapCounts = counts.union(TapCounts(rawValue: 1 << UInt8(count - 1)))
-        return recognizer.when { $0.count == count }
+        return Recognizer.tap
+            .with { $0.tapCounts = counts.union(TapCounts(rawValue: 1 << UInt8(count - 1))) }
+            .when { $0.count == count }
     }
 
     /// Recognises turns that go one way or about one axis of the body; `nil` for any.
@@ -87,17 +87,14 @@ extension Recognizer {
     public static func turn(
         by angle: Double? = nil, direction: MotionDirection? = nil, about axis: BodyAxis? = nil
     ) -> Recognizer {
-        var recognizer = Recognizer.turn
-        recognizer.requirements.turnAngle = angle
+        let recognizer = Recognizer.turn.with { $0.turnAngle = angle }
         guard direction != nil || axis != nil else { return recognizer }
         return recognizer.when { ($0.direction == direction || direction == nil) && ($0.axis == axis || axis == nil) }
     }
 
     /// Recognises tilts of more than `angle`, rad, from the reference attitude.
     public static func tilt(by angle: Double) -> Recognizer {
-        var recognizer = Recognizer.tilt
-        recognizer.requirements.tiltAngle = angle
-        return recognizer
+        Recognizer.tilt.with { $0.tiltAngle = angle }
     }
 
     /// Recognises flicks in one direction.
@@ -112,31 +109,29 @@ extension Recognizer {
 
     /// The same recognizer with another sensitivity: 1 (only what is unmistakable) to 10 (the gentlest too).
     public func sensitivity(_ sensitivity: Int) -> Recognizer {
-        var recognizer = self
-        recognizer.requirements.sensitivity = min(max(sensitivity, 1), 10)
-        return recognizer
+        with { $0.sensitivity = min(max(sensitivity, 1), 10) }
     }
 
     /// The same recognizer with other seconds from a gesture's end during which no other of its kind begins.
     public func cooldown(_ seconds: Double) -> Recognizer {
-        var recognizer = self
-        recognizer.requirements.cooldown = max(0, seconds)
-        return recognizer
+        with { $0.cooldown = max(0, seconds) }
     }
 
     /// The same recognizer, waiting until other gestures can no longer come of the same movement, as
     /// `UIGestureRecognizer.require(toFail:)` does. See `GestureRelations.require(_:toFail:)`.
     public func require(toFail others: GestureSet) -> Recognizer {
-        var recognizer = self
-        recognizer.requirements.toFail.formUnion(others)
-        return recognizer
+        with { $0.toFail.formUnion(others) }
     }
 
     /// The same recognizer, which other gestures neither exclude nor delay. See
     /// `GestureRelations.allow(_:simultaneouslyWith:)`.
     public func simultaneously(with others: GestureSet) -> Recognizer {
+        with { $0.simultaneous.formUnion(others) }
+    }
+
+    private func with(_ change: (inout RecognizerRequirements) -> Void) -> Recognizer {
         var recognizer = self
-        recognizer.requirements.simultaneous.formUnion(others)
+        change(&recognizer.requirements)
         return recognizer
     }
 

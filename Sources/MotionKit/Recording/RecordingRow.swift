@@ -53,10 +53,8 @@ enum Row {
             }
             switch Row.number(in: text, from: start, to: end) {
             case .malformed:
-                let field = String(
-                    decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[start..<end]), as: UTF8.self
-                )
-                self = .malformed("\(Row.names[column]) is \"\(ForeignText.excerpt(field))\", not a finite number")
+                let field = ForeignText.excerpt(Row.string(text, start..<end))
+                self = .malformed("\(Row.names[column]) is \"\(field)\", not a finite number")
                 return
             case .empty:
                 guard column >= 4 else {
@@ -72,9 +70,7 @@ enum Row {
                 switch column {
                 case 0:
                     values.time = value
-                    values.timeText = String(
-                        decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[start..<end]),
-                        as: UTF8.self)
+                    values.timeText = Row.string(text, start..<end)
                 case 1...3: values.acceleration[column - 1] = value
                 case 4...6:
                     rate[column - 4] = value
@@ -104,6 +100,10 @@ enum Row {
         values.rotationRate = rates == 3 ? rate : nil
         values.field = fields == 3 ? field : nil
         self = .values(values)
+    }
+
+    private static func string(_ text: UnsafeBufferPointer<CChar>, _ range: Range<Int>) -> String {
+        String(decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[range]), as: UTF8.self)
     }
 
     private enum Number {

@@ -58,7 +58,8 @@ final class KernelMagnetometer {
     private var backOff = KernelMagnetometerTiming.firstBackOff
 
     private init(
-        _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: IIOFieldReader?, in places: SystemPlaces
+        _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: IIOFieldReader?,
+        in places: SystemPlaces
     ) {
         self.choice = choice
         self.accelerometer = accelerometer
@@ -71,7 +72,8 @@ final class KernelMagnetometer {
     /// Opens the magnetometer of a sensor if the settings ask for it. If there is none, or it cannot be opened, one sentence
     /// says why.
     static func open(
-        beside sensor: KernelSensorChoice, _ settings: IMUSettings, in places: SystemPlaces, _ vocabulary: SensorVocabulary
+        beside sensor: KernelSensorChoice, _ settings: IMUSettings, in places: SystemPlaces,
+        _ vocabulary: SensorVocabulary
     ) -> (magnetometer: KernelMagnetometer?, note: String?) {
         guard settings.connectsMagnetometer else { return (nil, nil) }
         let accelerometer = sensor.accelerometer
@@ -268,7 +270,7 @@ final class KernelMagnetometer {
 }
 
 /// The timing of a kernel magnetometer, in seconds unless stated.
-enum KernelMagnetometerTiming {
+private enum KernelMagnetometerTiming {
     /// The interval between readings, and the least one between those that come with samples.
     static let interval = 0.1
     static let leastInterval = 0.095

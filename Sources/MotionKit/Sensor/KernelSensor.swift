@@ -14,56 +14,56 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     /// The kernel's matrix for the accelerometer's axes.
     let mountMatrix: Matrix3?
 
-    let choice: KernelSensorChoice
-    let settings: IMUSettings
-    let places: SystemPlaces
-    let clock = SystemClock()
+    private let choice: KernelSensorChoice
+    private let settings: IMUSettings
+    private let places: SystemPlaces
+    private let clock = SystemClock()
 
-    var status = IMUStatus()
-    var info: IMUInfo
+    private(set) var status = IMUStatus()
+    private(set) var info: IMUInfo
 
     /// The magnetometer that is read with the sensor, if the settings ask for it and there is one.
-    let magnetometer: KernelMagnetometer?
+    private let magnetometer: KernelMagnetometer?
 
     /// What is wrong with the magnetometer, as far as that is known when it is opened. One sentence each.
     private(set) var notes: [String] = []
 
     /// The open devices; `nil` while the sensor is stopped or lost.
-    var source: KernelSource?
-    var thermometer: IIOThermometer?
+    private var source: KernelSource?
+    private var thermometer: IIOThermometer?
     /// From the gyroscope's axes to the accelerometer's; `nil` if they are the same.
-    var gyroscopeRotation: Matrix3?
+    private var gyroscopeRotation: Matrix3?
 
     // The present stream.
-    var pairing = SamplePairing()
-    var meter = PeriodMeter()
-    var estimator: SamplePeriodEstimator
-    var sampleCount: Int64 = 0
-    var streamStart = Timestamp(nanoseconds: 0)
-    var lastArrival = Timestamp(nanoseconds: 0)
-    var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
-    var hasStreamed = false
+    private var pairing = SamplePairing()
+    private var meter = PeriodMeter()
+    private var estimator: SamplePeriodEstimator
+    private var sampleCount: Int64 = 0
+    private var streamStart = Timestamp(nanoseconds: 0)
+    private var lastArrival = Timestamp(nanoseconds: 0)
+    private var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
+    private var hasStreamed = false
     /// The times that samples came with lately.
-    var times = KernelTimes()
-    var lastReading = IIOReading()
-    var repetitions = 0
+    private var times = KernelTimes()
+    private var lastReading = IIOReading()
+    private var repetitions = 0
     /// Whether the last read returned as many samples as it could take.
-    var wasBacklogged = false
-    var failedPolls = 0
-    var nextTemperature = Timestamp(nanoseconds: .min)
-    var temperature = Double.nan
-    var nextRaw = Timestamp(nanoseconds: .min)
+    private var wasBacklogged = false
+    private var failedPolls = 0
+    private var nextTemperature = Timestamp(nanoseconds: .min)
+    private var temperature = Double.nan
+    private var nextRaw = Timestamp(nanoseconds: .min)
     /// Whether the kernel's times were wrong, so that the times of samples come from when they arrive.
-    var ignoresKernelTime = false
+    private var ignoresKernelTime = false
     /// Whether values are read one by one because the buffer was never filled.
-    var readsValues = false
+    private var readsValues = false
     /// The time of the last sample, which survives the end of a stream.
-    var lastTimestamp: Timestamp?
+    private var lastTimestamp: Timestamp?
 
     // The present outage.
-    var outage: IMUFault?
-    var retry = Timestamp(nanoseconds: .min)
-    var backOff = KernelSensorTiming.firstBackOff
+    private var outage: IMUFault?
+    private var retry = Timestamp(nanoseconds: .min)
+    private var backOff = KernelSensorTiming.firstBackOff
 
     /// Opens the devices and switches them on.
     ///
@@ -98,7 +98,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     func takeField() -> MagneticSample? { magnetometer?.takeField() }
 
     /// A name that stays the same when the device's number changes: "iio-1-0068-mpu6050".
-    static func storageName(_ device: IIODevice) -> String {
+    private static func storageName(_ device: IIODevice) -> String {
         let text = "iio-\(device.hardware)-\(device.name ?? "unnamed")"
         return String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
     }
@@ -128,7 +128,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     }
 
     /// Starts a stream from newly opened devices.
-    func begin(_ source: KernelSource) {
+    private func begin(_ source: KernelSource) {
         self.source = source
         info = source.info
         thermometer = source.hasTemperature ? nil : IIOThermometer(source.device)
@@ -192,7 +192,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
 }
 
 /// The timing of a kernel sensor, in seconds unless stated.
-enum KernelSensorTiming {
+private enum KernelSensorTiming {
     /// The backoff between attempts to open a device, doubled from the first to the last.
     static let firstBackOff = 0.1
     static let lastBackOff = 1.6
@@ -222,7 +222,7 @@ enum KernelSensorTiming {
 }
 
 /// How many samples came lately, and how many of them with a time that is impossible.
-struct KernelTimes: BitwiseCopyable {
+private struct KernelTimes: BitwiseCopyable {
     var start = Timestamp(nanoseconds: 0)
     var samples = 0
     var impossible = 0
@@ -236,7 +236,7 @@ struct KernelTimes: BitwiseCopyable {
 
 extension KernelSensor {
     /// Reads the samples that the kernel has captured.
-    func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+    fileprivate func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         guard let source else { throw .stalled }
         readTemperatureIfDue()
         var event = SensorEvent.none
@@ -488,7 +488,7 @@ extension KernelSensor {
 }
 
 /// The open devices of a kernel sensor, read through buffers or value by value.
-struct KernelSource {
+private struct KernelSource {
     /// The device with the accelerometer.
     let device: IIODevice
     let info: IMUInfo

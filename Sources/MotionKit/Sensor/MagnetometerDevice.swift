@@ -33,38 +33,32 @@ final class DrivenMagnetometer<
     func stop() throws(BusError) { try driver.stop() }
 }
 
-/// The magnetometers that belong to chips.
-enum ChipMagnetometer: Equatable {
-    case ak8963
-    case ak09916
-    case lsm9ds1
-
-    /// That of the chip with this family and identity; `nil` if it has none that is read.
-    init?(family: IMUFamily, identity: UInt8) {
-        switch (family, identity) {
-        case (.mpu6050, 0x71), (.mpu6050, 0x73): self = .ak8963
-        case (.icm20948, _): self = .ak09916
-        case (.lsm9ds1, _): self = .lsm9ds1
-        default: return nil
+extension SensorSelection {
+    /// The magnetometer of the chosen chip if the settings ask for it, or why there is none: one sentence.
+    func magnetometer(
+        of choice: SensorScan.Choice, _ settings: IMUSettings
+    ) -> (device: (any MagnetometerDevice)?, note: String?) {
+        guard settings.connectsMagnetometer else { return (nil, nil) }
+        do {
+            switch (choice.family, choice.identity) {
+            case (.mpu6050, 0x71), (.mpu6050, 0x73): return (try Self.open(AK8963.self, beside: choice.place), nil)
+            case (.icm20948, _): return (try Self.open(AK09916.self, beside: choice.place), nil)
+            case (.lsm9ds1, _): return (try Self.open(LSM9DS1Magnetometer.self, beside: choice.place), nil)
+            default: return (nil, "\(vocabulary.magnetometer): the \(choice.name) has no magnetometer that is read")
+            }
+        } catch {
+            return (nil, "\(vocabulary.magnetometer): \(error)")
         }
     }
 
-    /// Opens it, where its identity answers; nothing is written yet.
-    func open(on path: String, besideChipAt chip: UInt8) throws(LinuxSensorsError) -> any MagnetometerDevice {
-        switch self {
-        case .ak8963: try Self.open(AK8963.self, on: path, besideChipAt: chip)
-        case .ak09916: try Self.open(AK09916.self, on: path, besideChipAt: chip)
-        case .lsm9ds1: try Self.open(LSM9DS1Magnetometer.self, on: path, besideChipAt: chip)
-        }
-    }
-
+    /// Opens the magnetometer of a chip, where its identity answers; nothing is written yet.
     private static func open<Part: MagnetometerPart>(
-        _ part: Part.Type, on path: String, besideChipAt chip: UInt8
+        _ part: Part.Type, beside chip: SensorScan.Place
     ) throws(LinuxSensorsError) -> any MagnetometerDevice {
         // The pins of an LSM9DS1 that select its own address and that of the magnetometer are usually connected.
-        let addresses = chip == 0x6A ? Part.addresses : Part.addresses.reversed()
-        let found = addresses.count > 1 ? addresses.first { answers(part, at: $0, on: path) } : nil
-        let bus = try I2CDevice(path: path, address: found ?? addresses[0])
+        let addresses = chip.address == 0x6A ? Part.addresses : Part.addresses.reversed()
+        let found = addresses.count > 1 ? addresses.first { answers(part, at: $0, on: chip.bus) } : nil
+        let bus = try I2CDevice(path: chip.bus, address: found ?? addresses[0])
         return DrivenMagnetometer(MagnetometerDriver<Part, I2CDevice, SystemClock>(bus: bus, clock: SystemClock()))
     }
 
@@ -78,23 +72,6 @@ enum ChipMagnetometer: Equatable {
             }
         } catch {
             return false
-        }
-    }
-}
-
-extension SensorSelection {
-    /// The magnetometer of the chosen chip if the settings ask for it, or why there is none: one sentence.
-    func magnetometer(
-        of choice: SensorScan.Choice, _ settings: IMUSettings
-    ) -> (device: (any MagnetometerDevice)?, note: String?) {
-        guard settings.connectsMagnetometer else { return (nil, nil) }
-        guard let kind = ChipMagnetometer(family: choice.family, identity: choice.identity) else {
-            return (nil, "\(vocabulary.magnetometer): the \(choice.name) has no magnetometer that is read")
-        }
-        do {
-            return (try kind.open(on: choice.place.bus, besideChipAt: choice.place.address), nil)
-        } catch {
-            return (nil, "\(vocabulary.magnetometer): \(error)")
         }
     }
 }

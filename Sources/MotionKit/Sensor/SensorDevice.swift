@@ -92,10 +92,6 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
         self.isSimulated = isSimulated
     }
 
-    convenience init(_ driver: consuming Driver, title: String, storageName: String, isSimulated: Bool) {
-        self.init(driver, DeviceNames(title: title, storage: storageName), isSimulated: isSimulated)
-    }
-
     var info: IMUInfo { driver.info }
     var status: IMUStatus { driver.status }
     func refusal(of settings: IMUSettings) -> SensorRateError? { judge?(settings) }

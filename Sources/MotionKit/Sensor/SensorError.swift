@@ -48,8 +48,8 @@ extension SensorError: CustomStringConvertible {
         case .unavailable(let error): SensorError.withAdvice(error, vocabulary)
         case .rate(let error): error.description(in: vocabulary)
         case .dataReadyLine(let error):
-            "\(vocabulary.dataReadyLine): \(error)\(error.advice.map { "; \($0)" } ?? "")"
-        case .kernelDevice(let error): error.advice(in: vocabulary).map { "\(error); \($0)" } ?? "\(error)"
+            "\(vocabulary.dataReadyLine): \(SensorError.withAdvice(error, error.advice))"
+        case .kernelDevice(let error): SensorError.withAdvice(error, error.advice(in: vocabulary))
         case .unknownTrajectory(let name, let known):
             "there is no trajectory \"\(name)\"; known are \(known.joined(separator: ", ")), or the path of a recording"
         case .recording(let error): "the recording cannot be played: \(error)"
@@ -60,7 +60,11 @@ extension SensorError: CustomStringConvertible {
     }
 
     fileprivate static func withAdvice(_ error: LinuxSensorsError, _ vocabulary: SensorVocabulary) -> String {
-        error.advice(in: vocabulary).map { "\(error); \($0)" } ?? "\(error)"
+        withAdvice(error, error.advice(in: vocabulary))
+    }
+
+    private static func withAdvice(_ error: some Error, _ advice: String?) -> String {
+        advice.map { "\(error); \($0)" } ?? "\(error)"
     }
 }
 

@@ -13,18 +13,13 @@ package enum SensorSelfTest {
         case interrupted(IMUFault)
     }
 
-    /// Tests the chosen chip, which must be an MPU-6050: no other self-test is implemented.
-    ///
-    /// - Throws: `anotherChip`, and the errors of `run(at:)`.
-    package static func run(on choice: SensorScan.Choice) throws(Failure) -> MPU6050SelfTestReport {
-        guard choice.family == .mpu6050, choice.identity == 0x68 else { throw .anotherChip(choice.name) }
-        return try run(at: choice.place)
-    }
-
-    /// Tests the MPU-6050 at `place`, which takes 1.2 s. Other programs cannot use the chip meanwhile.
+    /// Tests the chosen chip, which takes 1.2 s. It must be an MPU-6050: no other self-test is implemented. Other programs
+    /// cannot use the chip meanwhile.
     ///
     /// - Throws: `Failure` if the test cannot be completed. A bad result is not an error.
-    package static func run(at place: SensorScan.ChipAddress) throws(Failure) -> MPU6050SelfTestReport {
+    package static func run(on choice: SensorScan.Choice) throws(Failure) -> MPU6050SelfTestReport {
+        guard choice.family == .mpu6050, choice.identity == 0x68 else { throw .anotherChip(choice.name) }
+        let place = choice.place
         let clock = SystemClock()
         var test: MPU6050SelfTest<I2CDevice, SystemClock>
         do {

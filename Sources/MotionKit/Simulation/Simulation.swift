@@ -8,7 +8,7 @@ internal import VirtualIMU
 /// A movement that is being simulated: its thread, and the requests of other threads.
 struct Simulation: Sendable {
     let movement: SimulatedMovement
-    let control: SimulationControl
+    private let control: SimulationControl
     private let thread: WorkerThread
 
     /// Starts to simulate a movement, whose gestures go to the delivery thread of `exchange`, and its near misses too while
@@ -19,11 +19,10 @@ struct Simulation: Sendable {
         _ movement: SimulatedMovement, exchange: SensorExchange, nearMisses: HandlerList<NearMiss>, imu: IMUSettings,
         settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
     ) {
-        guard let control = SimulationControl() else { return nil }
+        guard let control = SimulationControl(exchange) else { return nil }
         let thread = WorkerThread(name: "jostle-simulate") {
             var loop = SimulationLoop(
-                movement.plan, control: control, exchange: exchange, nearMisses: nearMisses, imu: imu,
-                settings: settings,
+                movement.plan, control: control, nearMisses: nearMisses, imu: imu, settings: settings,
                 silenced: silenced, variants: variants)
             loop.run()
             control.isOver.store(true, ordering: .releasing)
@@ -37,17 +36,9 @@ struct Simulation: Sendable {
     /// Whether the movement and its gestures are over.
     var isOver: Bool { control.isOver.load(ordering: .acquiring) }
 
-    /// Applies new settings or variants with the next batch; `nil` leaves them as they are.
-    func apply(_ settings: MotionSettings?, _ variants: [GestureVariant]?) {
-        control.requests.withLock { requests in
-            if let settings { requests.settings = settings }
-            if let variants { requests.variants = variants }
-        }
-    }
-
-    /// Sets the gestures that may not begin from the next batch on.
-    func silence(_ gestures: GestureSet) {
-        control.requests.withLock { $0.silenced = gestures }
+    /// Requests something of the thread, which does it before the next batch. It has no use for a reference or a calibration.
+    func request(_ change: (inout SensorRequests) -> Void) {
+        control.requests.withLock { change(&$0) }
     }
 
     /// Cancels open gestures and waits for the thread's end. Call it once, even if the simulation is over.
@@ -59,16 +50,37 @@ struct Simulation: Sendable {
 }
 
 /// What the simulation's thread shares with the others.
-final class SimulationControl: Sendable {
+private final class SimulationControl: Sendable {
     let shouldStop = Atomic<Bool>(false)
     let isOver = Atomic<Bool>(false)
     let wake: WakeSignal
     let requests = Mutex(SensorRequests())
+    private let exchange: SensorExchange
 
     /// - Returns: `nil` if the system has no descriptor left.
-    init?() {
+    init?(_ exchange: SensorExchange) {
         guard let wake = WakeSignal() else { return nil }
         self.wake = wake
+        self.exchange = exchange
+    }
+
+    /// Sends an event to the delivery thread, marked as simulated. Waits while the queue is full, since no end may be lost.
+    /// If the manager stops meanwhile, the delivery thread cancels open gestures.
+    func post(_ event: GestureEvent) {
+        var event = event
+        event.isSimulated = true
+        while !exchange.simulatedGestures.push(event) {
+            if shouldStop.load(ordering: .acquiring) { return }
+            wake.wait(seconds: 0.02)
+        }
+        exchange.deliveryWake.signal()
+    }
+
+    /// Sends a near miss to the delivery thread, marked as simulated; drops it while the queue is full.
+    func post(_ miss: NearMiss) {
+        var miss = miss
+        miss.isSimulated = true
+        if exchange.simulatedNearMisses.push(miss) { exchange.deliveryWake.signal() }
     }
 }
 
@@ -94,7 +106,7 @@ final class SimulatedClock: MonotonicClock, Sendable {
 /// The chip is switched on in the past, so that its movement begins now. Its clock runs through the quiet time before as
 /// fast as that can be computed, and then with the system's clock: gestures come at the times at which they would come
 /// from a real movement. The sensor thread is not involved.
-struct SimulationLoop: ~Copyable {
+private struct SimulationLoop: ~Copyable {
     /// Seconds to wait for the end of a gesture after the movement; then it is cancelled. A vibration ends only after the
     /// longest pause that a machine may make.
     private var timeout: Double {
@@ -108,7 +120,6 @@ struct SimulationLoop: ~Copyable {
 
     private let plan: SimulationPlan
     private let control: SimulationControl
-    private let exchange: SensorExchange
     private let nearMisses: HandlerList<NearMiss>
     private let clock: SimulatedClock
     private let device: any SensorDevice
@@ -118,8 +129,8 @@ struct SimulationLoop: ~Copyable {
     private var batch = SampleBatch(capacity: 128)
 
     init(
-        _ plan: SimulationPlan, control: SimulationControl, exchange: SensorExchange, nearMisses: HandlerList<NearMiss>,
-        imu: IMUSettings, settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
+        _ plan: SimulationPlan, control: SimulationControl, nearMisses: HandlerList<NearMiss>, imu: IMUSettings,
+        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
     ) {
         let start = SystemClock().now().advanced(bySeconds: SimulationLoop.preparation - plan.start)
         let clock = SimulatedClock(start)
@@ -132,7 +143,6 @@ struct SimulationLoop: ~Copyable {
         settled = start.advanced(bySeconds: plan.start + plan.duration)
         self.plan = plan
         self.control = control
-        self.exchange = exchange
         self.nearMisses = nearMisses
         self.clock = clock
     }
@@ -146,8 +156,8 @@ struct SimulationLoop: ~Copyable {
             if isOver { break }
             pass(until: poll.next)
         }
-        let (control, exchange) = (control, exchange)
-        pipeline.cancelGestures(.stopped) { SimulationLoop.post($0, control, exchange) }
+        let control = control
+        pipeline.cancelGestures(.stopped) { control.post($0) }
     }
 
     private var shouldStop: Bool { control.shouldStop.load(ordering: .acquiring) }
@@ -174,22 +184,22 @@ struct SimulationLoop: ~Copyable {
             defer { requests = SensorRequests() }
             return requests
         }
-        let (control, exchange) = (control, exchange)
+        let control = control
         if let silenced = requests.silenced { pipeline.silenced = silenced }
         if let settings = requests.settings {
-            pipeline.apply(SimulationLoop.adapted(settings)) { SimulationLoop.post($0, control, exchange) }
+            pipeline.apply(SimulationLoop.adapted(settings)) { control.post($0) }
         }
         if let variants = requests.variants {
-            pipeline.apply(variants) { SimulationLoop.post($0, control, exchange) }
+            pipeline.apply(variants) { control.post($0) }
         }
     }
 
     private mutating func process() {
-        let (control, exchange) = (control, exchange)
+        let control = control
         pipeline.explainsNearMisses = !nearMisses.isEmpty
         for index in 0..<batch.count {
-            pipeline.process(batch[index]) { SimulationLoop.post($0, control, exchange) }
-            while let miss = pipeline.takeNearMiss() { SimulationLoop.post(miss, exchange) }
+            pipeline.process(batch[index]) { control.post($0) }
+            while let miss = pipeline.takeNearMiss() { control.post(miss) }
         }
         batch.removeAll()
     }
@@ -199,25 +209,6 @@ struct SimulationLoop: ~Copyable {
         var settings = settings
         settings.mount = .identity
         return settings
-    }
-
-    /// Sends an event to the delivery thread, marked as simulated. Waits while the queue is full, since no end may be lost.
-    /// If the manager stops meanwhile, the delivery thread cancels open gestures.
-    private static func post(_ event: GestureEvent, _ control: SimulationControl, _ exchange: SensorExchange) {
-        var event = event
-        event.isSimulated = true
-        while !exchange.simulatedGestures.push(event) {
-            if control.shouldStop.load(ordering: .acquiring) { return }
-            control.wake.wait(seconds: 0.02)
-        }
-        exchange.deliveryWake.signal()
-    }
-
-    /// Sends a near miss to the delivery thread, marked as simulated; drops it while the queue is full.
-    private static func post(_ miss: NearMiss, _ exchange: SensorExchange) {
-        var miss = miss
-        miss.isSimulated = true
-        if exchange.simulatedNearMisses.push(miss) { exchange.deliveryWake.signal() }
     }
 }
 

@@ -1,5 +1,5 @@
 public import LinuxSystem
-internal import StateStorage
+package import StateStorage
 
 /// The calibrations of all chips: one text file per chip, in the directory `calibration` of a state directory.
 ///
@@ -15,23 +15,14 @@ package struct CalibrationStore: Sendable {
     /// The file of the chip whose device has this `storageName`, whether it exists or not.
     package func path(of name: String) -> String { "\(directory.path)/\(CalibrationStore.file(name))" }
 
-    /// The calibration of a chip, or `nil` if none is stored.
+    /// The calibration of a chip, or `nil` if none is stored. A change that `writer` has not written yet takes precedence.
     ///
     /// - Throws: why the existing file cannot be used.
-    package func load(_ name: String) throws(CalibrationStoreError) -> StoredCalibration? {
-        try load(name, directory.read(CalibrationStore.file(name)))
-    }
-
-    /// The calibration of a chip, including a change that the writer has not written yet.
-    func load(_ name: String, pendingIn writer: StateWriter) throws(CalibrationStoreError) -> StoredCalibration? {
-        try load(name, directory.read(CalibrationStore.file(name), pendingIn: writer))
-    }
-
-    private func load(
-        _ name: String, _ content: StateDirectory.Content
+    package func load(
+        _ name: String, pendingIn writer: StateWriter? = nil
     ) throws(CalibrationStoreError) -> StoredCalibration? {
         let text: String
-        switch content {
+        switch directory.read(CalibrationStore.file(name), pendingIn: writer) {
         case .none: return nil
         case .failed(let failure): throw CalibrationStoreError.unreadable(path: path(of: name), failure)
         case .text(let found): text = found

@@ -1,6 +1,6 @@
 package import LinuxSystem
 package import MotionCore
-internal import StateStorage
+package import StateStorage
 internal import Synchronization
 
 /// The reference attitude that is stored in a state directory between runs, and with which the policy `.stored` starts.
@@ -20,18 +20,10 @@ package struct ReferenceStore: Sendable {
     /// The file, whether it exists or not.
     var path: String { directory.path(of: ReferenceStore.file) }
 
-    /// The stored reference, or `nil` if there is none that can be read.
-    package func load() -> Quaternion? {
-        reference(in: directory.read(ReferenceStore.file))
-    }
-
-    /// The stored reference, including a change that the writer has not written yet.
-    func load(pendingIn writer: StateWriter) -> Quaternion? {
-        reference(in: directory.read(ReferenceStore.file, pendingIn: writer))
-    }
-
-    private func reference(in content: StateDirectory.Content) -> Quaternion? {
-        guard case .text(let text) = content else { return nil }
+    /// The stored reference, or `nil` if there is none that can be read. A change that `writer` has not written yet takes
+    /// precedence.
+    package func load(pendingIn writer: StateWriter? = nil) -> Quaternion? {
+        guard case .text(let text) = directory.read(ReferenceStore.file, pendingIn: writer) else { return nil }
         // Without its last line feed, the file is incomplete, and its last number may be cut off.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 3, lines[0] == ReferenceStore.title, lines[2].isEmpty else { return nil }

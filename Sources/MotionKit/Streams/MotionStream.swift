@@ -21,7 +21,7 @@ extension MotionManager {
                     return .passOn
                 }
             }
-            return { for token in tokens { token.remove() } }
+            return HandlerToken { for token in tokens { token.remove() } }
         }
     }
 
@@ -33,8 +33,7 @@ extension MotionManager {
     /// - Returns: a stream that has begun already.
     public func motion(every interval: Double = 0.1) -> MotionStream<MotionState> {
         makeStream(insert: StreamPolicy.newest(1)) { push in
-            let token = addMotionHandler(every: interval) { push([$0]) }
-            return { token.remove() }
+            addMotionHandler(every: interval) { push([$0]) }
         }
     }
 
@@ -44,8 +43,7 @@ extension MotionManager {
     /// are missing.
     public var samples: MotionStream<MeasuredSample> {
         makeStream(insert: StreamPolicy.newest(4096)) { push in
-            let token = addMeasuredSampleHandler { push($0) }
-            return { token.remove() }
+            addMeasuredSampleHandler { push($0) }
         }
     }
 
@@ -54,8 +52,7 @@ extension MotionManager {
     /// Up to 64 events wait for a slow consumer; beyond that the oldest are dropped.
     public var sensorEvents: MotionStream<SensorEvent> {
         makeStream(insert: StreamPolicy.newest(64)) { push in
-            let token = addSensorHandler { event, _ in push([event]) }
-            return { token.remove() }
+            addSensorHandler { event, _ in push([event]) }
         }
     }
 
@@ -87,17 +84,17 @@ extension MotionManager {
     ///
     /// - Parameters:
     ///   - insert: stores an element in the buffer.
-    ///   - connect: adds the handler that pushes; returns what removes it.
+    ///   - connect: adds the handler that pushes; returns its token.
     /// - Returns: a stream that has begun already.
     private func makeStream<Element: Sendable>(
         insert: @escaping StreamBuffer<Element>.Insert,
-        _ connect: (@escaping @Sendable ([Element]) -> Void) -> @Sendable () -> Void
+        _ connect: (@escaping @Sendable ([Element]) -> Void) -> HandlerToken
     ) -> MotionStream<Element> {
         let (buffer, stream, end) = makeBuffer(insert: insert)
-        let disconnect = connect { buffer.push($0) }
+        let token = connect { buffer.push($0) }
         buffer.onTermination { [handlers] in
             handlers.cancelEnd(end)
-            disconnect()
+            token.remove()
         }
         return stream
     }

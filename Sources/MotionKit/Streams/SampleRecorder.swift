@@ -1,4 +1,3 @@
-internal import CLinuxSystem
 internal import Glibc
 internal import LinuxSensors
 internal import LinuxSystem
@@ -173,7 +172,7 @@ package struct RecordingDirectory: Sendable {
     package static let capacity = 8
 
     /// Bytes that must stay free on the disk.
-    static let reserve: UInt64 = 64 << 20
+    static let reserve = 64 << 20
 
     /// The directory.
     package let path: String
@@ -196,9 +195,13 @@ package struct RecordingDirectory: Sendable {
         FileContents.makeDirectories(path)
         let numbers = try numbers()
         for number in numbers.dropLast(RecordingDirectory.capacity - 1) { unlink("\(path)/\(name(number))") }
-        var disk = statvfs()
-        guard statvfs(path, &disk) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
-        guard UInt64(disk.f_bavail) * UInt64(disk.f_frsize) >= UInt64(bytes) + RecordingDirectory.reserve else {
+        let free: Double
+        do {
+            free = try DiskSpace(of: path).free
+        } catch {
+            throw .system(path: path, error)
+        }
+        guard free >= Double(bytes) + Double(RecordingDirectory.reserve) else {
             throw .system(path: path, SystemFailure(code: ENOSPC))
         }
         let name = name((numbers.last ?? 0) + 1)
@@ -212,17 +215,19 @@ package struct RecordingDirectory: Sendable {
 
     /// The numbers of the existing recordings, the oldest first. Other files in the directory are ignored.
     private func numbers() throws(RecordingError) -> [Int] {
-        guard let directory = opendir(path) else { throw .system(path: path, SystemFailure(code: errno)) }
-        defer { closedir(directory) }
-        var numbers: [Int] = []
-        while let entry = readdir(directory) {
-            let file = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        let files: [String]
+        do {
+            files = try DirectoryContents.names(path)
+        } catch {
+            throw .system(path: path, error)
+        }
+        let numbers = files.compactMap { file -> Int? in
+            guard file.hasPrefix(RecordingDirectory.prefix), file.hasSuffix(RecordingDirectory.suffix) else {
+                return nil
             }
-            guard file.hasPrefix(RecordingDirectory.prefix), file.hasSuffix(RecordingDirectory.suffix) else { continue }
             let digits = file.dropFirst(RecordingDirectory.prefix.count).dropLast(RecordingDirectory.suffix.count)
-            guard let number = Int(digits), number > 0, number < .max, name(number) == file else { continue }
-            numbers.append(number)
+            guard let number = Int(digits), number > 0, number < .max, name(number) == file else { return nil }
+            return number
         }
         return numbers.sorted()
     }

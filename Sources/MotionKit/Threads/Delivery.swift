@@ -67,14 +67,14 @@ struct Delivery: Sendable {
 
     /// Delivers the readings of the magnetometer before the samples of their time.
     private func deliverSamples() {
-        var fields: [MagneticSample] = []
-        while let field = exchange.fields.pop() { fields.append(field) }
-        if !fields.isEmpty { handlers.fields.notify(fields) }
-        var batch: [MotionSample] = []
-        while let sample = exchange.samples.pop() { batch.append(sample) }
-        if !batch.isEmpty { handlers.samples.notify(batch) }
-        var measured: [MeasuredSample] = []
-        while let sample = exchange.measured.pop() { measured.append(sample) }
-        if !measured.isEmpty { handlers.measured.notify(measured) }
+        deliver(exchange.fields, to: handlers.fields)
+        deliver(exchange.samples, to: handlers.samples)
+        deliver(exchange.measured, to: handlers.measured)
+    }
+
+    private func deliver<Element>(_ ring: Ring<Element>, to list: HandlerList<[Element]>) {
+        var batch: [Element] = []
+        while let element = ring.pop() { batch.append(element) }
+        if !batch.isEmpty { list.notify(batch) }
     }
 }

@@ -143,4 +143,10 @@ final class SensorExchange: Sendable {
     func post(_ message: SensorMessage) {
         if !messages.push(message) { droppedMessages.add(1, ordering: .relaxed) }
     }
+
+    /// Posts a message and wakes the delivery thread.
+    func send(_ message: SensorMessage) {
+        post(message)
+        deliveryWake.signal()
+    }
 }

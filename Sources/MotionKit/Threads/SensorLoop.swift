@@ -96,9 +96,7 @@ struct SensorLoop: ~Copyable {
         if hasSamples { postScale() }
         let exchange = self.exchange
         pipeline.cancelGestures(.stopped) { exchange.post(.gesture($0)) }
-        var failure: BusError?
-        do { try device.stop() } catch { failure = error }
-        if let failure { exchange.post(.sensor(.failed(.bus(failure)), at: clock.now())) }
+        do { try device.stop() } catch { exchange.post(.sensor(.failed(.bus(error)), at: clock.now())) }
         exchange.show(state: nil, of: device)
         exchange.hasLeftDevice.store(true, ordering: .releasing)
         exchange.hasStopped.store(true, ordering: .releasing)
@@ -215,8 +213,7 @@ struct SensorLoop: ~Copyable {
         guard state.timestamp >= next else { return }
         nextRestReport = state.timestamp.advanced(bySeconds: SensorLoop.restInterval)
         let bias = pipeline.calibration.sensorReading(ofRate: state.gyroscopeBias, temperature: state.temperature)
-        exchange.post(.rest(RestReport(bias: bias, temperature: state.temperature, time: state.timestamp)))
-        exchange.deliveryWake.signal()
+        exchange.send(.rest(RestReport(bias: bias, temperature: state.temperature, time: state.timestamp)))
     }
 
     /// Reports the estimate of the gyroscope's scale once a minute.
@@ -230,8 +227,7 @@ struct SensorLoop: ~Copyable {
     private mutating func postScale() {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
-        exchange.post(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
-        exchange.deliveryWake.signal()
+        exchange.send(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
     }
 
     /// Reports readings that cannot be measurements as a loss of the sensor, and their end as its return.
@@ -241,12 +237,11 @@ struct SensorLoop: ~Copyable {
         let time = pipeline.state.timestamp
         if let found = pipeline.fault {
             if fault == nil { lastUsed = time }
-            exchange.post(.sensor(.failed(.measurement(found)), at: clock.now()))
+            exchange.send(.sensor(.failed(.measurement(found)), at: clock.now()))
         } else {
-            exchange.post(.sensor(.streaming(afterGap: time.seconds(since: lastUsed)), at: clock.now()))
+            exchange.send(.sensor(.streaming(afterGap: time.seconds(since: lastUsed)), at: clock.now()))
         }
         fault = pipeline.fault
-        exchange.deliveryWake.signal()
     }
 
     /// Reports the reference if it has changed.
@@ -254,9 +249,8 @@ struct SensorLoop: ~Copyable {
         guard pipeline.reference.attitude != reference else { return }
         reference = pipeline.reference.attitude
         let isStored = pipeline.settings.reference == .stored
-        exchange.post(
+        exchange.send(
             .reference(ReferenceChange(attitude: reference, origin: pipeline.reference.origin, isStored: isStored)))
-        exchange.deliveryWake.signal()
     }
 
     /// Passes on an event of the driver; losing the sensor cancels open gestures.
@@ -273,7 +267,6 @@ struct SensorLoop: ~Copyable {
         case .gap, .streaming:
             break
         }
-        exchange.post(.sensor(event, at: clock.now()))
-        exchange.deliveryWake.signal()
+        exchange.send(.sensor(event, at: clock.now()))
     }
 }
