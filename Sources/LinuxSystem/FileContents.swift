@@ -11,10 +11,11 @@ package enum FileContents {
     package static func bytes(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> [UInt8] {
-        let file = try OpenFile(path, mayBePipe: mayBePipe)
+        let descriptor = mayBePipe ? try open(path) : try openRegular(path)
+        defer { close(descriptor) }
         var bytes: [UInt8] = []
         while bytes.count < limit {
-            let chunk = try file.read(atMost: min(limit - bytes.count, 65_536))
+            let chunk = try read(descriptor, atMost: min(limit - bytes.count, 65_536))
             guard !chunk.isEmpty else { break }
             bytes += chunk
         }
@@ -59,27 +60,8 @@ extension FileContents {
         throw failure
     }
 
-    /// Opens anything for reading.
-    fileprivate static func open(_ path: String, _ flags: Int32 = 0) throws(SystemFailure) -> Int32 {
-        var descriptor: Int32
-        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) } while descriptor < 0 && errno == EINTR
-        guard descriptor >= 0 else { throw SystemFailure(code: errno) }
-        return descriptor
-    }
-}
-
-/// A file open for reading.
-private struct OpenFile: ~Copyable {
-    private let descriptor: Int32
-
-    init(_ path: String, mayBePipe: Bool) throws(SystemFailure) {
-        descriptor = mayBePipe ? try FileContents.open(path) : try FileContents.openRegular(path)
-    }
-
-    deinit { _ = close(descriptor) }
-
-    /// The next bytes; empty at the end of the file.
-    func read(atMost count: Int) throws(SystemFailure) -> [UInt8] {
+    /// The next bytes of an open file; empty at its end.
+    private static func read(_ descriptor: Int32, atMost count: Int) throws(SystemFailure) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             var result: Int
@@ -89,6 +71,14 @@ private struct OpenFile: ~Copyable {
         }
         guard code == 0 else { throw SystemFailure(code: code) }
         return bytes
+    }
+
+    /// Opens anything for reading.
+    private static func open(_ path: String, _ flags: Int32 = 0) throws(SystemFailure) -> Int32 {
+        var descriptor: Int32
+        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) } while descriptor < 0 && errno == EINTR
+        guard descriptor >= 0 else { throw SystemFailure(code: errno) }
+        return descriptor
     }
 }
 

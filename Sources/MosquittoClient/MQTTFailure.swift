@@ -200,13 +200,19 @@ extension MQTTFailure: CustomStringConvertible {
 }
 
 extension MQTTFailure {
-    /// Whether the reason may be this host's own network: no route, no address, no name server, no answer at all.
-    var mayBeOwnNetwork: Bool {
+    /// Whether the cause is certainly this device or its network. A broker that is frozen looks like a network without a
+    /// connection, so a timeout is not certain.
+    package var isOwnFault: Bool {
         switch self {
-        case .network(let code): [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT].contains(code)
-        case .hostNotFound, .timedOut, .silent: true
+        case .hostNotFound: true
+        case .network(let code): [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code)
         default: false
         }
+    }
+
+    /// Whether the reason may be this host's own network: no route, no address, no name server, no answer at all.
+    var mayBeOwnNetwork: Bool {
+        isOwnFault || [.timedOut, .silent, .network(code: ETIMEDOUT)].contains(self)
     }
 
     /// Whether a message was rejected for what it is, and not because the connection ended.
@@ -261,16 +267,4 @@ extension String {
 
     /// The text without this prefix, if it has it.
     func drop(prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }
-}
-
-extension MQTTFailure {
-    /// Whether the cause is certainly this device or its network. A broker that is frozen looks like a network without a
-    /// connection, so a timeout is not certain.
-    package var isOwnFault: Bool {
-        switch self {
-        case .hostNotFound: true
-        case .network(let code): [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code)
-        default: false
-        }
-    }
 }

@@ -1,6 +1,5 @@
 internal import Glibc
 package import LinuxSystem
-internal import Synchronization
 
 /// Writes persistent state on a separate thread, so that callers never wait for the disk.
 ///
@@ -33,7 +32,7 @@ package final class StateWriter: Sendable {
     package func write(
         _ contents: [UInt8]?, to path: String, completion: (@Sendable (Result<Void, SystemFailure>) -> Void)? = nil
     ) {
-        let isTaken = core.withState { state in
+        let isTaken = core.state.withLock { state in
             guard !state.hasEnded else { return false }
             state.queue.add(WriteQueue.File(path: path, contents: contents, completion: completion), at: .now)
             core.wake(&state)
@@ -45,12 +44,12 @@ package final class StateWriter: Sendable {
     /// The pending content of a file; `nil` if there is no pending write. While a write is pending, the file on disk is
     /// out of date.
     package func pending(_ path: String) -> PendingFile? {
-        core.withState { $0.queue.pending(path) }.map { $0.contents.map(PendingFile.contents) ?? .removed }
+        core.state.withLock { $0.queue.pending(path) }.map { $0.contents.map(PendingFile.contents) ?? .removed }
     }
 
     /// Runs a job before all waiting files. Jobs run in order. A finished writer ignores it.
     package func perform(_ job: @escaping @Sendable () -> Void) {
-        core.withState { state in
+        core.state.withLock { state in
             guard !state.hasEnded else { return }
             state.queue.add(WriteQueue.Job(run: job))
             core.wake(&state)
@@ -58,11 +57,11 @@ package final class StateWriter: Sendable {
     }
 
     /// Whether the thread does not wait for the disk, but for a processor.
-    package var isKeptFromRunning: Bool { core.withState { $0.running?.thread }?.isRunnable ?? false }
+    package var isKeptFromRunning: Bool { core.state.withLock { $0.running?.thread }?.isRunnable ?? false }
 
     /// Failed writes that are being retried, and an operation that has been stuck for more than a second.
     package var faults: [StateFault] {
-        let faults = core.withState { state in
+        let faults = core.state.withLock { state in
             if state.running == nil, state.queue.hasWork { core.wake(&state) }
             return state.queue.faults(at: .now)
         }
@@ -73,7 +72,7 @@ package final class StateWriter: Sendable {
     /// Sets a handler that is called, on any thread, whenever `faults` may have changed. It is not called when an
     /// operation gets stuck; read `faults` periodically to notice that.
     package func setObserver(_ observer: (@Sendable () -> Void)?) {
-        core.withState { $0.observer = observer.map { WriterCore.Observer(call: $0) } }
+        core.state.withLock { $0.observer = observer.map { WriterCore.Observer(call: $0) } }
     }
 
     /// Waits until all requests are done or `seconds` have passed. Does not wait on the writer's own thread.
@@ -83,11 +82,11 @@ package final class StateWriter: Sendable {
     package func flush(within seconds: Double) -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
-            let running = core.withState { state -> WriterCore.Running? in
+            let running = core.state.withLock { state -> WriterCore.Running? in
                 if state.queue.hasWork { core.wake(&state) }
                 return state.running
             }
-            let (isIdle, hasEnded) = core.withState { ($0.queue.isIdle, $0.hasEnded) }
+            let (isIdle, hasEnded) = core.state.withLock { ($0.queue.isIdle, $0.hasEnded) }
             if isIdle || hasEnded { return isIdle }
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero, let running, !running.thread.isCurrent else { return false }
@@ -100,7 +99,7 @@ package final class StateWriter: Sendable {
     /// - Returns: whether everything is on the disk.
     @discardableResult
     package func finish(within seconds: Double) -> Bool {
-        let thread = core.withState { state -> WorkerThread? in
+        let thread = core.state.withLock { state -> WorkerThread? in
             state.queue.end()
             if state.queue.hasWork || state.running != nil { core.wake(&state) }
             guard let running = state.running, !state.isJoined else {
@@ -111,7 +110,7 @@ package final class StateWriter: Sendable {
             return running.thread
         }
         let isOver = thread?.join(within: seconds) ?? true
-        return core.withState { isOver && $0.queue.isIdle }
+        return core.state.withLock { isOver && $0.queue.isIdle }
     }
 }
 
@@ -154,20 +153,11 @@ private final class WriterCore: Sendable {
         let idle: WakeSignal
     }
 
-    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
-    private final class Shared: @unchecked Sendable {
-        var value = State()
-    }
-
-    private let state = Mutex(Shared())
+    let state = Locked(State())
     private let onWrite: (@Sendable (Duration) -> Void)?
 
     init(onWrite: (@Sendable (Duration) -> Void)?) {
         self.onWrite = onWrite
-    }
-
-    func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { body(&$0.value) }
     }
 
     /// Wakes the thread, or starts it.
@@ -191,17 +181,17 @@ private final class WriterCore: Sendable {
 
     private func run(_ wake: WakeSignal, _ idle: WakeSignal) {
         while true {
-            switch withState({ $0.next(idle) }) {
+            switch state.withLock({ $0.next(idle) }) {
             case .job(let job):
                 job.run()
-                if withState({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
+                if state.withLock({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
             case .file(let file):
                 let start = ContinuousClock.now
                 let result = Result { () throws(SystemFailure) in
                     try StateDirectory.replace(file.path, with: file.contents)
                 }
                 onWrite?(start.duration(to: .now))
-                let isChange = withState { $0.queue.attemptEnded(file, result, at: .now) }
+                let isChange = state.withLock { $0.queue.attemptEnded(file, result, at: .now) }
                 file.completion?(result)
                 if isChange { callObserver() }
             case .wait(let instant):
@@ -213,6 +203,6 @@ private final class WriterCore: Sendable {
     }
 
     private func callObserver() {
-        withState { $0.observer }?.call()
+        state.withLock { $0.observer }?.call()
     }
 }

@@ -40,14 +40,9 @@ final class ClientCore: Sendable {
         var connection: MQTTConnection?
     }
 
-    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
-    private final class Shared: @unchecked Sendable {
-        var value = State()
-    }
-
     let options: MQTTOptions
     private let handler: @Sendable (MQTTEvent<MessageMark>) -> Void
-    private let state = Mutex(Shared())
+    private let state = Locked(State())
     private let isAbandoned = Atomic(false)
 
     /// Signals the network thread that there is work.
@@ -60,16 +55,12 @@ final class ClientCore: Sendable {
         self.handler = handler
     }
 
-    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { body(&$0.value) }
-    }
-
     // MARK: Callers
 
     func publish(_ outgoing: Outgoing) throws(MQTTError) {
         let size = outgoing.message.payload.count
         let options = options
-        let result: Result<Bool, MQTTError> = withState { state in
+        let result: Result<Bool, MQTTError> = state.withLock { state in
             if state.isStopping { return .failure(.stopped) }
             if state.connection == nil { return .failure(.notConnected) }
             // A message larger than the limit may still be sent alone.
@@ -89,7 +80,7 @@ final class ClientCore: Sendable {
     func giveWay(for delay: Duration?) { request { $0.givingWay = .some(delay) } }
 
     private func request(_ change: (inout Work) -> Void) {
-        let mustSignal = withState { state in
+        let mustSignal = state.withLock { state in
             change(&state.work)
             return Self.mustSignal(&state)
         }
@@ -98,7 +89,7 @@ final class ClientCore: Sendable {
 
     /// Requests the end of the thread. Only the first request counts.
     func requestStop(_ request: StopRequest) {
-        withState { state in
+        state.withLock { state in
             if !state.isStopping { state.work.stop = request }
             state.isStopping = true
         }
@@ -111,7 +102,7 @@ final class ClientCore: Sendable {
     }
 
     var statistics: MQTTStatistics {
-        withState { state in
+        state.withLock { state in
             var statistics = state.statistics
             statistics.connection = state.connection
             statistics.published = state.published
@@ -122,7 +113,7 @@ final class ClientCore: Sendable {
     }
 
     /// Messages without a known outcome when `stop` ended the connection.
-    var undeliveredAtStop: Int { withState { $0.undeliveredAtStop } }
+    var undeliveredAtStop: Int { state.withLock { $0.undeliveredAtStop } }
 
     private static func mustSignal(_ state: inout State) -> Bool {
         defer { state.isSignalled = true }
@@ -182,7 +173,7 @@ final class ClientCore: Sendable {
     /// Takes all waiting requests, and re-arms `wake` for later ones.
     private func takeWork() -> Work {
         wake.clear()
-        return withState { state in
+        return state.withLock { state in
             state.isSignalled = false
             var work = Work()
             swap(&work, &state.work)
@@ -199,7 +190,7 @@ final class ClientCore: Sendable {
         let statistics = connection.statistics
         let bytes = connection.queuedBytes
         let undelivered = connection.undeliveredAtStop
-        withState { state in
+        state.withLock { state in
             state.statistics = statistics
             state.taken = statistics.queued
             state.takenBytes = bytes
@@ -215,7 +206,7 @@ final class ClientCore: Sendable {
     private func update(for event: MQTTEvent<MessageMark>) -> MQTTEvent<MessageMark> {
         switch event {
         case .connected(let connection):
-            withState { $0.connection = connection }
+            state.withLock { $0.connection = connection }
             return event
         case .refused(var end):
             end.undelivered += connectionEnded()
@@ -231,7 +222,7 @@ final class ClientCore: Sendable {
     }
 
     private func connectionEnded() -> [MessageMark] {
-        withState { state in
+        state.withLock { state in
             state.connection = nil
             let messages = state.work.messages
             state.work.messages = []

@@ -41,15 +41,6 @@ final class CalibrationSaver: Sendable {
         }
     }
 
-    /// The state behind a reference, used under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
-    private final class Shared: @unchecked Sendable {
-        var value: State
-
-        init(_ value: State) {
-            self.value = value
-        }
-    }
-
     /// Seconds between two writes of the estimates.
     static let saveInterval = 600.0
 
@@ -59,7 +50,7 @@ final class CalibrationSaver: Sendable {
     private let store: CalibrationStore?
     private let name: String
     private let writer: StateWriter
-    private let state: Mutex<Shared>
+    private let state: Locked<State>
     /// Held by the caller that waits for the disk: one at a time.
     private let waitingTurn = Mutex(())
     /// Keeps writes in the order of their calibrations. Not the state's lock, which the writer needs when it has finished.
@@ -81,17 +72,13 @@ final class CalibrationSaver: Sendable {
             warning = error
         }
         self.warning = warning
-        state = Mutex(Shared(State(calibration)))
+        state = Locked(State(calibration))
     }
 
-    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { body(&$0.value) }
-    }
-
-    var calibration: StoredCalibration { withState { $0.calibration } }
+    var calibration: StoredCalibration { state.withLock { $0.calibration } }
 
     /// The calibration for the sensor thread at its start.
-    var change: CalibrationChange { withState { $0.change } }
+    var change: CalibrationChange { state.withLock { $0.change } }
 
     // MARK: Another calibration
 
@@ -99,7 +86,7 @@ final class CalibrationSaver: Sendable {
     ///
     /// - Returns: the new calibration for the sensor thread.
     func set(_ calibration: StoredCalibration) -> CalibrationChange {
-        withState { state in
+        state.withLock { state in
             state.calibration = calibration
             state.scaleLearner = ScaleLearner(kept: calibration.learntScale)
             state.revision += 1
@@ -114,8 +101,8 @@ final class CalibrationSaver: Sendable {
         guard let store else { return }
         let failure = waitingTurn.withLock { _ -> SystemFailure? in
             let signal = WakeSignal()
-            withState { $0.waiting = signal }
-            defer { withState { $0.waiting = nil } }
+            state.withLock { $0.waiting = signal }
+            defer { state.withLock { $0.waiting = nil } }
             let number = write(to: store)
             return signal.map { wait(for: number, $0) } ?? .noResources
         }
@@ -128,7 +115,7 @@ final class CalibrationSaver: Sendable {
     @discardableResult
     private func write(to store: CalibrationStore) -> Int {
         writing.withLock { _ in
-            let (calibration, number) = withState { state in
+            let (calibration, number) = state.withLock { state in
                 state.writes += 1
                 state.saved = state.calibration
                 return (state.calibration, state.writes)
@@ -141,7 +128,7 @@ final class CalibrationSaver: Sendable {
     }
 
     private func attempted(_ write: Int, _ result: Result<Void, SystemFailure>) {
-        withState { state in
+        state.withLock { state in
             state.attempt = (write, result)
             return state.waiting
         }?.signal()
@@ -151,7 +138,7 @@ final class CalibrationSaver: Sendable {
     private func wait(for number: Int, _ signal: WakeSignal) -> SystemFailure? {
         let deadline = ContinuousClock.now + .seconds(CalibrationSaver.timeout)
         while true {
-            let result = withState { state in
+            let result = state.withLock { state in
                 state.attempt.flatMap { $0.write >= number ? $0.result : nil }
             }
             switch result {
@@ -169,7 +156,7 @@ final class CalibrationSaver: Sendable {
 
     /// Updates the bias from a rest, and saves from time to time.
     func learn(from report: RestReport) {
-        let isTime = withState { state in
+        let isTime = state.withLock { state in
             state.calibration.biasLine.learn(bias: report.bias, temperature: report.temperature)
             return state.isSaveDue(at: report.time)
         }
@@ -178,7 +165,7 @@ final class CalibrationSaver: Sendable {
 
     /// Updates the gyroscope's scale from movement, and saves from time to time.
     func learn(from report: ScaleReport) {
-        let isTime = withState { state in
+        let isTime = state.withLock { state in
             guard report.revision == state.revision else { return false }
             if state.scaleLearner.learn(report.estimate) { state.calibration.learntScale = state.scaleLearner.kept }
             return state.isSaveDue(at: report.time)
@@ -189,7 +176,7 @@ final class CalibrationSaver: Sendable {
     /// Saves the estimates if they have changed noticeably since the last write.
     func saveIfChanged() {
         guard let store else { return }
-        let isNoticeable = withState { state in
+        let isNoticeable = state.withLock { state in
             Self.isNoticeable(state.saved.biasLine, state.calibration.biasLine)
                 || Self.isNoticeable(state.saved.learntScale, state.calibration.learntScale)
         }
