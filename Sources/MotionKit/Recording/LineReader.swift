@@ -6,14 +6,15 @@ struct LineReader: ~Copyable {
     /// The longest line, bytes: much longer than any row of numbers.
     static let longestLine = 65_536
 
-    /// What is wrong with a longer one.
-    static var tooLongReason: String { "longer than \(longestLine) bytes" }
+    /// The number of the last line read, from 1.
+    private(set) var line: Int
 
+    private let path: String
     private let file: UnsafeMutablePointer<FILE>
     private let buffer: UnsafeMutablePointer<CChar>
     /// The bytes of the buffer that are not read yet. One byte more than the longest line leaves room for a line feed or
     /// a terminating zero.
-    private var unread = 0..<0
+    private var unread: Range<Int>
     private static let capacity = longestLine + 1
 
     /// Opens `path`; `-` is standard input. With `mustBeRegular`, anything but a regular file is refused: a pipe or a device
@@ -27,8 +28,12 @@ struct LineReader: ~Copyable {
             opened = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re")
         }
         guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
+        self.path = path
         file = opened
         buffer = .allocate(capacity: LineReader.capacity)
+        // Not default values: those would be set before the throwing calls, which Swift 6.0 does not compile.
+        unread = 0..<0
+        line = 0
     }
 
     /// Opens a regular file: fdopen(3).
@@ -47,8 +52,11 @@ struct LineReader: ~Copyable {
 
     /// Calls `body` with the next line, without its line ending, followed by a zero.
     ///
-    /// - Returns: the result of `body`, the end of the file, or why the line cannot be read.
-    mutating func next<Result>(_ body: (UnsafeBufferPointer<CChar>) -> Result) -> LineResult<Result> {
+    /// - Returns: the result of `body`; `nil` at the end of the file.
+    /// - Throws: why the line cannot be read, or what `body` finds wrong with it.
+    mutating func next<Result>(
+        _ body: (UnsafeBufferPointer<CChar>) throws(MalformedLine) -> Result
+    ) throws(RecordingError) -> Result? {
         var end = lineFeed(from: unread.lowerBound)
         if end == nil {
             let searched = unread.count
@@ -57,18 +65,31 @@ struct LineReader: ~Copyable {
             end = lineFeed(from: searched)
             if end == nil {
                 let code = errno
-                guard ferror(file) == 0 else { return .failed(SystemFailure(code: code == 0 ? EIO : code)) }
-                guard unread.count < LineReader.capacity else { return .tooLong }
-                guard !unread.isEmpty else { return .end }
+                guard ferror(file) == 0 else { throw .system(path: path, SystemFailure(code: code == 0 ? EIO : code)) }
+                guard unread.count < LineReader.capacity else {
+                    line += 1
+                    throw malformed("longer than \(LineReader.longestLine) bytes")
+                }
+                guard !unread.isEmpty else { return nil }
             }
         }
-        let line = unread.lowerBound..<(end ?? unread.upperBound)
-        unread = min(line.upperBound + 1, unread.upperBound)..<unread.upperBound
-        var count = line.count
-        while count > 0, buffer[line.lowerBound + count - 1] == 13 { count -= 1 }
+        line += 1
+        let text = unread.lowerBound..<(end ?? unread.upperBound)
+        unread = min(text.upperBound + 1, unread.upperBound)..<unread.upperBound
+        var count = text.count
+        while count > 0, buffer[text.lowerBound + count - 1] == 13 { count -= 1 }
         // A zero after the last character stops strtod.
-        buffer[line.lowerBound + count] = 0
-        return .line(body(UnsafeBufferPointer(start: buffer + line.lowerBound, count: count)))
+        buffer[text.lowerBound + count] = 0
+        do {
+            return try body(UnsafeBufferPointer(start: buffer + text.lowerBound, count: count))
+        } catch {
+            throw malformed(error.reason)
+        }
+    }
+
+    /// The error for the last line, or another one.
+    func malformed(_ reason: String, inLine number: Int? = nil) -> RecordingError {
+        .malformed(path: path, line: number ?? line, reason: reason)
     }
 
     /// Moves what is not read to the beginning, and reads as much as fits behind it. The file is at its end, or has failed,
@@ -89,11 +110,11 @@ struct LineReader: ~Copyable {
     }
 }
 
-/// The result of reading a line.
-enum LineResult<Result> {
-    case line(Result)
-    case end
-    /// The line is longer than `LineReader.longestLine`.
-    case tooLong
-    case failed(SystemFailure)
+/// What is wrong with a line.
+struct MalformedLine: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
 }

@@ -1,4 +1,3 @@
-internal import Glibc
 public import LinuxSystem
 package import MotionCore
 
@@ -19,7 +18,7 @@ package struct RecordingReader: ~Copyable {
     }
 
     /// The number of the last line read, from 1.
-    package private(set) var line: Int
+    package var line: Int { lines.line }
 
     /// The first column of the last row read, as it is written in the file.
     package private(set) var timeText: String
@@ -30,7 +29,6 @@ package struct RecordingReader: ~Copyable {
     /// Whether the recording has columns for a magnetometer.
     package var hasField: Bool { header.hasField }
 
-    private let path: String
     private let header: RecordingHeader
     private let maximumSamples: Int
     private var samples: Int
@@ -46,13 +44,11 @@ package struct RecordingReader: ~Copyable {
     /// - Throws: `RecordingError` if the file cannot be read or does not have a recording's header.
     package init(path: String, maximumSamples: Int = .max, mustBeRegular: Bool = false) throws(RecordingError) {
         var lines = try LineReader(path: path, mustBeRegular: mustBeRegular)
-        let header = try RecordingHeader(reading: &lines, path: path)
-        self.path = path
+        let header = try RecordingHeader(reading: &lines)
         self.header = header
         self.maximumSamples = maximumSamples
         self.lines = lines
         samples = 0
-        line = header.lines
         // Not default values: those would be set before the throwing calls, which Swift 6.0 does not compile.
         timeText = ""
         field = nil
@@ -64,30 +60,16 @@ package struct RecordingReader: ~Copyable {
     /// - Throws: `RecordingError`, with the line number, if a row is malformed, its time does not increase, or it is one more
     ///   than the most samples.
     package mutating func next() throws(RecordingError) -> MotionSample? {
-        while true {
-            line += 1
-            let hasTemperature = header.hasTemperature
-            let hasField = header.hasField
-            let result = lines.next { text -> Row in
-                if text.isEmpty || text[0] == UInt8(ascii: "#") { return .skipped }
-                return Row(parsing: text, hasTemperature: hasTemperature, hasField: hasField)
-            }
-            switch result {
-            case .end:
-                line -= 1
-                return nil
-            case .failed(let failure):
-                throw .system(path: path, failure)
-            case .tooLong:
-                throw .malformed(path: path, line: line, reason: LineReader.tooLongReason)
-            case .line(.skipped):
-                continue
-            case .line(.malformed(let reason)):
-                throw .malformed(path: path, line: line, reason: reason)
-            case .line(.values(let values)):
-                return try sample(from: values)
-            }
+        let hasTemperature = header.hasTemperature
+        let hasField = header.hasField
+        // A row, or `nil` for a line without one.
+        while let row = try lines.next({ text throws(MalformedLine) -> RowValues? in
+            if text.isEmpty || text[0] == UInt8(ascii: "#") { return nil }
+            return try RowValues(parsing: text, hasTemperature: hasTemperature, hasField: hasField)
+        }) {
+            if let row { return try sample(from: row) }
         }
+        return nil
     }
 
     /// All samples that are left.
@@ -101,17 +83,15 @@ package struct RecordingReader: ~Copyable {
 
     private mutating func sample(from values: RowValues) throws(RecordingError) -> MotionSample {
         guard samples < maximumSamples else {
-            throw .malformed(
-                path: path, line: line,
-                reason: "more than \(maximumSamples) samples, the most that are read here; use a part of the recording")
+            throw lines.malformed(
+                "more than \(maximumSamples) samples, the most that are read here; use a part of the recording")
         }
         samples += 1
         // Compare the rounded times that the samples get: two times less than a nanosecond apart may be equal.
         let timestamp = Timestamp(seconds: values.time)
         if let lastTimestamp, timestamp <= lastTimestamp {
-            throw .malformed(
-                path: path, line: line,
-                reason: "t_s is \(values.time), not later than \(lastTimestamp.seconds) in the row before")
+            throw lines.malformed(
+                "t_s is \(values.time), not later than \(lastTimestamp.seconds) in the row before")
         }
         lastTimestamp = timestamp
         timeText = values.timeText
@@ -159,67 +139,52 @@ struct RecordingHeader {
     private(set) var hasTemperature = false
     private(set) var hasField = false
 
-    /// The number of lines in the header.
-    private(set) var lines = 0
-
     /// Reads all lines up to and including the one that names the columns.
-    init(reading reader: inout LineReader, path: String) throws(RecordingError) {
-        while true {
-            lines += 1
-            switch reader.next({ String(decoding: UnsafeRawBufferPointer($0), as: UTF8.self) }) {
-            case .failed(let failure):
-                throw .system(path: path, failure)
-            case .tooLong:
-                throw .malformed(path: path, line: lines, reason: LineReader.tooLongReason)
-            case .end:
-                throw .malformed(path: path, line: lines, reason: "no header; expected \(RecordingFormat.header)")
-            case .line(var text):
+    init(reading reader: inout LineReader) throws(RecordingError) {
+        var hasColumns = false
+        while !hasColumns {
+            let isFirst = reader.line == 0
+            let found = try reader.next { line throws(MalformedLine) -> Bool in
+                var text = String(decoding: UnsafeRawBufferPointer(line), as: UTF8.self)
                 // Some spreadsheets write a byte order mark.
-                if lines == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
-                do {
-                    if text.hasPrefix("#") {
-                        try readComment(text)
-                    } else if try readColumns(text) {
-                        return
-                    }
-                } catch {
-                    throw .malformed(path: path, line: lines, reason: error.reason)
-                }
+                if isFirst, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+                guard text.hasPrefix("#") else { return try readColumns(text) }
+                try readComment(text)
+                return false
             }
+            guard let found else {
+                throw reader.malformed("no header; expected \(RecordingFormat.header)", inLine: reader.line + 1)
+            }
+            hasColumns = found
         }
     }
 
-    private struct Malformed: Error {
-        var reason: String
-    }
-
     /// Reads a range from a comment that states one, and ignores any other comment.
-    private mutating func readComment(_ text: String) throws(Malformed) {
+    private mutating func readComment(_ text: String) throws(MalformedLine) {
         let body = text.drop { $0 == "#" || $0 == " " }
         guard let colon = body.firstIndex(of: ":") else { return }
         let name = body[..<colon]
         guard name == RecordingFormat.accelerometerRange || name == RecordingFormat.gyroscopeRange else { return }
         let number = body[body.index(after: colon)...].drop { $0 == " " }.prefix { $0 != " " }
         guard let range = Double(number), range > 0, range.isFinite else {
-            throw Malformed(reason: "\(name) is \"\(ForeignText.excerpt(String(number)))\", not a positive number")
+            throw MalformedLine("\(name) is \"\(ForeignText.excerpt(String(number)))\", not a positive number")
         }
         let isAccelerometer = name == RecordingFormat.accelerometerRange
         let limit = isAccelerometer ? RecordingFormat.largestAcceleration : RecordingFormat.largestRotationRate
-        guard range <= limit else { throw Malformed(reason: "\(name) is \(range), beyond \(Int(limit))") }
+        guard range <= limit else { throw MalformedLine("\(name) is \(range), beyond \(Int(limit))") }
         if isAccelerometer { accelerometerRange = range } else { gyroscopeRange = range }
     }
 
     /// Checks the line that names the columns. Returns false for an empty line before it.
-    private mutating func readColumns(_ text: String) throws(Malformed) -> Bool {
+    private mutating func readColumns(_ text: String) throws(MalformedLine) -> Bool {
         let names = text.filter { $0 != " " }
         if names.isEmpty { return false }
         let withTemperature = RecordingFormat.header + RecordingFormat.temperature
         hasField = names == withTemperature + RecordingFormat.field
         hasTemperature = hasField || names == withTemperature
         guard hasTemperature || names == RecordingFormat.header else {
-            throw Malformed(
-                reason:
-                    "the header is \"\(ForeignText.excerpt(text))\"; expected \(RecordingFormat.header) and optionally "
+            throw MalformedLine(
+                "the header is \"\(ForeignText.excerpt(text))\"; expected \(RecordingFormat.header) and optionally "
                     + "\(RecordingFormat.temperature), or \(RecordingFormat.temperature)\(RecordingFormat.field)")
         }
         return true
@@ -244,9 +209,4 @@ extension RecordingError: CustomStringConvertible {
             "\(path):\(line): \(reason)"
         }
     }
-}
-
-extension SystemFailure {
-    /// No sensor is running, so there is nothing to record.
-    static let noDevice = SystemFailure(code: ENODEV)
 }

@@ -46,18 +46,11 @@ package struct RecordingWriter: ~Copyable {
     package mutating func write(_ sample: MotionSample) throws(RecordingError) {
         let first = origin ?? sample.timestamp
         origin = first
-        let acceleration = sample.acceleration
-        let rate = sample.rotationRate
         // To the nanosecond: when a driver corrects its clock, it may place samples one nanosecond apart to keep their
         // order.
         var row = "\(fixed(sample.timestamp.seconds(since: first), decimals: 9))"
-        row += ",\(fixed(acceleration.x, decimals: 5)),\(fixed(acceleration.y, decimals: 5))"
-        row += ",\(fixed(acceleration.z, decimals: 5))"
-        if sample.flags.contains(.rotationRate) {
-            row += ",\(fixed(rate.x, decimals: 6)),\(fixed(rate.y, decimals: 6)),\(fixed(rate.z, decimals: 6))"
-        } else {
-            row += ",,,"
-        }
+        row += columns(of: sample.acceleration, decimals: 5)
+        row += columns(of: sample.flags.contains(.rotationRate) ? sample.rotationRate : nil, decimals: 6)
         if hasTemperature {
             row += sample.temperature.isFinite ? ",\(fixed(sample.temperature, decimals: 2))" : ","
         }
@@ -79,8 +72,12 @@ package struct RecordingWriter: ~Copyable {
             newest = first
             fields.removeFirst()
         }
-        guard let field = newest?.field else { return ",,," }
-        return ",\(fixed(field.x, decimals: 3)),\(fixed(field.y, decimals: 3)),\(fixed(field.z, decimals: 3))"
+        return columns(of: newest?.field, decimals: 3)
+    }
+
+    private func columns(of vector: Vector3?, decimals: Int) -> String {
+        guard let vector else { return ",,," }
+        return [vector.x, vector.y, vector.z].map { ",\(fixed($0, decimals: decimals))" }.joined()
     }
 
     /// Passes buffered rows to the operating system.

@@ -79,7 +79,7 @@ package final class SampleRecorder: Sendable {
     package init(
         _ manager: MotionManager, path: String, limits: Limits, onEnd: @escaping @Sendable (Outcome) -> Void
     ) throws(RecordingError) {
-        guard let info = manager.sensorInfo else { throw .system(path: path, .noDevice) }
+        guard let info = manager.sensorInfo else { throw .system(path: path, SystemFailure(code: ENODEV)) }
         guard let wake = WakeSignal() else { throw .system(path: path, .noResources) }
         let shared = Shared(wake)
         let failure: RecordingError? = shared.writer.withLock { writer in
