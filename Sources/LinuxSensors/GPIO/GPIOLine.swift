@@ -154,27 +154,18 @@ public struct GPIOPlace: Equatable, Sendable, CustomStringConvertible {
         if let chip { return [chip.hasPrefix("/") ? chip : "\(devices)/\(chip)"] }
         guard case .name = line else { return ["\(devices)/gpiochip0"] }
         return SystemFiles.names(in: devices)
-            .compactMap { name in
-                name.hasPrefix("gpiochip") ? Int(name.dropFirst(8)).map { (number: $0, name: name) } : nil
-            }
-            .sorted { $0.number < $1.number }
-            .map { "\(devices)/\($0.name)" }
+            .compactMap { SystemFiles.number(in: $0, after: "gpiochip") }
+            .sorted()
+            .map { "\(devices)/gpiochip\($0)" }
     }
 
     /// `line 17 of gpiochip0`.
     public var description: String {
-        let name =
-            switch line {
-            case .number(let number): "line \(number)"
-            case .name(let name): "line \(name)"
-            }
-        let chip = chip ?? (line.isName ? nil : "gpiochip0")
-        return chip.map { "\(name) of \($0)" } ?? name
+        switch line {
+        case .number(let number): "line \(number) of \(chip ?? "gpiochip0")"
+        case .name(let name): chip.map { "line \(name) of \($0)" } ?? "line \(name)"
+        }
     }
-}
-
-extension GPIOPlace.Line {
-    var isName: Bool { if case .name = self { true } else { false } }
 }
 
 /// Why a GPIO line cannot be used, with advice for the user.

@@ -237,7 +237,9 @@ struct LockSearch {
 
     /// Whether a process holds the lock; `nil` if that cannot be determined.
     func isHolder(_ process: Int32) -> Bool? {
-        guard let names = readableNames(in: "/proc/\(process)/fdinfo") else { return nil }
+        let names = SystemFiles.names(in: "/proc/\(process)/fdinfo").filter { Int32($0) != nil }
+        // It cannot be read, or there is no such process.
+        guard !names.isEmpty else { return nil }
         var isKnown = true
         for name in names {
             let description: String
@@ -248,22 +250,15 @@ struct LockSearch {
                 if error.code != ENOENT { isKnown = false }
                 continue
             }
-            guard Self.locks(in: description).contains(where: matches) else { continue }
+            let isListed = Self.locks(in: description).contains {
+                $0.inode == file.inode && $0.range.contains(UInt64(offset))
+            }
+            guard isListed else { continue }
             // The same inode number may exist on another file system. Other files are not accessed, because a file of
             // a server that has gone might block.
             if DeviceFile(path: "/proc/\(process)/fd/\(name)")?.isSame(as: file) == true { return true }
         }
         return isKnown ? false : nil
-    }
-
-    private func matches(_ lock: Lock) -> Bool {
-        lock.inode == file.inode && lock.range.contains(UInt64(offset))
-    }
-
-    /// The names in a directory; `nil` if it cannot be read or is empty.
-    private func readableNames(in path: String) -> [String]? {
-        let names = SystemFiles.names(in: path).filter { Int32($0) != nil }
-        return names.isEmpty ? nil : names
     }
 
     /// A lock on a range of a file.

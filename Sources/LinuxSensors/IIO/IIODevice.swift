@@ -101,6 +101,9 @@ package struct IIODevice: Equatable, Sendable {
         measuresField = measures(.magneticField)
     }
 
+    /// The device's name for messages: "iio:device0 (mpu6050)".
+    package var title: String { name.map { "\(identifier) (\($0))" } ?? identifier }
+
     /// Whether a user's `text` names this device: its identifier, name or label.
     package func isNamed(_ text: String) -> Bool {
         text == identifier || text == name || text == label
@@ -289,9 +292,4 @@ extension IIOError: CustomStringConvertible {
             return nil
         }
     }
-}
-
-extension IIODevice {
-    /// The device's name for messages: "iio:device0 (mpu6050)".
-    public var title: String { name.map { "\(identifier) (\($0))" } ?? identifier }
 }

@@ -15,8 +15,8 @@ enum SystemFiles {
 
     /// The first line of a file; `nil` if the file cannot be read or is empty.
     static func line(of path: String, limit: Int = 256) -> String? {
-        guard let content = bytes(of: path, limit: limit) else { return nil }
-        let line = String(decoding: content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard let text = FileContents.text(ofOptional: path, limit: limit) else { return nil }
+        let line = String(text.unicodeScalars.prefix { $0 != "\n" })
         return line.isEmpty ? nil : line
     }
 

@@ -42,5 +42,16 @@ final class Ring<Element: BitwiseCopyable & Sendable>: @unchecked Sendable {
     }
 
     /// Whether there is nothing to take out. For the consumer only.
-    var isEmpty: Bool { taken.load(ordering: .relaxed) == given.load(ordering: .acquiring) }
+    var isEmpty: Bool { count == 0 }
+
+    /// The number of elements. For the consumer only.
+    var count: Int { given.load(ordering: .acquiring) - taken.load(ordering: .relaxed) }
+
+    /// How many more elements fit. For a consumer that is the producer, too.
+    var room: Int { mask + 1 - count }
+
+    /// The element behind `offset` others, which stays; `nil` if there is none. For the consumer only.
+    func peek(_ offset: Int = 0) -> Element? {
+        offset < count ? storage[(taken.load(ordering: .relaxed) + offset) & mask] : nil
+    }
 }

@@ -101,9 +101,4 @@ struct UpdateSchedule: Sendable, BitwiseCopyable {
         next = following > time ? following : time.advanced(bySeconds: interval)
         return true
     }
-
-    /// Makes the next instant due.
-    mutating func restart() {
-        next = Timestamp(nanoseconds: .min)
-    }
 }

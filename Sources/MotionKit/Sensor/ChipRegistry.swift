@@ -86,20 +86,16 @@ extension RegisteredChip {
                     names, isSimulated: false)
             },
             plan: { identity, settings, clock in
-                (
+                // Chips limit a rate beyond theirs to their highest.
+                var fastest = settings
+                fastest.rate = 1e9
+                return (
                     BusLoad(make(identity, settings), settings: settings),
-                    BusLoad.highestRate(of: { make(identity, $0) }, settings: fastest(settings), clock: clock)
+                    BusLoad.highestRate(of: { make(identity, $0) }, settings: fastest, clock: clock)
                 )
             },
             unsourced: { Part(identity: $0, settings: IMUSettings())?.unsourced })
     }
-}
-
-/// The settings with a rate beyond every chip's, which chips limit to their highest.
-private func fastest(_ settings: IMUSettings) -> IMUSettings {
-    var settings = settings
-    settings.rate = 1e9
-    return settings
 }
 
 /// A device's names, notes and limits.
@@ -189,35 +185,36 @@ extension ChipRegistry {
     ) throws(BusError) -> IMUIdentity? {
         var unknown: IMUIdentity?
         var registers: [UInt8] = []
+        func named(_ identity: UInt8, in register: UInt8) -> IMUIdentity? {
+            let other = IMUIdentity(register: register, identity: identity)
+            if other.name != nil, other.isCredible(after: unknown) { return other }
+            // Any other value is more than that of a line which does not change.
+            if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: register) }
+            return nil
+        }
         for candidate in candidates where !registers.contains(candidate.identityRegister) {
             let register = candidate.identityRegister
             registers.append(register)
             let identity = try bus.read(register)
             for chip in candidates where chip.identityRegister == register {
-                guard let name = chip.name(identity), try isProven(chip, &bus) else { continue }
+                guard let name = chip.name(identity), try holds(chip.proof, &bus) else { continue }
                 return IMUIdentity(register: register, identity: identity, name: name, family: chip.family)
             }
-            let other = IMUIdentity(register: register, identity: identity)
-            if other.name != nil, other.isCredible(after: unknown) { return other }
-            // Any other value is more than that of a line which does not change.
-            if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: register) }
+            if let other = named(identity, in: register) { return other }
         }
         for register in registers {
             guard let further = IMUIdentity.furtherRegister(after: register), !registers.contains(further) else {
                 continue
             }
-            let identity = try bus.read(further)
-            let other = IMUIdentity(register: further, identity: identity)
-            if other.name != nil, other.isCredible(after: unknown) { return other }
-            if unknown?.isLineLevel ?? true { unknown = IMUIdentity(unnamed: identity, in: further) }
+            if let other = named(try bus.read(further), in: further) { return other }
         }
         return unknown
     }
 
-    private static func isProven<Bus: RegisterBus & ~Copyable>(
-        _ chip: RegisteredChip, _ bus: inout Bus
+    private static func holds<Bus: RegisterBus & ~Copyable>(
+        _ settings: [RegisterSetting], _ bus: inout Bus
     ) throws(BusError) -> Bool {
-        for setting in chip.proof where !setting.holds(in: RegisterValue(try bus.read(setting.register.number))) {
+        for setting in settings where !setting.holds(in: RegisterValue(try bus.read(setting.register.number))) {
             return false
         }
         return true
@@ -230,12 +227,7 @@ extension ChipRegistry {
     ) throws(BusError) -> IMUIdentity? {
         for chip in candidates {
             guard let usual = chip.usual else { continue }
-            for bank in chip.abandonedBanks() {
-                var isShown = true
-                for setting in bank where isShown {
-                    isShown = setting.holds(in: RegisterValue(try bus.read(setting.register.number)))
-                }
-                guard isShown else { continue }
+            for bank in chip.abandonedBanks() where try holds(bank, &bus) {
                 return IMUIdentity(
                     register: chip.identityRegister, identity: usual.identity, name: usual.name, family: chip.family)
             }

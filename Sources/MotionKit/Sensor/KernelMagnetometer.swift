@@ -422,20 +422,17 @@ struct KernelFieldReading: BitwiseCopyable {
             let start = end
             let value: Double
             do {
+                defer {
+                    end = clock.now()
+                    lastDuration = end.seconds(since: start)
+                }
                 value = try read(axes)
             } catch {
-                finishAxis(from: start, at: clock.now())
                 axes = 0
                 throw error
             }
-            finishAxis(from: start, at: clock.now())
-            switch axes {
-            case 0:
-                field.x = value
-                first = start.advanced(bySeconds: 0.5 * lastDuration)
-            case 1: field.y = value
-            default: field.z = value
-            }
+            field[axes] = value
+            if axes == 0 { first = start.advanced(bySeconds: 0.5 * lastDuration) }
             axes += 1
             if max(span, lastDuration) > KernelMagnetometerTiming.longestReading {
                 axes = 0
@@ -447,10 +444,5 @@ struct KernelFieldReading: BitwiseCopyable {
             }
             if end.seconds(since: begin) > KernelMagnetometerTiming.longestPoll { return .incomplete }
         }
-    }
-
-    private mutating func finishAxis(from start: Timestamp, at now: Timestamp) {
-        end = now
-        lastDuration = now.seconds(since: start)
     }
 }

@@ -39,7 +39,6 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     private var meter = PeriodMeter()
     private var estimator: SamplePeriodEstimator
     private var sampleCount: Int64 = 0
-    private var streamStart = Timestamp(nanoseconds: 0)
     private var lastArrival = Timestamp(nanoseconds: 0)
     private var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
     private var hasStreamed = false
@@ -137,7 +136,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         meter = PeriodMeter()
         pairing.removeAll()
         sampleCount = 0
-        streamStart = clock.now()
+        let streamStart = clock.now()
         lastArrival = streamStart
         lastGyroscopeArrival = streamStart
         hasStreamed = false

@@ -6,19 +6,20 @@ internal import MotionCore
 ///
 /// All memory is allocated by `init`.
 struct SamplePairing: ~Copyable {
-    private let accelerations = ReadingQueue()
-    private let rotationRates = ReadingQueue()
+    // Each has room for two reads.
+    private let accelerations = Ring<IIOReading>(capacity: 2 * IIOCapture.capacity)
+    private let rotationRates = Ring<IIOReading>(capacity: 2 * IIOCapture.capacity)
 
-    /// How many more readings fit.
+    /// How many more readings fit. Those beyond are left out.
     var accelerationRoom: Int { accelerations.room }
     var rotationRateRoom: Int { rotationRates.room }
 
-    mutating func addAcceleration(_ reading: IIOReading) { accelerations.append(reading) }
-    mutating func addRotationRate(_ reading: IIOReading) { rotationRates.append(reading) }
+    mutating func addAcceleration(_ reading: IIOReading) { accelerations.push(reading) }
+    mutating func addRotationRate(_ reading: IIOReading) { rotationRates.push(reading) }
 
     mutating func removeAll() {
-        accelerations.removeAll()
-        rotationRates.removeAll()
+        while accelerations.pop() != nil {}
+        while rotationRates.pop() != nil {}
     }
 
     /// The next combined reading; `nil` until the gyroscope's reading has arrived.
@@ -26,21 +27,18 @@ struct SamplePairing: ~Copyable {
     /// An acceleration from before `deadline` does not wait: it gets the last rotation rate. Accelerations from before the
     /// gyroscope's first reading are discarded.
     mutating func next(heldAfter deadline: Timestamp) -> IIOReading? {
-        while let acceleration = accelerations.first, let time = acceleration.time {
-            while rotationRates.count > 1, let second = rotationRates.second.time, second <= time {
-                rotationRates.removeFirst()
-            }
-            guard let rate = rotationRates.first, let rateTime = rate.time else { return nil }
+        while let acceleration = accelerations.peek(), let time = acceleration.time {
+            while let second = rotationRates.peek(1)?.time, second <= time { _ = rotationRates.pop() }
+            guard let rate = rotationRates.peek(), let rateTime = rate.time else { return nil }
             if rateTime > time {
-                accelerations.removeFirst()
+                _ = accelerations.pop()
                 continue
             }
             var result = acceleration
             if rateTime == time {
                 result.rotationRate = rate.rotationRate
                 result.flags.formUnion(rate.flags)
-            } else if rotationRates.count > 1, let nextTime = rotationRates.second.time {
-                let next = rotationRates.second
+            } else if let next = rotationRates.peek(1), let nextTime = next.time {
                 let part = time.seconds(since: rateTime) / nextTime.seconds(since: rateTime)
                 result.rotationRate = rate.rotationRate + part * (next.rotationRate - rate.rotationRate)
                 result.flags.formUnion(rate.flags)
@@ -52,46 +50,10 @@ struct SamplePairing: ~Copyable {
                 return nil
             }
             if result.temperature.isNaN { result.temperature = rate.temperature }
-            accelerations.removeFirst()
+            _ = accelerations.pop()
             return result
         }
         return nil
-    }
-}
-
-/// A queue of readings with a fixed capacity.
-private final class ReadingQueue {
-    /// Enough for two reads.
-    static let capacity = 2 * IIOCapture.capacity
-
-    private let storage = UnsafeMutablePointer<IIOReading>.allocate(capacity: capacity)
-    private var head = 0
-    private(set) var count = 0
-
-    deinit { storage.deallocate() }
-
-    var room: Int { ReadingQueue.capacity - count }
-
-    var first: IIOReading? { count > 0 ? storage[head] : nil }
-
-    /// The second reading, which must exist.
-    var second: IIOReading { storage[(head + 1) % ReadingQueue.capacity] }
-
-    /// Appends a reading. There must be room for it.
-    func append(_ reading: IIOReading) {
-        precondition(count < ReadingQueue.capacity, "no room")
-        storage[(head + count) % ReadingQueue.capacity] = reading
-        count += 1
-    }
-
-    func removeFirst() {
-        head = (head + 1) % ReadingQueue.capacity
-        count -= 1
-    }
-
-    func removeAll() {
-        head = 0
-        count = 0
     }
 }
 

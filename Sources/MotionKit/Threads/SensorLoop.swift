@@ -9,10 +9,7 @@ internal import Synchronization
 struct SensorLoop: ~Copyable {
     private let device: any SensorDevice
     private let exchange: SensorExchange
-    private let sampleHandlers: HandlerList<[MotionSample]>
-    private let measuredHandlers: HandlerList<[MeasuredSample]>
-    private let fieldHandlers: HandlerList<[MagneticSample]>
-    private let nearMissHandlers: HandlerList<NearMiss>
+    private let handlers: Handlers
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
@@ -50,10 +47,7 @@ struct SensorLoop: ~Copyable {
     ) {
         self.device = device
         self.exchange = exchange
-        sampleHandlers = handlers.samples
-        measuredHandlers = handlers.measured
-        fieldHandlers = handlers.fields
-        nearMissHandlers = handlers.nearMisses
+        self.handlers = handlers
         let info = device.info
         var unknown: UnknownRanges = []
         if info.accelerometerRange.isInfinite { unknown.insert(.accelerometer) }
@@ -122,7 +116,7 @@ struct SensorLoop: ~Copyable {
         if let interval = requests.updateInterval {
             updateInterval = interval
             // The next sample brings a state, however long the old interval was.
-            updates.restart()
+            updates = UpdateSchedule()
         }
         if let request = requests.reference {
             pendingReference = request
@@ -160,16 +154,16 @@ struct SensorLoop: ~Copyable {
     /// Runs the batch through the pipeline, and the readings of the magnetometer.
     private mutating func process() {
         let exchange = self.exchange
-        let wantsFields = !fieldHandlers.isEmpty
+        let wantsFields = !handlers.fields.isEmpty
         while let field = device.takeField() {
             pipeline.process(field)
             if wantsFields, !exchange.fields.push(field) { exchange.droppedSamples.add(1, ordering: .relaxed) }
         }
         guard !batch.isEmpty else { return }
-        let wantsSamples = !sampleHandlers.isEmpty
-        let wantsMeasured = !measuredHandlers.isEmpty
+        let wantsSamples = !handlers.samples.isEmpty
+        let wantsMeasured = !handlers.measured.isEmpty
         var hasOutput = wantsSamples || wantsMeasured
-        pipeline.explainsNearMisses = !nearMissHandlers.isEmpty
+        pipeline.explainsNearMisses = !handlers.nearMisses.isEmpty
         for index in 0..<batch.count {
             let sample = batch[index]
             pipeline.process(sample) { event in
