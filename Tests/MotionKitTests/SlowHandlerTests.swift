@@ -105,7 +105,7 @@ import Testing
         #expect(due == 47)
         let afterGap = schedule.isDue(at: Timestamp(seconds: 60), interval: 0.1)
         let tooSoon = schedule.isDue(at: Timestamp(seconds: 60.05), interval: 0.1)
-        schedule.restart()
+        schedule = UpdateSchedule()
         let restarted = schedule.isDue(at: Timestamp(seconds: 60.06), interval: 0.1)
         #expect(afterGap && !tooSoon && restarted)
     }
