@@ -9,7 +9,7 @@ final class IIOSetUp {
     let device: IIODevice
     let places: SystemPlaces
 
-    private let claim: IIOClaim
+    private let lock: IIOLock
     private var changes: IIOChanges
 
     /// 12.5 Hz may be listed as 12.4.
@@ -18,9 +18,9 @@ final class IIOSetUp {
     /// Claims a device: first, because another program's settings must not be changed. With `needsFile`, the device file is
     /// opened.
     ///
-    /// - Throws: the errors of `IIOClaim`.
+    /// - Throws: the errors of `IIOLock`.
     init(_ device: IIODevice, in places: SystemPlaces, needsFile: Bool) throws(IIOError) {
-        claim = try IIOClaim.make(device, in: places, needsFile: needsFile)
+        lock = try IIOLock.make(device, in: places, needsFile: needsFile)
         self.device = device
         self.places = places
         // Not a default value, which Swift 6.0 would set before the throw.
@@ -30,7 +30,7 @@ final class IIOSetUp {
     deinit { restore() }
 
     /// The device file, open for reading; -1 if there is none.
-    var file: Int32 { claim.file }
+    var file: Int32 { lock.file }
 
     /// Restores the settings and ends the claim.
     ///
@@ -42,7 +42,7 @@ final class IIOSetUp {
     @discardableResult
     private func restore() -> SystemFailure? {
         let failure = changes.undo()
-        claim.end()
+        lock.end()
         return failure
     }
 
