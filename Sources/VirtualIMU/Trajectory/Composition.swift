@@ -58,6 +58,9 @@ package struct Repeating: Trajectory {
         turn = rotation.length < 1e-9 ? .zero : rotation
     }
 
+    /// Repeats a sequence.
+    init(_ segments: [any Trajectory]) { self.init(MotionSequence(segments)) }
+
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time >= period else { return base.motion(at: time, from: pose) }
         let round = (time / period).rounded(.down)

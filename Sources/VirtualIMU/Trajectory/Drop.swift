@@ -51,10 +51,7 @@ package struct Drop: Trajectory {
         guard time > 0, time < duration, let phase = phases.last(where: { $0.start <= time }) else {
             return TrueMotion(restingAt: pose)
         }
-        let height = phase.jet(at: time)
-        return TrueMotion(
-            attitude: pose, rotationRate: .zero, position: Vector3(0, 0, height.value),
-            acceleration: Vector3(0, 0, height.second))
+        return TrueMotion(attitude: pose, height: phase.jet(at: time))
     }
 }
 
@@ -91,10 +88,7 @@ package struct Throw: Trajectory {
         let turn = angle * Jet.smoothStep(time - push.duration, over: flight)
         let attitude = pose * Quaternion(angle: turn.value, axis: axis)
         guard time < duration else { return TrueMotion(restingAt: attitude) }
-        let height = self.height(at: time)
-        return TrueMotion(
-            attitude: attitude, rotationRate: turn.first * axis, position: Vector3(0, 0, height.value),
-            acceleration: Vector3(0, 0, height.second))
+        return TrueMotion(attitude: attitude, rotationRate: turn.first * axis, height: height(at: time))
     }
 
     private func height(at time: Double) -> Jet {

@@ -25,10 +25,7 @@ package struct Vibration: Trajectory {
         let envelope: Jet = Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
         let oscillation: Jet = envelope * Jet.sine(Jet(time: time, rate: angularFrequency))
         let stroke: Jet = amplitude * oscillation
-        let direction = pose.rotate(axis)
-        return TrueMotion(
-            attitude: pose, rotationRate: .zero, position: stroke.value * direction,
-            acceleration: stroke.second * direction)
+        return TrueMotion(pose: pose, displacedBy: stroke, along: axis)
     }
 }
 

@@ -27,7 +27,7 @@ package struct Shake: Trajectory {
             -amplitude
             * (Jet.envelope(time, duration: duration, ramp: ramp)
                 * Jet.sine(Jet(time: time, rate: angularFrequency)))
-        return sliding(stroke, along: axis, from: pose)
+        return TrueMotion(pose: pose, displacedBy: stroke, along: axis)
     }
 }
 
@@ -47,7 +47,7 @@ package struct Slide: Trajectory {
     }
 
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
-        sliding(distance * Jet.smoothStep(time, over: duration), along: axis, from: pose)
+        TrueMotion(pose: pose, displacedBy: distance * Jet.smoothStep(time, over: duration), along: axis)
     }
 }
 
@@ -74,20 +74,12 @@ package struct Tap: Trajectory {
 
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
-        guard time >= push.duration else { return sliding(push.jet(at: time), along: axis, from: pose) }
+        guard time >= push.duration else { return TrueMotion(pose: pose, displacedBy: push.jet(at: time), along: axis) }
         let since = time - push.duration
         let end = push.jet(at: push.duration)
         let coasting = Jet(end.value + end.first * since, end.first, 0)
-        return sliding(coasting + stop.jet(at: since), along: axis, from: pose)
+        return TrueMotion(pose: pose, displacedBy: coasting + stop.jet(at: since), along: axis)
     }
-}
-
-/// The motion of a body displaced by `distance` along an `axis` of its pose.
-private func sliding(_ distance: Jet, along axis: Vector3, from pose: Quaternion) -> TrueMotion {
-    let direction = pose.rotate(axis)
-    return TrueMotion(
-        attitude: pose, rotationRate: .zero, position: distance.value * direction,
-        acceleration: distance.second * direction)
 }
 
 /// A half-sine pulse of acceleration, as a finger or a floor causes it.
@@ -145,29 +137,4 @@ package struct Flick: Trajectory {
     }
 
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion { movement.motion(at: time, from: pose) }
-}
-
-extension VirtualTrajectory {
-    /// A flick with 1.8 g along an axis of the body, every 4 s.
-    static func flick(along axis: Vector3) -> Repeating {
-        let flick = Flick(axis: axis, amplitude: 1.8 * standardGravity)
-        return Repeating(MotionSequence([Rest(1.5), flick, Rest(2.5 - flick.duration)]))
-    }
-
-    /// A turn by 90° within 0.8 s, always in the same direction, every 3 s.
-    static func quarterTurn(about axis: Vector3) -> Repeating {
-        Repeating(MotionSequence([Rest(1.2), Turn(axis: axis, angle: 0.5 * .pi, duration: 0.8), Rest(1)]))
-    }
-
-    /// A turn of the wrist and back at once, every 4 s.
-    static var wristTwist: Repeating {
-        let axis = Vector3(1, 0, 0)
-        let angle = 60 * radiansPerDegree
-        return Repeating(
-            MotionSequence([
-                Rest(1.5), Turn(axis: axis, angle: angle, duration: 0.5),
-                Turn(axis: axis, angle: -angle, duration: 0.5),
-                Rest(1.5),
-            ]))
-    }
 }

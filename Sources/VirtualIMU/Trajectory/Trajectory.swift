@@ -47,6 +47,21 @@ package struct TrueMotion: Equatable, Sendable, BitwiseCopyable {
         specificForce = attitude.unrotate(acceleration + Vector3(0, 0, standardGravity))
     }
 
+    /// Creates the motion of a body that moves up and down.
+    init(attitude: Quaternion, rotationRate: Vector3 = .zero, height: Jet) {
+        self.init(
+            attitude: attitude, rotationRate: rotationRate, position: Vector3(0, 0, height.value),
+            acceleration: Vector3(0, 0, height.second))
+    }
+
+    /// Creates the motion of a body that is displaced by `distance` along an `axis` of its pose.
+    init(pose: Quaternion, displacedBy distance: Jet, along axis: Vector3) {
+        let direction = pose.rotate(axis)
+        self.init(
+            attitude: pose, rotationRate: .zero, position: distance.value * direction,
+            acceleration: distance.second * direction)
+    }
+
     /// Creates the motion of a body of which only the sensor's readings are known.
     package init(attitude: Quaternion, rotationRate: Vector3, specificForce: Vector3) {
         self.attitude = attitude

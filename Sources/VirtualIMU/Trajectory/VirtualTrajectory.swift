@@ -118,7 +118,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .slowTurn: Self.toAndFro(Self.z, degrees: 90, duration: 1.8, rest: 2.2)
         case .fastTurn: Self.toAndFro(Self.x, degrees: 90, duration: 0.4, rest: 1.6)
         case .turn360:
-            Repeating(MotionSequence([Rest(2.1), Turn(axis: Self.z, angle: 2 * .pi, duration: 1.8), Rest(2.1)]))
+            Repeating([Rest(2.1), Turn(axis: Self.z, angle: 2 * .pi, duration: 1.8), Rest(2.1)])
         case .walk: MotionSequence([Rest(2), Walk()])
         case .tap: Self.taps(1, period: 3)
         case .doubleTap: Self.taps(2, period: 3)
@@ -127,15 +127,21 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .softTap: Self.softTaps
         case .tapWalking: Self.tapsWhileWalking
         case .putDown: Self.puttingDown
-        case .shake: Repeating(MotionSequence([Rest(2), Self.strongShake, Rest(1.8)]))
+        case .shake: Repeating([Rest(2), Self.strongShake, Rest(1.8)])
         case .gentleShake:
-            Repeating(
-                MotionSequence([
-                    Rest(2), Shake(axis: Self.y, amplitude: 0.7 * standardGravity, frequency: 3.5, cycles: 4.9),
-                    Rest(1.6),
-                ]))
-        case .shortShake: Self.stoppedShake
-        case .longShake: Self.endlessShake
+            Repeating([
+                Rest(2), Shake(axis: Self.y, amplitude: 0.7 * standardGravity, frequency: 3.5, cycles: 4.9), Rest(1.6),
+            ])
+        case .shortShake:
+            // Once to and fro, which is three swings of acceleration, and no more.
+            Repeating([
+                Rest(2), Slide(axis: Self.x, distance: 0.75, duration: 0.4),
+                Slide(axis: Self.x, distance: -0.75, duration: 0.4), Rest(2.2),
+            ])
+        case .longShake:
+            Repeating([
+                Rest(2), Shake(axis: Self.x, amplitude: 2 * standardGravity, frequency: 4, cycles: 32), Rest(2),
+            ])
         case .shakeAndDrop: Self.shakeThatSlips
         case .flickLeft: Self.flick(along: Self.y)
         case .flickRight: Self.flick(along: -Self.y)
@@ -145,17 +151,35 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .flickBackward: Self.flick(along: -Self.x)
         case .turnLeft: Self.quarterTurn(about: Self.z)
         case .turnRight: Self.quarterTurn(about: -Self.z)
-        case .twist: Self.wristTwist
-        case .longTurn: Self.endlessTurn
+        case .twist:
+            Repeating([
+                Rest(1.5), Self.turn(Self.x, degrees: 60, duration: 0.5),
+                Self.turn(Self.x, degrees: -60, duration: 0.5),
+                Rest(1.5),
+            ])
+        case .longTurn: Repeating([Rest(2), Self.turn(Self.z, degrees: 1440, duration: 28), Rest(2)])
         case .turnAndShake: Self.turnWhileShaken
         case .tiltedTurn: Self.turnWhileTilted
         case .drop: Self.dropped(from: 0.5, within: 3.5)
         case .fall: Self.dropped(from: 1, within: 4.5)
-        case .longFall: Self.endlessFall
-        case .softCatch: Self.caughtFall
-        case .machine: Repeating(MotionSequence([Rest(5), WashingMachine(), Rest(595 - WashingMachine().duration)]))
+        case .longFall: Self.single(Drop(height: 16, bounces: 0), after: 2, within: 8)
+        case .softCatch: Self.single(CaughtFall(height: 0.6, catching: 1.6), after: 2, within: 6)
+        case .machine: Self.single(WashingMachine(), after: 5, within: 600)
         case .fan: MotionSequence([Rest(2), Vibration(axis: Self.z, amplitude: 0.6, frequency: 24)])
-        case .toss, .bump, .flip, .flip180, .tilt, .carry: Self.handled(self)
+        case .toss: Self.single(Throw(height: 0.5, spin: 2 * .pi), after: 2, within: 5)
+        case .bump: Self.single(Tap(axis: Self.x, amplitude: 6 * standardGravity, width: 0.012), after: 2, within: 4)
+        case .flip: Self.toAndFro(Self.x, degrees: 90, duration: 0.6, rest: 1.9)
+        case .flip180: Self.toAndFro(Self.x, degrees: 180, duration: 1, rest: 2)
+        case .tilt:
+            Repeating([
+                Rest(3), Self.turn(Self.y, degrees: 45, duration: 1), Rest(2),
+                Self.turn(Self.y, degrees: -45, duration: 1),
+            ])
+        case .carry:
+            Repeating([
+                Rest(3), Slide(axis: Self.z, distance: 0.4, duration: 1.2), Walk(duration: 10),
+                Slide(axis: Self.z, distance: -0.4, duration: 1.2), Rest(4.6),
+            ])
         case .calibrationPoses: Self.restsOnManySides
         case .calibrationTurns: Self.turnsBetweenRests
         case .demo: Self.demonstration
@@ -174,23 +198,36 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     }
 
     private static var demonstration: Repeating {
-        Repeating(
-            MotionSequence([
-                Rest(1),
-                turn(x, degrees: 30, duration: 0.7), Rest(0.2), turn(x, degrees: -30, duration: 0.7),
-                turn(y, degrees: 40, duration: 0.7), Rest(0.2), turn(y, degrees: -40, duration: 0.7),
-                Rest(0.45), turn(z, degrees: 60, duration: 0.8), Rest(0.45), turn(z, degrees: -60, duration: 0.8),
-                Rest(1), strongShake, Rest(0.6),
-            ]))
+        Repeating([
+            Rest(1),
+            turn(x, degrees: 30, duration: 0.7), Rest(0.2), turn(x, degrees: -30, duration: 0.7),
+            turn(y, degrees: 40, duration: 0.7), Rest(0.2), turn(y, degrees: -40, duration: 0.7),
+            Rest(0.45), turn(z, degrees: 60, duration: 0.8), Rest(0.45), turn(z, degrees: -60, duration: 0.8),
+            Rest(1), strongShake, Rest(0.6),
+        ])
+    }
+
+    /// A movement after a rest of `before` seconds, and a rest to the end of the round of `round` seconds.
+    private static func single(_ movement: any Trajectory, after before: Double, within round: Double) -> Repeating {
+        Repeating([Rest(before), movement, Rest(round - before - movement.duration)])
+    }
+
+    /// A flick with 1.8 g along an axis of the body, every 4 s.
+    private static func flick(along axis: Vector3) -> Repeating {
+        single(Flick(axis: axis, amplitude: 1.8 * standardGravity), after: 1.5, within: 4)
+    }
+
+    /// A turn by 90° within 0.8 s, always in the same direction, every 3 s.
+    private static func quarterTurn(about axis: Vector3) -> Repeating {
+        Repeating([Rest(1.2), Turn(axis: axis, angle: 0.5 * .pi, duration: 0.8), Rest(1)])
     }
 
     /// A fall that repeats: before the next one the board is lifted slowly by the height that it fell.
     private static func dropped(from height: Double, within seconds: Double) -> Repeating {
         let drop = Drop(height: height)
-        return Repeating(
-            MotionSequence([
-                Rest(1.5), drop, Rest(seconds - drop.duration - 1), Slide(axis: z, distance: height, duration: 1),
-            ]))
+        return Repeating([
+            Rest(1.5), drop, Rest(seconds - drop.duration - 1), Slide(axis: z, distance: height, duration: 1),
+        ])
     }
 
     static func turn(_ axis: Vector3, degrees: Double, duration: Double) -> Turn {
@@ -198,11 +235,10 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     }
 
     private static func toAndFro(_ axis: Vector3, degrees: Double, duration: Double, rest: Double) -> Repeating {
-        Repeating(
-            MotionSequence([
-                Rest(rest), turn(axis, degrees: degrees, duration: duration),
-                Rest(rest), turn(axis, degrees: -degrees, duration: duration),
-            ]))
+        Repeating([
+            Rest(rest), turn(axis, degrees: degrees, duration: duration),
+            Rest(rest), turn(axis, degrees: -degrees, duration: duration),
+        ])
     }
 }
 
@@ -235,28 +271,23 @@ extension VirtualTrajectory {
             segments.append(fingerTap)
         }
         segments.append(Rest(period - MotionSequence(segments).duration))
-        return Repeating(MotionSequence(segments))
+        return Repeating(segments)
     }
 
     /// One tap on each side, every 2 s: on +x, -x, +y, -y, +z and -z. A tap pushes the board away from the side it
     /// hits.
     static var tapsOnEverySide: Repeating {
-        let sides = [
-            Vector3(1, 0, 0), Vector3(-1, 0, 0), Vector3(0, 1, 0), Vector3(0, -1, 0), Vector3(0, 0, 1),
-            Vector3(0, 0, -1),
-        ]
         var segments: [any Trajectory] = []
-        for side in sides {
-            let tap = Tap(axis: -side, amplitude: 2 * standardGravity)
+        for side in BodySide.allCases {
+            let tap = Tap(axis: -side.direction, amplitude: 2 * standardGravity)
             segments += [Rest(1.5), tap, Rest(0.5 - tap.duration)]
         }
-        return Repeating(MotionSequence(segments))
+        return Repeating(segments)
     }
 
     /// Taps of a soft fingertip.
     static var softTaps: Repeating {
-        let tap = Tap(axis: Vector3(0, 0, -1), amplitude: 0.4 * standardGravity, width: 0.012)
-        return Repeating(MotionSequence([Rest(1.5), tap, Rest(1.5 - tap.duration)]))
+        single(Tap(axis: Vector3(0, 0, -1), amplitude: 0.4 * standardGravity, width: 0.012), after: 1.5, within: 3)
     }
 
     /// Taps while the board is carried by a person who walks.
@@ -266,51 +297,12 @@ extension VirtualTrajectory {
 
     /// Lifting, holding in a trembling hand, lowering, and letting go 2 mm above the table.
     static var puttingDown: Repeating {
-        let vertical = Vector3(0, 0, 1)
         let letGo = Drop(height: 0.002)
-        let handling: [any Trajectory] = [
-            Rest(1.5), Slide(axis: vertical, distance: 0.25, duration: 0.8),
+        return Repeating([
+            Rest(1.5), Slide(axis: z, distance: 0.25, duration: 0.8),
             Oscillation(axis: Vector3(1, 0.5, 0), amplitude: 0.03, frequency: 2, duration: 1),
-            Slide(axis: vertical, distance: -0.248, duration: 0.8), letGo,
-        ]
-        return Repeating(MotionSequence(handling + [Rest(1.9 - letGo.duration)]))
-    }
-}
-
-/// Movements of a board that is handled: turned over, tilted, hit, thrown, carried.
-extension VirtualTrajectory {
-    /// The repeating movement for one of these names; a rest for any other.
-    static func handled(_ name: VirtualTrajectory) -> any Trajectory {
-        switch name {
-        case .toss:
-            let toss = Throw(height: 0.5, spin: 2 * .pi)
-            return Repeating(MotionSequence([Rest(2), toss, Rest(3 - toss.duration)]))
-        case .bump:
-            let bump = Tap(axis: x, amplitude: 6 * standardGravity, width: 0.012)
-            return Repeating(MotionSequence([Rest(2), bump, Rest(2 - bump.duration)]))
-        case .flip: return toAndFro(degrees: 90, duration: 0.6, rests: 1.9, about: x)
-        case .flip180: return toAndFro(degrees: 180, duration: 1, rests: 2, about: x)
-        case .tilt:
-            return Repeating(
-                MotionSequence([
-                    Rest(3), turn(y, degrees: 45, duration: 1), Rest(2), turn(y, degrees: -45, duration: 1),
-                ]))
-        case .carry:
-            return Repeating(
-                MotionSequence([
-                    Rest(3), Slide(axis: z, distance: 0.4, duration: 1.2), Walk(duration: 10),
-                    Slide(axis: z, distance: -0.4, duration: 1.2), Rest(4.6),
-                ]))
-        default: return Rest()
-        }
-    }
-
-    private static func toAndFro(degrees: Double, duration: Double, rests: Double, about axis: Vector3) -> Repeating {
-        Repeating(
-            MotionSequence([
-                Rest(rests), turn(axis, degrees: degrees, duration: duration),
-                Rest(rests), turn(axis, degrees: -degrees, duration: duration),
-            ]))
+            Slide(axis: z, distance: -0.248, duration: 0.8), letGo, Rest(1.9 - letGo.duration),
+        ])
     }
 }
 
@@ -331,84 +323,45 @@ extension VirtualTrajectory {
             let turn = (attitude.conjugate * next).rotationVector
             segments += [Rest(4), Turn(axis: turn, angle: turn.length, duration: 1)]
         }
-        return Repeating(MotionSequence(segments))
+        return Repeating(segments)
     }
 
     /// Rests, turns about each level axis, there and back, and one full turn about the vertical.
     static var turnsBetweenRests: Repeating {
-        let x = Vector3(1, 0, 0)
-        let y = Vector3(0, 1, 0)
-        let z = Vector3(0, 0, 1)
         // Gravity shows how far a turn went only if its axis is level: x with z up, then z with y up, then y with x up,
         // which leads back to z.
-        let turns: [(axis: Vector3, degrees: Double, duration: Double)] = [
+        let turns: [(Vector3, degrees: Double, duration: Double)] = [
             (x, 90, 1.5), (z, 90, 1.5), (y, 90, 1.5), (y, -90, 1.5), (z, -90, 1.5), (x, -90, 1.5), (z, 360, 3),
         ]
         var segments: [any Trajectory] = []
-        for turn in turns {
-            segments += [
-                Rest(4), Turn(axis: turn.axis, angle: turn.degrees * radiansPerDegree, duration: turn.duration),
-            ]
+        for (axis, degrees, duration) in turns {
+            segments += [Rest(4), turn(axis, degrees: degrees, duration: duration)]
         }
-        return Repeating(MotionSequence(segments))
+        return Repeating(segments)
     }
 }
 
 /// Movements that begin like a gesture and are cancelled, so that what an automation does then can be tried.
 extension VirtualTrajectory {
-    /// Once to and fro, which is three swings of acceleration, and no more, every 5 s.
-    static var stoppedShake: Repeating {
-        Repeating(
-            MotionSequence([
-                Rest(2), Slide(axis: x, distance: 0.75, duration: 0.4), Slide(axis: x, distance: -0.75, duration: 0.4),
-                Rest(2.2),
-            ]))
-    }
-
-    /// A shake that goes on for 8 s, every 12 s.
-    static var endlessShake: Repeating {
-        Repeating(
-            MotionSequence([
-                Rest(2), Shake(axis: x, amplitude: 2 * standardGravity, frequency: 4, cycles: 32), Rest(2),
-            ]))
-    }
-
     /// A shake in which the board slips out of the hand and falls 2 m, every 7 s.
     static var shakeThatSlips: Repeating {
         let shake = Shake(axis: x, amplitude: standardGravity, frequency: 4, cycles: 6)
         let drop = Drop(height: 2)
-        return Repeating(MotionSequence([Rest(2), shake, drop, Rest(5 - shake.duration - drop.duration)]))
-    }
-
-    /// Four turns about the vertical within 28 s, every 32 s.
-    static var endlessTurn: Repeating {
-        Repeating(MotionSequence([Rest(2), turn(z, degrees: 1440, duration: 28), Rest(2)]))
+        return Repeating([Rest(2), shake, drop, Rest(5 - shake.duration - drop.duration)])
     }
 
     /// A turn during which the board is shaken, every 8 s.
     static var turnWhileShaken: Repeating {
         let shake = Shake(axis: x, amplitude: 2 * standardGravity, frequency: 5, cycles: 6)
         let turned = Superposed(turn(z, degrees: 180, duration: 3), MotionSequence([Rest(1.2), shake]))
-        return Repeating(MotionSequence([Rest(2), turned, Rest(3)]))
+        return Repeating([Rest(2), turned, Rest(3)])
     }
 
     /// A turn during which the board is tilted, and put back, every 6 s.
     static var turnWhileTilted: Repeating {
         let tilted = Superposed(
             turn(z, degrees: 90, duration: 1.2), MotionSequence([Rest(0.5), turn(x, degrees: 30, duration: 0.8)]))
-        return Repeating(MotionSequence([Rest(2), tilted, Rest(1), turn(x, degrees: -30, duration: 0.7), Rest(1)]))
-    }
-
-    /// A fall from 16 m without a bounce, every 8 s.
-    static var endlessFall: Repeating {
-        let drop = Drop(height: 16, bounces: 0)
-        return Repeating(MotionSequence([Rest(2), drop, Rest(6 - drop.duration)]))
-    }
-
-    /// A fall from 0.6 m into hands that give way, every 6 s.
-    static var caughtFall: Repeating {
-        let fall = CaughtFall(height: 0.6, catching: 1.6)
-        return Repeating(MotionSequence([Rest(2), fall, Rest(4 - fall.duration)]))
+        return Repeating([Rest(2), tilted, Rest(1), turn(x, degrees: -30, duration: 0.7), Rest(1)])
     }
 }
 
@@ -428,10 +381,7 @@ struct CaughtFall: Trajectory {
 
     func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
-        let height = self.height(at: time)
-        return TrueMotion(
-            attitude: pose, rotationRate: .zero, position: Vector3(0, 0, height.value),
-            acceleration: Vector3(0, 0, height.second))
+        return TrueMotion(attitude: pose, height: height(at: time))
     }
 
     private func height(at time: Double) -> Jet {
