@@ -175,13 +175,13 @@ extension BusScript {
 
     private func chip(
         _ trajectory: any Trajectory = Rest(), change: (inout Imperfections) -> Void = { _ in }
-    ) -> VirtualMPU6050 {
+    ) -> VirtualIMUChip {
         var imperfections = Imperfections.typical
         change(&imperfections)
-        return VirtualMPU6050(trajectory: trajectory, imperfections: imperfections, start: clock.now())
+        return VirtualIMUChip(trajectory: trajectory, imperfections: imperfections, start: clock.now())
     }
 
-    private func report(of chip: VirtualMPU6050) throws -> MPU6050SelfTestReport {
+    private func report(of chip: VirtualIMUChip) throws -> MPU6050SelfTestReport {
         var test = MPU6050SelfTest(bus: VirtualBus(chip, clock: clock), clock: clock)
         return try #require(try finish(&test, clock))
     }
@@ -249,7 +249,7 @@ extension BusScript {
     @Test("Leaves the chip asleep, with every register as after power-on")
     func leftAsleep() throws {
         let chip = chip()
-        let untouched = VirtualMPU6050(trajectory: Rest(), imperfections: .typical, start: clock.now())
+        let untouched = VirtualIMUChip(trajectory: Rest(), imperfections: .typical, start: clock.now())
         _ = try report(of: chip)
         for register: UInt8 in 0x0D..<0x76 {
             var bytes: [UInt8] = [0, 0]

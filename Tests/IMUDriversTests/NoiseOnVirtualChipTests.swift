@@ -20,7 +20,7 @@ import VirtualIMU
         imperfections.gyroscopeNoise = rate
         imperfections.gyroscopeBias = radiansPerDegree * Vector3(-2.6, 1.7, 0.9)
         let clock = ManualClock()
-        let chip = VirtualMPU6050(trajectory: Rest(), imperfections: imperfections, seed: 3, start: clock.now())
+        let chip = VirtualIMUChip(trajectory: Rest(), imperfections: imperfections, seed: 3, start: clock.now())
         var driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings)
         var batch = SampleBatch(capacity: 80)
         var columns = [[Double]](repeating: [], count: 6)

@@ -166,7 +166,7 @@ import VirtualIMU
     /// Stop puts the chip to sleep, start wakes it, and every sample of the driver arrives exactly once.
     @Test func stopPutsChipToSleep() async throws {
         let clock = SystemClock()
-        let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
+        let chip = VirtualIMUChip(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
             MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
@@ -185,7 +185,7 @@ import VirtualIMU
     }
 
     /// PWR_MGMT_1, whose bit 6 is SLEEP (RM-MPU-6000A-00 r4.2, p. 40).
-    private func powerManagement(of chip: VirtualMPU6050, _ clock: SystemClock) throws -> UInt8 {
+    private func powerManagement(of chip: VirtualIMUChip, _ clock: SystemClock) throws -> UInt8 {
         var bus = VirtualBus(chip, clock: clock)
         return try bus.read(0x6B)
     }
@@ -193,7 +193,7 @@ import VirtualIMU
     /// The loss of an unplugged chip cancels gestures, and its return is reported with the length of the gap.
     @Test func recoversUnpluggedChip() async throws {
         let clock = SystemClock()
-        let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
+        let chip = VirtualIMUChip(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
             MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)

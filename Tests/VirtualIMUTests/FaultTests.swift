@@ -243,7 +243,7 @@ struct FaultTests {
     }
 
     /// The error of a read of the identity register through the chip's own interface, which any thread may use.
-    private static func failure(of chip: VirtualMPU6050, at instant: Timestamp) -> BusError? {
+    private static func failure(of chip: VirtualIMUChip, at instant: Timestamp) -> BusError? {
         var identity: UInt8 = 0
         return withUnsafeMutableBytes(of: &identity) { buffer in
             do throws(BusError) {

@@ -9,11 +9,11 @@ import VirtualIMU
     /// A chip on a bus, both sensors at 104 Hz and ±2 g, ±250 °/s, lying on its back.
     private final class Bench {
         let clock = ManualClock()
-        let chip: VirtualLSM6DS
+        let chip: VirtualIMUChip
         private var bus: VirtualBus<ManualClock>
 
         init(_ model: VirtualPart) {
-            chip = VirtualLSM6DS(model, trajectory: Rest(), imperfections: .ideal, start: clock.now())
+            chip = VirtualIMUChip(model, trajectory: Rest(), imperfections: .ideal, start: clock.now())
             bus = VirtualBus(chip, clock: clock)
         }
 
@@ -133,7 +133,7 @@ import VirtualIMU
         let clock = ManualClock()
         var imperfections = Imperfections.ideal
         imperfections.ambientTemperature = 21.5
-        let chip = VirtualLSM6DS(model, trajectory: Rest(), imperfections: imperfections, start: clock.now())
+        let chip = VirtualIMUChip(model, trajectory: Rest(), imperfections: imperfections, start: clock.now())
         var bus = VirtualBus(chip, clock: clock)
         try bus.write(0x10, 0x40)
         clock.advance(bySeconds: 0.1)

@@ -7,7 +7,7 @@ import MotionTestSupport
 /// A chip on a bus with a clock that the test advances.
 struct Rig {
     let clock: ManualClock
-    let chip: VirtualMPU6050
+    let chip: VirtualIMUChip
     var bus: VirtualBus<ManualClock>
 
     init(
@@ -15,7 +15,7 @@ struct Rig {
         maximumReadLength: Int = 8192
     ) {
         clock = ManualClock(seconds: 100)
-        chip = VirtualMPU6050(trajectory: trajectory, imperfections: imperfections, seed: seed, start: clock.now())
+        chip = VirtualIMUChip(trajectory: trajectory, imperfections: imperfections, seed: seed, start: clock.now())
         bus = VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength)
     }
 

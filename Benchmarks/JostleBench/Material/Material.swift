@@ -47,7 +47,7 @@ struct Recording {
         var settings = IMUSettings()
         settings.accelerometerRange = accelerometerRange
         let tape = Tape()
-        let chip = VirtualMPU6050(
+        let chip = VirtualIMUChip(
             trajectory: trajectory.trajectory, imperfections: imperfections, seed: Recording.seed, start: clock.now())
         var driver = MPU6050(
             bus: RecordingBus(VirtualBus(chip, clock: clock), tape: tape), clock: clock, settings: settings)

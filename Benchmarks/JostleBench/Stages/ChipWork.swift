@@ -16,7 +16,7 @@ struct ChipWork: StageWork, ~Copyable {
 
     init() {
         clock = ManualClock()
-        let chip = VirtualMPU6050(trajectory: VirtualTrajectory.demo.trajectory, seed: 1, start: clock.now())
+        let chip = VirtualIMUChip(trajectory: VirtualTrajectory.demo.trajectory, seed: 1, start: clock.now())
         bus = VirtualBus(chip, clock: clock)
         buffer = .allocate(byteCount: ChipWork.largestRead, alignment: 2)
     }

@@ -4,8 +4,8 @@ internal import MotionCore
 /// range of ±200 g (data sheet, Rev. B). Unsourced: the delay of their low-pass, here that of a second-order one, and the
 /// ADXL375's figures at 3.3 V.
 struct VirtualADXL345Registers: VirtualRegisters {
-    let isHighG: Bool
-    private var registers = RegisterFile(count: 64, defaults: [0x00: 0xE5, 0x2C: 0x0A, 0x30: 0x02])
+    private let isHighG: Bool
+    var registers = RegisterFile(count: 64, defaults: [0x00: 0xE5, 0x2C: 0x0A, 0x30: 0x02])
     private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
     private var lastEntry = [UInt8](repeating: 0, count: 6)
 
@@ -14,8 +14,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
     var identityRegister: UInt8 { 0x00 }
     var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
 
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
+    mutating func begin(_ engine: inout SensorEngine) {
         fifo.removeAll()
         configure(&engine)
     }
@@ -23,9 +22,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
     /// A read that begins in the output registers removes an entry, whatever its length (p. 27).
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
         registers[0x39] = UInt8(fifo.count / 6)
-        if (0x32...0x37).contains(register), fifo.count > 0 {
-            for index in 0..<6 { registers[0x32 + index] = fifo.removeFirst() ?? 0 }
-        }
+        if (0x32...0x37).contains(register) { fifo.moveFirst(to: &registers, 0x32) }
         for index in buffer.indices { buffer[index] = registers[(Int(register) + index) & 0x3F] }
     }
 
@@ -37,7 +34,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
     }
 
     /// 100 Hz at code 10; the bandwidth is half the rate (table 7).
-    private func configure(_ engine: inout SensorEngine) {
+    func configure(_ engine: inout SensorEngine) {
         let code = Int(registers[0x2C] & 0x0F)
         let rate = 100 * (code >= 10 ? Double(1 << (code - 10)) : 1 / Double(1 << (10 - code)))
         let bandwidth = rate / 2
@@ -49,7 +46,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
         if let reading = sample.reading { convert(reading) }
         switch registers[0x38] & 0xC0 {
-        case 0x00: for index in 0..<6 { registers[0x32 + index] = lastEntry[index] }
+        case 0x00: registers.store(lastEntry, at: 0x32)
         case 0x80: fifo.append(lastEntry)
         default: break
         }
@@ -85,9 +82,4 @@ struct VirtualADXL345Registers: VirtualRegisters {
 
     /// Entries are removed only as a whole.
     mutating func dropOldest(_ bytes: Int) { fifo.drop((bytes + 5) / 6 * 6) }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        registers[Int(register & 0x3F)] ^= 1 << (bit & 7)
-        configure(&engine)
-    }
 }

@@ -3,7 +3,7 @@ internal import MotionCore
 /// A BMI160's registers and FIFO (BST-BMI160-DS000): commands take time, and frames have no headers.
 struct VirtualBMI160Registers: VirtualRegisters {
     /// The reset values of section 2.11.
-    private var registers = RegisterFile(
+    var registers = RegisterFile(
         count: 128,
         defaults: [
             0x00: 0xD1, 0x21: 0x80, 0x40: 0x28, 0x41: 0x03, 0x42: 0x28, 0x45: 0x88, 0x46: 0x80, 0x47: 0x10,
@@ -18,21 +18,15 @@ struct VirtualBMI160Registers: VirtualRegisters {
     var identityRegister: UInt8 { 0x00 }
     var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
 
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
-        clear()
-        configure(&engine)
-    }
-
-    private mutating func clear() {
+    mutating func begin(_ engine: inout SensorEngine) {
         fifo.removeAll()
         accelerometerReady = nil
         gyroscopeReady = nil
+        configure(&engine)
     }
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
-        registers[0x22] = UInt8(fifo.count & 0xFF)
-        registers[0x23] = UInt8(fifo.count >> 8)
+        registers.storeLittleEndian(Int16(fifo.count), at: 0x22)
         var address = Int(register)
         for index in buffer.indices {
             if address == 0x24 {
@@ -46,7 +40,6 @@ struct VirtualBMI160Registers: VirtualRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        if registers.isResetting(at: engine.now) { return }
         switch register {
         case 0x7E: command(value, &engine)
         case 0x40...0x47, 0x50...0x56:
@@ -58,9 +51,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
 
     private mutating func command(_ value: UInt8, _ engine: inout SensorEngine) {
         switch value {
-        case 0xB6:
-            registers.reset(until: engine.now.advanced(bySeconds: 0.001))
-            clear()
+        case 0xB6: return reset(for: 0.001, &engine)
         case 0xB0: fifo.removeAll()
         case 0x10: setPower(0x00, bits: 0x30)
         case 0x11: accelerometerReady = engine.now.advanced(bySeconds: 0.0038)
@@ -91,7 +82,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
     }
 
     /// Sets the engine to the gyroscope's rate, or to the accelerometer's if it runs alone.
-    private func configure(_ engine: inout SensorEngine) {
+    func configure(_ engine: inout SensorEngine) {
         let gyroscopeRuns = registers[0x03] & 0x0C == 0x04
         let runs = gyroscopeRuns || registers[0x03] & 0x30 == 0x10
         let code = Int(registers[gyroscopeRuns ? 0x42 : 0x40] & 0x0F)
@@ -115,9 +106,8 @@ struct VirtualBMI160Registers: VirtualRegisters {
 
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
         if let reading = sample.reading { convert(reading) }
-        for index in 0..<12 { registers[0x0C + index] = lastFrame[index] }
-        registers[0x20] = UInt8(truncatingIfNeeded: lastTemperature)
-        registers[0x21] = UInt8(truncatingIfNeeded: lastTemperature >> 8)
+        registers.store(lastFrame, at: 0x0C)
+        registers.storeLittleEndian(lastTemperature, at: 0x20)
         // The drivers of this package do not use other FIFO contents.
         if registers[0x47] & 0xF0 == 0xC0 { fifo.append(lastFrame) }
     }
@@ -157,9 +147,4 @@ struct VirtualBMI160Registers: VirtualRegisters {
     }
 
     mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
-        configure(&engine)
-    }
 }

@@ -33,29 +33,26 @@ package final class VirtualIMUChip: VirtualChip {
 
     package func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp) throws(BusError)
     {
-        try transact(at: now) { state in
-            state.core.read(register, into: buffer)
-            // Only a read that begins at the identity register is an identity read; a longer burst across it is not.
-            let isIdentity = register & 0x7F == state.core.identityRegister
-            state.faults.distort(buffer, isIdentity: isIdentity, at: now)
-        }
+        let failure = state.withLock { $0.faults.read(register, of: &$0.core, into: buffer, at: now) }
+        if let failure { throw failure }
     }
 
     /// Writes registers from `register` on at the instant `now`, in one transaction.
     ///
     /// - Throws: the error of a fault, if there is one.
     package func write(_ register: UInt8, _ values: UInt8..., at now: Timestamp) throws(BusError) {
-        try transact(at: now) { state in
-            values.withUnsafeBufferPointer { state.core.write(register, $0) }
-        }
+        if let failure = values.withUnsafeBufferPointer({ write(register, $0, at: now) }) { throw failure }
     }
 
     package func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError) {
-        try transact(at: now) { state in
-            withUnsafePointer(to: value) {
-                state.core.write(register, UnsafeBufferPointer(start: $0, count: 1))
-            }
+        let failure = withUnsafePointer(to: value) {
+            write(register, UnsafeBufferPointer(start: $0, count: 1), at: now)
         }
+        if let failure { throw failure }
+    }
+
+    private func write(_ register: UInt8, _ values: UnsafeBufferPointer<UInt8>, at now: Timestamp) -> BusError? {
+        state.withLock { $0.faults.write(register, of: &$0.core, values, at: now) }
     }
 
     /// Connects the data-ready pin to a wire.
@@ -79,11 +76,7 @@ package final class VirtualIMUChip: VirtualChip {
 
     /// Ends all faults, including scheduled ones. Their effects on the chip remain.
     package func clearFaults() {
-        state.withLock { state in
-            state.faults.removeAll()
-            state.core.engine.isFrozen = false
-            state.core.engine.isStalled = false
-        }
+        state.withLock { state in state.faults.clear(&state.core) }
     }
 
     /// Whether the devices on the chip's auxiliary bus are connected with the host's bus at the instant `now`.
@@ -93,22 +86,7 @@ package final class VirtualIMUChip: VirtualChip {
             return state.core.connectsAuxiliaryBus
         }
     }
-
-    /// Performs one transaction at the instant `now`.
-    private func transact(at now: Timestamp, _ body: (inout State) -> Void) throws(BusError) {
-        let failure: BusError? = state.withLock { state in
-            let failure = state.faults.beginTransaction(with: &state.core, at: now)
-            if failure == nil { body(&state) }
-            state.faults.endTransaction(with: &state.core)
-            return failure
-        }
-        if let failure { throw failure }
-    }
 }
-
-/// Former names from when each family had its own class.
-package typealias VirtualMPU6050 = VirtualIMUChip
-package typealias VirtualLSM6DS = VirtualIMUChip
 
 // For tests: the truth, which drivers cannot see.
 extension VirtualIMUChip {

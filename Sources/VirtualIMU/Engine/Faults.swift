@@ -56,7 +56,7 @@ package enum FaultEvent: Equatable, Sendable {
 /// The active and scheduled faults.
 struct FaultSchedule {
     /// A change of the chip at an instant.
-    enum Action {
+    private enum Action {
         case event(FaultEvent)
         case freeze(Bool)
         case stall(Bool)
@@ -72,9 +72,6 @@ struct FaultSchedule {
     private var conditions: [Active] = []
     private var actions: [(time: Timestamp, action: Action)] = []
     private var random: RandomNumbers
-
-    /// Whether the current transaction is the last one for which the outputs are frozen or the chip is stalled.
-    var endsFreezeAfterTransaction = false
 
     /// `seed` determines random faults.
     init(seed: UInt64) {
@@ -111,21 +108,66 @@ struct FaultSchedule {
         schedule(.event(event), at: instant)
     }
 
-    /// Removes all conditions and events.
-    mutating func removeAll() {
+    /// Ends all faults of the chip, including scheduled ones. Their effects on the chip remain.
+    mutating func clear<Chip: FaultTarget>(_ chip: inout Chip) {
         conditions.removeAll()
         actions.removeAll()
+        chip.isFrozen = false
+        chip.isStalled = false
     }
 
-    /// Removes and returns the next action that is due at `instant` or before.
-    mutating func nextAction(until instant: Timestamp) -> (time: Timestamp, action: Action)? {
-        guard let first = actions.first, first.time <= instant else { return nil }
-        return actions.removeFirst()
+    /// Advances the chip to `now` with everything that is scheduled until then.
+    mutating func advance<Chip: FaultTarget>(_ chip: inout Chip, to now: Timestamp) {
+        while let first = actions.first, first.time <= now {
+            actions.removeFirst()
+            chip.advance(to: first.time)
+            switch first.action {
+            case .freeze(let isFrozen): chip.isFrozen = isFrozen
+            case .stall(let isStalled): chip.isStalled = isStalled
+            case .event(let event): chip.apply(event)
+            }
+        }
+        chip.advance(to: now)
+    }
+
+    /// Reads registers of the chip at `now`. Returns the error if a fault, or a bus that does not lead to it, prevents that.
+    mutating func read<Chip: FaultTarget>(
+        _ register: UInt8, of chip: inout Chip, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp,
+        isReachable: Bool = true
+    ) -> BusError? {
+        transact(with: &chip, at: now, isReachable: isReachable) { chip, faults in
+            chip.read(register, into: buffer)
+            // Only a read that begins at the identity register is an identity read; a longer burst across it is not.
+            faults.distort(buffer, isIdentity: register & 0x7F == chip.identityRegister, at: now)
+        }
+    }
+
+    /// Writes registers of the chip likewise.
+    mutating func write<Chip: FaultTarget>(
+        _ register: UInt8, of chip: inout Chip, _ values: UnsafeBufferPointer<UInt8>, at now: Timestamp,
+        isReachable: Bool = true
+    ) -> BusError? {
+        transact(with: &chip, at: now, isReachable: isReachable) { chip, _ in chip.write(register, values) }
+    }
+
+    private mutating func transact<Chip: FaultTarget>(
+        with chip: inout Chip, at now: Timestamp, isReachable: Bool, _ body: (inout Chip, FaultSchedule) -> Void
+    ) -> BusError? {
+        advance(&chip, to: now)
+        let transaction = transaction(at: now)
+        let failure = transaction.failure ?? (isReachable ? nil : BusError(.notAcknowledged, code: 121))  // EREMOTEIO
+        if failure == nil { body(&chip, self) }
+        conditions.removeAll { $0.transactions == 0 }
+        if transaction.endsFreeze {
+            chip.isFrozen = false
+            chip.isStalled = false
+        }
+        return failure
     }
 
     /// Counts a transaction at `now`. Returns its error, if any, and whether it is the last one of a frozen or stalled
     /// condition.
-    mutating func transaction(at now: Timestamp) -> (failure: BusError?, endsFreeze: Bool) {
+    private mutating func transaction(at now: Timestamp) -> (failure: BusError?, endsFreeze: Bool) {
         guard !conditions.isEmpty else { return (nil, false) }
         conditions.removeAll { $0.end <= now }
         var failure: BusError?
@@ -140,13 +182,8 @@ struct FaultSchedule {
         return (failure, endsFreeze)
     }
 
-    /// Removes the conditions whose last transaction is over; call after the transaction was answered.
-    mutating func removeExhausted() {
-        conditions.removeAll { $0.transactions == 0 }
-    }
-
     /// Replaces the contents of `buffer` if a fault changes what is read; `isIdentity` if the read begins at WHO_AM_I.
-    func distort(_ buffer: UnsafeMutableRawBufferPointer, isIdentity: Bool, at now: Timestamp) {
+    private func distort(_ buffer: UnsafeMutableRawBufferPointer, isIdentity: Bool, at now: Timestamp) {
         guard !conditions.isEmpty else { return }
         if isIdentity, let identity = identity(at: now) { buffer[0] = identity }
         let isOnes = conditions.contains { $0.condition == .onesRead && $0.start <= now && now < $0.end }

@@ -57,8 +57,9 @@ struct ByteFIFO {
     /// The last byte that was read, which an empty FIFO returns again.
     private(set) var lastRead: UInt8 = 0
 
-    /// The number of bytes.
+    /// The number of bytes, and of those that have left the FIFO since it was cleared.
     private(set) var count = 0
+    private(set) var removed = 0
 
     /// Creates an empty FIFO; 1024 bytes as in an MPU-6050.
     init(capacity: Int = 1024) {
@@ -74,6 +75,7 @@ struct ByteFIFO {
             return true
         }
         start = (start + 1) % capacity
+        removed += 1
         return false
     }
 
@@ -81,8 +83,7 @@ struct ByteFIFO {
     mutating func removeFirst() -> UInt8 {
         guard count > 0 else { return lastRead }
         lastRead = bytes[start]
-        start = (start + 1) % capacity
-        count -= 1
+        drop(1)
         return lastRead
     }
 
@@ -91,11 +92,13 @@ struct ByteFIFO {
         let lost = max(0, min(bytes, count))
         start = (start + lost) % capacity
         count -= lost
+        removed += lost
     }
 
     /// Forgets everything.
     mutating func removeAll() {
         count = 0
+        removed = 0
     }
 }
 

@@ -13,9 +13,31 @@ struct RegisterFile {
         setDefaults()
     }
 
+    /// The number of registers: a power of two if the chip ignores the upper bits of an address.
+    var count: Int { content.count }
+
     subscript(address: Int) -> UInt8 {
         get { content[address] }
         set { content[address] = newValue }
+    }
+
+    /// Inverts a bit, 0 to 7.
+    mutating func flip(bit: UInt8, of address: Int) { content[address] ^= 1 << (bit & 7) }
+
+    /// Stores a value in the registers `address` and `address + 1`, low byte first.
+    mutating func storeLittleEndian(_ value: Int16, at address: Int) {
+        content[address] = UInt8(truncatingIfNeeded: value)
+        content[address + 1] = UInt8(truncatingIfNeeded: value >> 8)
+    }
+
+    /// The same, high byte first.
+    mutating func storeBigEndian(_ value: Int16, at address: Int) {
+        storeLittleEndian(value.byteSwapped, at: address)
+    }
+
+    /// Stores bytes from `address` on.
+    mutating func store(_ bytes: [UInt8], at address: Int) {
+        for (index, byte) in bytes.enumerated() { content[address + index] = byte }
     }
 
     /// Restores the power-on state.

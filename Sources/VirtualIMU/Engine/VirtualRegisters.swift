@@ -2,6 +2,8 @@ internal import MotionCore
 
 /// The registers and the FIFO of one kind of chip. Time, sensors, wire and faults belong to the engine.
 protocol VirtualRegisters: Sendable {
+    var registers: RegisterFile { get set }
+
     /// The register that identifies the chip.
     var identityRegister: UInt8 { get }
 
@@ -18,15 +20,24 @@ protocol VirtualRegisters: Sendable {
     /// Whether the chip connects the devices on its auxiliary bus with the host's bus.
     func connectsAuxiliaryBus(at now: Timestamp) -> Bool
 
-    /// Restores the power-on state; also called for a new chip.
-    mutating func powerCycle(_ engine: inout SensorEngine)
+    /// Applies the defaults, which the registers have after power-on, also of a new chip, and after a reset.
+    mutating func begin(_ engine: inout SensorEngine)
 
     /// Answers one read transaction.
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine)
 
-    /// Writes one byte; the next one of the same transaction goes to `address(after:)`.
+    /// A byte of a read transaction; the next one comes from `address(after:)`.
+    mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8
+
+    /// Writes one byte, unless a reset is in progress; the next one of the same transaction goes to `address(after:)`.
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine)
     func address(after register: UInt8) -> UInt8
+
+    /// Sets clock and filters according to the registers.
+    mutating func configure(_ engine: inout SensorEngine)
+
+    /// Applies the consequences of a register that is no longer `before`.
+    mutating func applySideEffects(of address: UInt8, before: UInt8, _ engine: inout SensorEngine)
 
     /// Stores a sample that is due.
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine)
@@ -39,20 +50,96 @@ protocol VirtualRegisters: Sendable {
 
     /// Drops the FIFO's oldest bytes.
     mutating func dropOldest(_ bytes: Int)
-
-    /// Inverts a bit of a register and applies the consequences.
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine)
 }
 
 extension VirtualRegisters {
     var readMask: UInt8 { 0x7F }
+    var raisesPin: Bool { false }
     func connectsAuxiliaryBus(at now: Timestamp) -> Bool { false }
     func address(after register: UInt8) -> UInt8 { (register + 1) & 0x7F }
     mutating func completePendingChanges(_ engine: inout SensorEngine) {}
+
+    mutating func applySideEffects(of address: UInt8, before: UInt8, _ engine: inout SensorEngine) {
+        configure(&engine)
+    }
+
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
+        var address = register
+        for index in buffer.indices {
+            buffer[index] = readByte(address, at: engine.now)
+            address = self.address(after: address)
+        }
+    }
+
+    mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 { registers[Int(address)] }
+
+    /// Restores the power-on state.
+    mutating func powerCycle(_ engine: inout SensorEngine) {
+        registers.powerUp()
+        begin(&engine)
+    }
+
+    /// Begins a reset that takes this many seconds.
+    mutating func reset(for seconds: Double, _ engine: inout SensorEngine) {
+        registers.reset(until: engine.now.advanced(bySeconds: seconds))
+        begin(&engine)
+    }
+
+    /// Inverts a bit of a register and applies the consequences.
+    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
+        let address = Int(register) & (registers.count - 1)
+        let before = registers[address]
+        registers.flip(bit: bit, of: address)
+        applySideEffects(of: UInt8(address), before: before, &engine)
+    }
 }
 
+/// A chip that copies its output registers into a FIFO of bytes.
+protocol ByteFIFORegisters: VirtualRegisters {
+    var fifo: ByteFIFO { get set }
+
+    /// The newest frame.
+    var frame: FrameWriter { get set }
+
+    /// Whether frames are written into the FIFO.
+    var fills: Bool { get }
+
+    /// The bytes that are written into the FIFO at once.
+    var wordLength: Int { get }
+
+    /// Appends a byte to the FIFO.
+    mutating func push(_ byte: UInt8)
+}
+
+extension ByteFIFORegisters {
+    var wordLength: Int { 1 }
+
+    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
+
+    /// Writes the words of the newest frame that are due at `instant` into the FIFO; all of them for `nil`.
+    mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
+        guard fills else { return }
+        let duration = engine.imperfections.fifoWriteTime
+        for index in frame.takeDue(at: instant, taking: duration, word: wordLength) { push(frame.bytes[index]) }
+    }
+
+    /// Repeats the newest frame until one no longer fits.
+    mutating func overflow() {
+        guard fills else { return }
+        let filler = frame.bytes.isEmpty ? [UInt8](repeating: 0, count: wordLength) : frame.bytes
+        for _ in 0...(fifo.capacity - fifo.count) / filler.count {
+            for byte in filler { push(byte) }
+        }
+    }
+
+    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
+}
+
+/// The limits of a 16-bit number.
+let wholeRange = -32768.0...32767
+
 /// A value in counts of `scale`, saturated at the limits.
-func counts(_ value: Double, scale: Double, within limits: ClosedRange<Double> = -32767...32767) -> Int16 {
+func counts(_ value: Double, scale: Double = 1, within limits: ClosedRange<Double> = -32767...32767) -> Int16 {
     let value = value / scale
     return value.isFinite ? Int16(max(limits.lowerBound, min(limits.upperBound, value.rounded()))) : 0
 }

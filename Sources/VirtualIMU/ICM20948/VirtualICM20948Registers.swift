@@ -7,14 +7,14 @@ internal import MotionCore
 /// frames or more is corrupt (ArduPilot Invensensev2). Unsourced: the delays of the low-passes, here those of the
 /// MPU-9250 (RM-MPU-9250A-00 r1.6) in proportion to the base rates. Not modelled: the DMP, duty cycles,
 /// different rates of the two sensors, the sensors without low-pass.
-struct VirtualICM20948Registers: VirtualRegisters {
+struct VirtualICM20948Registers: ByteFIFORegisters {
     /// Duration of a reset, seconds.
     private static let resetTime = 0.005
 
-    private var registers = RegisterFile(count: 128, defaults: [0x00: 0xEA, 0x05: 0x40, 0x06: 0x41])
+    var registers = RegisterFile(count: 128, defaults: [0x00: 0xEA, 0x05: 0x40, 0x06: 0x41])
     private var bank2 = RegisterFile(count: 128, defaults: [0x01: 0x01, 0x14: 0x01])
-    private var fifo = ByteFIFO(capacity: 512)
-    private var frame = FrameWriter()
+    var fifo = ByteFIFO(capacity: 512)
+    var frame = FrameWriter()
 
     var identityRegister: UInt8 { 0x00 }
     var retainedSamples: Int { fifo.capacity / 12 + 2 }
@@ -24,12 +24,7 @@ struct VirtualICM20948Registers: VirtualRegisters {
         registers[0x0F] & 0x02 != 0 && registers[0x03] & 0x20 == 0 && !registers.isResetting(at: now)
     }
 
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    private mutating func begin(_ engine: inout SensorEngine) {
+    mutating func begin(_ engine: inout SensorEngine) {
         bank2.powerUp()
         clearFIFO()
         configure(&engine)
@@ -45,24 +40,20 @@ struct VirtualICM20948Registers: VirtualRegisters {
     private var isFIFOEnabled: Bool { registers[0x03] & 0x40 != 0 }
     /// The FIFO is held in reset by any bit of FIFO_RST.
     private var isFIFOHeld: Bool { registers[0x68] & 0x1F != 0 }
+    var fills: Bool { isFIFOEnabled && !isFIFOHeld }
 
     // MARK: Bus
 
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
-        var address = register & 0x7F
-        let count = fifo.count
-        for index in buffer.indices {
-            switch (bank, address) {
-            case (_, 0x7F): buffer[index] = registers[0x7F]
-            case (0, 0x06): buffer[index] = registers[0x06] | (registers.isResetting(at: engine.now) ? 0x80 : 0)
-            case (0, 0x70): buffer[index] = UInt8(count >> 8)
-            case (0, 0x71): buffer[index] = UInt8(count & 0xFF)
-            case (0, 0x72): buffer[index] = isFIFOEnabled ? fifo.removeFirst() : fifo.lastRead
-            case (0, _): buffer[index] = registers[Int(address)]
-            case (2, _): buffer[index] = bank2[Int(address)]
-            default: buffer[index] = 0
-            }
-            address = self.address(after: address)
+    mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
+        switch (bank, address) {
+        case (_, 0x7F): registers[0x7F]
+        case (0, 0x06): registers[0x06] | (registers.isResetting(at: now) ? 0x80 : 0)
+        case (0, 0x70): UInt8(fifo.count >> 8)
+        case (0, 0x71): UInt8(fifo.count & 0xFF)
+        case (0, 0x72): isFIFOEnabled ? fifo.removeFirst() : fifo.lastRead
+        case (0, _): registers[Int(address)]
+        case (2, _): bank2[Int(address)]
+        default: 0
         }
     }
 
@@ -71,13 +62,11 @@ struct VirtualICM20948Registers: VirtualRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        guard !registers.isResetting(at: engine.now) else { return }
         switch (bank, register) {
         case (_, 0x7F):
             registers[0x7F] = value & 0x30
         case (0, 0x06) where value & 0x80 != 0:
-            registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-            begin(&engine)
+            reset(for: Self.resetTime, &engine)
         case (0, 0x00), (0, 0x17...0x52), (0, 0x70...0x74):
             return
         case (0, _):
@@ -97,7 +86,7 @@ struct VirtualICM20948Registers: VirtualRegisters {
     // MARK: Configuration
 
     /// Runs at the gyroscope's rate while awake with both low-passes on.
-    private func configure(_ engine: inout SensorEngine) {
+    func configure(_ engine: inout SensorEngine) {
         let gyroscope = bank2[0x01]
         let accelerometer = bank2[0x14]
         let isAwake = registers[0x06] & 0x40 == 0 && registers[0x06] & 0x07 != 7
@@ -128,7 +117,7 @@ struct VirtualICM20948Registers: VirtualRegisters {
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
         if let reading = sample.reading { store(reading) }
         let enabled = registers[0x67]
-        guard isFIFOEnabled, !isFIFOHeld, enabled & 0x1F != 0 else { return }
+        guard fills, enabled & 0x1F != 0 else { return }
         writeFrame(until: nil, engine)
         let isCorrupt = fifo.count >= 32 * 14
         frame.begin(at: sample.time)
@@ -144,16 +133,8 @@ struct VirtualICM20948Registers: VirtualRegisters {
         for address in addresses { frame.append(isCorrupt ? 0x11 : registers[address]) }
     }
 
-    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
-
-    /// Writes the part of the newest frame that is due at `instant` into the FIFO; all of it for `nil`.
-    private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
-        guard isFIFOEnabled, !isFIFOHeld else { return }
-        for index in frame.takeDue(at: instant, taking: engine.imperfections.fifoWriteTime) { push(frame.bytes[index]) }
-    }
-
     /// In snapshot mode, a full FIFO keeps what it has.
-    private mutating func push(_ byte: UInt8) {
+    mutating func push(_ byte: UInt8) {
         guard registers[0x69] & 0x01 == 0 || fifo.count < fifo.capacity else { return }
         _ = fifo.append(byte)
     }
@@ -169,27 +150,7 @@ struct VirtualICM20948Registers: VirtualRegisters {
         if registers[0x06] & 0x08 == 0 { put((reading.temperature - 21) * 333.87, 0x39) }
     }
 
-    /// Stores a value as a saturated 16-bit number, high byte first.
     private mutating func put(_ value: Double, _ address: Int) {
-        let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
-        registers[address] = UInt8(bits >> 8)
-        registers[address + 1] = UInt8(bits & 0xFF)
-    }
-
-    // MARK: Faults
-
-    mutating func overflow() {
-        guard isFIFOEnabled else { return }
-        let filler = frame.bytes.isEmpty ? [0] : frame.bytes
-        for _ in 0...(fifo.capacity - fifo.count) / filler.count {
-            for byte in filler { push(byte) }
-        }
-    }
-
-    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
-        configure(&engine)
+        registers.storeBigEndian(counts(value, within: wholeRange), at: address)
     }
 }

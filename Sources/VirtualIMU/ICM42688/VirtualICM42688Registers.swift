@@ -11,7 +11,7 @@ internal import MotionCore
 /// the adaptive full scale the gyroscope stands still above 100 °/s (ArduPilot: there for 2 ms, here for as long).
 struct VirtualICM42688Registers: VirtualRegisters {
     private let antiAlias: VirtualICM42688AntiAlias
-    private var registers: RegisterFile
+    var registers: RegisterFile
     /// GYRO_CONFIG_STATIC2 to 5, INTF_CONFIG4 and 6.
     private var bank1 = RegisterFile(
         count: 128, defaults: [0x0B: 0xA0, 0x0C: 0x0D, 0x0D: 0xAA, 0x0E: 0x80, 0x7A: 0x83, 0x7C: 0x5F])
@@ -36,13 +36,12 @@ struct VirtualICM42688Registers: VirtualRegisters {
     var identityRegister: UInt8 { 0x75 }
     var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
 
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
+    mutating func begin(_ engine: inout SensorEngine) {
         bank1.powerUp()
         bank2.powerUp()
         fifo.removeAll()
         hidesCount = true
-        registers[0x2D] = 0x10
+        if !registers.isResetting(at: engine.now) { registers[0x2D] = 0x10 }
         configure(&engine)
     }
 
@@ -77,7 +76,6 @@ struct VirtualICM42688Registers: VirtualRegisters {
     private var isRunning: Bool { registers[0x4E] & 0x0F != 0 }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        guard !registers.isResetting(at: engine.now) else { return }
         if register == 0x76 {
             registers[0x76] = value
             return
@@ -89,11 +87,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         }
         switch register {
         case 0x11 where value & 1 != 0:
-            registers.reset(until: engine.now.advanced(bySeconds: 0.001))
-            bank1.powerUp()
-            bank2.powerUp()
-            fifo.removeAll()
-            hidesCount = true
+            return reset(for: 0.001, &engine)
         case 0x4B:
             guard value & 0x02 != 0 else { return }
             fifo.removeAll()
@@ -110,7 +104,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         configure(&engine)
     }
 
-    private func configure(_ engine: inout SensorEngine) {
+    func configure(_ engine: inout SensorEngine) {
         let rate = VirtualICM42688Filter.rate(registers[0x4F] & 0x0F)
         let force = VirtualICM42688Filter(
             rate: rate, code: registers[0x52] >> 4, order: registers[0x53] >> 3 & 0x03,
@@ -171,11 +165,6 @@ struct VirtualICM42688Registers: VirtualRegisters {
     }
 
     mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
-        configure(&engine)
-    }
 }
 
 /// A low-pass of the ICM-42688-P: the tables of DS-000347 r1.8, 5.5, and the anti-alias filter of 5.3 before it.

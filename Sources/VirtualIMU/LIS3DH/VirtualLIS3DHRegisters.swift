@@ -9,7 +9,7 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
     enum Model { case lis3dh, lsm303agr, lis2de12 }
 
     private let model: Model
-    private var registers = RegisterFile(count: 64, defaults: [0x0F: 0x33, 0x1E: 0x10, 0x20: 0x07])
+    var registers = RegisterFile(count: 64, defaults: [0x0F: 0x33, 0x1E: 0x10, 0x20: 0x07])
     private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
     private var lastEntry = [UInt8](repeating: 0, count: 6)
     /// The next sample when measuring started.
@@ -20,10 +20,8 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
     var identityRegister: UInt8 { 0x0F }
     var readMask: UInt8 { 0xFF }
     var retainedSamples: Int { 34 }
-    var raisesPin: Bool { false }
 
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
+    mutating func begin(_ engine: inout SensorEngine) {
         fifo.removeAll()
         configure(&engine)
     }
@@ -52,7 +50,7 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         applySideEffects(of: address, before: before, &engine)
     }
 
-    private mutating func applySideEffects(of register: UInt8, before: UInt8, _ engine: inout SensorEngine) {
+    mutating func applySideEffects(of register: UInt8, before: UInt8, _ engine: inout SensorEngine) {
         // Every change of the operating mode, too, makes the next samples settle.
         if register == 0x20 || register == 0x23, before != registers[Int(register)] { firstIndex = engine.nextIndex }
         if !fills { fifo.removeAll() }
@@ -68,7 +66,7 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         return registers[0x23] & 0x08 != 0 ? 12 : 10
     }
 
-    private func configure(_ engine: inout SensorEngine) {
+    func configure(_ engine: inout SensorEngine) {
         let code = Int(registers[0x20] >> 4)
         let isLow = bits == 8
         let rates: [Double] = [0, 1, 10, 25, 50, 100, 200, 400, isLow ? 1620 : 0, isLow ? 5376 : 1344]
@@ -84,7 +82,7 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
         if let reading = sample.reading { convert(reading, sample.index) }
         guard fills else {
-            for index in 0..<6 { registers[0x28 + index] = lastEntry[index] }
+            registers.store(lastEntry, at: 0x28)
             return
         }
         // FIFO mode stops when it is full.
@@ -125,11 +123,4 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
 
     /// Entries are removed only as a whole. Every read begins with one, so a slip of less has no effect.
     mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes / 6 * 6) }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        let address = register & 0x3F
-        let before = registers[Int(address)]
-        registers[Int(address)] ^= 1 << (bit & 7)
-        applySideEffects(of: address, before: before, &engine)
-    }
 }

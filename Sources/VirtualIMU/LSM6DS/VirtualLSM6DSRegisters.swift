@@ -2,32 +2,29 @@ internal import MotionCore
 
 /// The registers and the FIFO of an LSM6DS3, LSM6DS3TR-C or LSM6DSO, according to ST's register descriptions.
 ///
-/// `+Bus` is the bus interface, `+Sampling` stores samples. Not modelled: different rates of the two sensors,
-/// decimation, the embedded functions, self-test, and the temperature in the FIFO.
-struct VirtualLSM6DSRegisters: VirtualRegisters {
+/// Not modelled: different rates of the two sensors, decimation, the embedded functions, self-test, and the temperature
+/// in the FIFO.
+struct VirtualLSM6DSRegisters: ByteFIFORegisters {
     /// Duration of a reset, seconds.
-    static let resetTime = 50e-6
+    private static let resetTime = 50e-6
 
-    let kind: VirtualLSM6DSModel
+    private let kind: VirtualLSM6DSModel
 
     var registers: RegisterFile
     var fifo: ByteFIFO
 
-    /// Bytes that left the FIFO since it was cleared; they give the next word's position in the pattern.
-    var bytesRemoved = 0
-
     /// FIFO flags: words were overwritten since data was last read, and since the status was last read.
-    var isOverrun = false
-    var isOverrunLatched = false
+    private var isOverrun = false
+    private var isOverrunLatched = false
 
     /// TAG_CNT of the next frame.
-    var slot: UInt8 = 0
+    private var slot: UInt8 = 0
 
     var frame = FrameWriter()
 
     /// The first samples since the gyroscope has turned on, and since the accelerometer was started; `nil` until then.
-    var firstGyroscopeIndex: UInt64?
-    var firstAccelerometerIndex: UInt64 = 0
+    private var firstGyroscopeIndex: UInt64?
+    private var firstAccelerometerIndex: UInt64 = 0
 
     init(_ kind: VirtualLSM6DSModel) {
         self.kind = kind
@@ -37,27 +34,15 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     var identityRegister: UInt8 { LSM6DSAddress.identity }
 
-    /// Restores the power-on state: both sensors off.
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    /// Begins the reset requested by SW_RESET.
-    mutating func reset(_ engine: inout SensorEngine) {
-        registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-        begin(&engine)
-    }
-
-    private mutating func begin(_ engine: inout SensorEngine) {
+    /// Both sensors are off.
+    mutating func begin(_ engine: inout SensorEngine) {
         clearFIFO()
         configure(&engine)
         engine.resetFilters()
     }
 
-    mutating func clearFIFO() {
+    private mutating func clearFIFO() {
         fifo.removeAll()
-        bytesRemoved = 0
         isOverrun = false
         slot = 0
         frame.discardRest()
@@ -75,49 +60,18 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
                 lowPass: kind.lowPass(code: code, filtersGyroscope: isFiltered),
                 period: 1 / VirtualLSM6DSModel.rates[Int(code) - 1]))
     }
-
-    /// Repeats the newest frame until one no longer fits.
-    mutating func overflow() {
-        guard mode != 0 else { return }
-        let filler = frame.bytes.isEmpty ? [UInt8](repeating: 0, count: kind.wordLength) : frame.bytes
-        for _ in 0...(fifo.capacity - fifo.count) / filler.count {
-            for byte in filler { appendToFIFO(byte) }
-        }
-    }
-
-    mutating func dropOldest(_ bytes: Int) {
-        bytesRemoved += min(bytes, fifo.count)
-        fifo.drop(bytes)
-    }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        let address = register & 0x7F
-        let before = registers[Int(address)]
-        registers[Int(address)] ^= 1 << (bit & 7)
-        applySideEffects(of: address, before: before, &engine)
-    }
 }
 
 extension VirtualLSM6DSRegisters {
-    /// Answers a read transaction that begins at `register`.
-    ///
-    /// With IF_INC the address is incremented, and wraps around within the FIFO's data; without IF_INC it stays the
-    /// same.
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
-        var address = register
-        for index in buffer.indices {
-            buffer[index] = readByte(address, at: engine.now)
-            address = self.address(after: address)
-        }
-    }
-
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        guard !registers.isResetting(at: engine.now), isWritable(register) else { return }
+        guard isWritable(register) else { return }
         let before = registers[Int(register)]
         registers[Int(register)] = value & kind.writableBits(register)
         applySideEffects(of: register, before: before, &engine)
     }
 
+    /// With IF_INC the address is incremented, and wraps around within the FIFO's data; without IF_INC it stays the
+    /// same.
     func address(after address: UInt8) -> UInt8 {
         guard registers[Int(LSM6DSAddress.control3)] & 0x04 != 0 else { return address }
         if kind.isTagged { return address == 0x7E ? LSM6DSAddress.taggedData : (address + 1) & 0x7F }
@@ -134,7 +88,7 @@ extension VirtualLSM6DSRegisters {
         let value = registers[Int(address)]
         switch address {
         case LSM6DSAddress.control3 where value & 0x01 != 0:
-            reset(&engine)
+            reset(for: Self.resetTime, &engine)
         case LSM6DSAddress.gyroscope:
             if before >> 4 == 0, value >> 4 != 0 {
                 engine.gyroscopeStart = engine.now
@@ -146,7 +100,7 @@ extension VirtualLSM6DSRegisters {
             configure(&engine)
         case LSM6DSAddress.control4:
             configure(&engine)
-        case LSM6DSAddress.untaggedMode:
+        case LSM6DSAddress.mode:
             if mode == 0 { clearFIFO() }
         default:
             break
@@ -154,9 +108,9 @@ extension VirtualLSM6DSRegisters {
     }
 
     /// The FIFO's mode, in the same register of both kinds: 0 off, 1 stops when full, 6 keeps the newest.
-    var mode: UInt8 { registers[Int(LSM6DSAddress.untaggedMode)] & 0x07 }
+    private var mode: UInt8 { registers[Int(LSM6DSAddress.mode)] & 0x07 }
 
-    private mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
+    mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
         let words = fifo.count / kind.wordLength
         let isFull = words == kind.words
         switch address {
@@ -172,11 +126,11 @@ extension VirtualLSM6DSRegisters {
             let flags: UInt8 = (isOverrun ? 0x40 : 0) | (isFull ? 0x20 : 0) | (words == 0 ? 0x10 : 0)
             return flags | UInt8(words >> 8 & (kind == .lsm6ds3 ? 0x0F : 0x07))
         case LSM6DSAddress.fifoStatus3 where !kind.isTagged:
-            return UInt8(bytesRemoved / 2 % 6)
+            // The next word's position in the pattern.
+            return UInt8(fifo.removed / 2 % 6)
         case LSM6DSAddress.untaggedData...LSM6DSAddress.lastReadOnly where !kind.isTagged,
             LSM6DSAddress.taggedData...0x7E where kind.isTagged:
             isOverrun = false
-            if fifo.count > 0 { bytesRemoved += 1 }
             return fifo.removeFirst()
         default:
             return registers[Int(address)]
@@ -184,16 +138,18 @@ extension VirtualLSM6DSRegisters {
     }
 
     /// Appends a byte, and sets the overrun flags if it replaced the oldest one.
-    mutating func appendToFIFO(_ byte: UInt8) {
+    mutating func push(_ byte: UInt8) {
         guard mode != 1 || fifo.count < fifo.capacity else { return }
         guard !fifo.append(byte) else { return }
-        bytesRemoved += 1
         isOverrun = true
         isOverrunLatched = true
     }
 }
 
 extension VirtualLSM6DSRegisters {
+    var fills: Bool { mode != 0 }
+    var wordLength: Int { kind.wordLength }
+
     /// The frames of a single sensor that fit into the FIFO, or only the output registers.
     var retainedSamples: Int { mode == 0 ? 1 : fifo.capacity / (kind.isTagged ? 7 : 6) + 2 }
 
@@ -226,8 +182,6 @@ extension VirtualLSM6DSRegisters {
         slot = (slot + 1) & 0x03
     }
 
-    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
-
     private var includesGyroscope: Bool {
         guard registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0 else { return false }
         return kind.isTagged
@@ -243,7 +197,7 @@ extension VirtualLSM6DSRegisters {
     }
 
     /// Whether ODR_FIFO is not off.
-    private var isFIFOClocked: Bool { registers[Int(LSM6DSAddress.untaggedMode)] & 0x78 != 0 }
+    private var isFIFOClocked: Bool { registers[Int(LSM6DSAddress.mode)] & 0x78 != 0 }
 
     /// Appends a sensor's six bytes. If the FIFO has tags, they follow a tag: the number of the sensor, the number of
     /// the time slot, and an even parity bit.
@@ -254,15 +208,6 @@ extension VirtualLSM6DSRegisters {
             frame.append(byte | UInt8(byte.nonzeroBitCount & 1))
         }
         for register in first..<first + 6 { frame.append(registers[Int(register)]) }
-    }
-
-    /// Writes the words of the newest frame that are due at `instant` into the FIFO; all of them for `nil`.
-    private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
-        guard mode != 0 else { return }
-        let duration = engine.imperfections.fifoWriteTime
-        for index in frame.takeDue(at: instant, taking: duration, word: kind.wordLength) {
-            appendToFIFO(frame.bytes[index])
-        }
     }
 
     /// Stores a reading in the output registers as 16-bit values within the range.
@@ -301,11 +246,8 @@ extension VirtualLSM6DSRegisters {
         masks && isMarked ? 0x7FFF : 0.5 * value
     }
 
-    /// Stores a value as a saturated 16-bit number, low byte first.
     private mutating func store(_ value: Double, _ register: UInt8) {
-        let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
-        registers[Int(register)] = UInt8(bits & 0xFF)
-        registers[Int(register) + 1] = UInt8(bits >> 8)
+        registers.storeLittleEndian(counts(value, within: wholeRange), at: Int(register))
     }
 }
 
@@ -418,12 +360,10 @@ enum VirtualLSM6DSModel: Sendable {
 
 /// The registers of the LSM6DS family with special behaviour; all others are plain storage.
 enum LSM6DSAddress {
-    // Untagged FIFO: decimation of both sensors, rate and mode.
+    // Untagged FIFO: decimation of both sensors. Tagged FIFO: batch rates of both sensors. Mode, also of the tagged one.
     static let decimation: UInt8 = 0x08
-    static let untaggedMode: UInt8 = 0x0A
-    // Tagged FIFO: batch rates of both sensors, mode.
     static let batchRates: UInt8 = 0x09
-    static let taggedMode: UInt8 = 0x0A
+    static let mode: UInt8 = 0x0A
     static let dataReadyPulse: UInt8 = 0x0B
     static let interrupt1: UInt8 = 0x0D
     static let identity: UInt8 = 0x0F
@@ -441,7 +381,6 @@ enum LSM6DSAddress {
     static let fifoStatus1: UInt8 = 0x3A
     static let fifoStatus2: UInt8 = 0x3B
     static let fifoStatus3: UInt8 = 0x3C
-    static let fifoStatus4: UInt8 = 0x3D
     static let untaggedData: UInt8 = 0x3E
     static let lastReadOnly: UInt8 = 0x3F
     static let taggedData: UInt8 = 0x78

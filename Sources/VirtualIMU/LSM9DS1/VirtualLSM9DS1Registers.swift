@@ -8,7 +8,7 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
     /// Duration of a reset, seconds. The datasheet does not give it.
     private static let resetTime = 0.005
 
-    private var registers = RegisterFile(count: 128, defaults: [0x0F: 0x68, 0x1E: 0x38, 0x1F: 0x38, 0x22: 0x04])
+    var registers = RegisterFile(count: 128, defaults: [0x0F: 0x68, 0x1E: 0x38, 0x1F: 0x38, 0x22: 0x04])
     /// Each sensor has 32 slots (3.5).
     private var rotations = FrameFIFO(capacity: 192, frameLength: 6)
     private var forces = FrameFIFO(capacity: 192, frameLength: 6)
@@ -21,14 +21,8 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
 
     var identityRegister: UInt8 { 0x0F }
     var retainedSamples: Int { 34 }
-    var raisesPin: Bool { false }
 
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    private mutating func begin(_ engine: inout SensorEngine) {
+    mutating func begin(_ engine: inout SensorEngine) {
         clearFIFO()
         configure(&engine)
         engine.resetFilters()
@@ -42,14 +36,6 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
 
     // MARK: Bus
 
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
-        var address = register & 0x7F
-        for index in buffer.indices {
-            buffer[index] = readByte(address, at: engine.now)
-            address = self.address(after: address)
-        }
-    }
-
     /// With IF_ADD_INC the address is incremented. A burst goes from the gyroscope's output on to the accelerometer's, and
     /// from there back to the gyroscope's, or to the accelerometer's if that runs alone (3.3).
     func address(after address: UInt8) -> UInt8 {
@@ -61,7 +47,7 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         }
     }
 
-    private mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
+    mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
         switch address {
         case 0x18: rotations.moveFirst(to: &registers, 0x18)
         case 0x28: forces.moveFirst(to: &registers, 0x28)
@@ -74,7 +60,6 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        guard !registers.isResetting(at: engine.now) else { return }
         switch register {
         case 0x04...0x0D, 0x10...0x13, 0x1E...0x24, 0x2E, 0x30...0x37:
             let before = registers[Int(register)]
@@ -84,7 +69,7 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         }
     }
 
-    private mutating func applySideEffects(of register: UInt8, before: UInt8, _ engine: inout SensorEngine) {
+    mutating func applySideEffects(of register: UInt8, before: UInt8, _ engine: inout SensorEngine) {
         let value = registers[Int(register)]
         switch register {
         case 0x10:
@@ -98,8 +83,7 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
             if before >> 5 == 0, value >> 5 != 0, !rotates { forceStart = engine.nextIndex }
             configure(&engine)
         case 0x22 where value & 0x01 != 0:
-            registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-            begin(&engine)
+            reset(for: Self.resetTime, &engine)
         case 0x23, 0x2E:
             if !fills { clearFIFO() }
         default: break
@@ -114,7 +98,7 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
     /// Whether the FIFO is enabled and not in bypass mode.
     private var fills: Bool { registers[0x23] & 0x02 != 0 && registers[0x2E] >> 5 != 0 }
 
-    private func configure(_ engine: inout SensorEngine) {
+    func configure(_ engine: inout SensorEngine) {
         let code = Int((rotates ? registers[0x10] : registers[0x20]) >> 5)
         guard (1...6).contains(code) else { return engine.run(nil) }
         // Tables 46 and 68.
@@ -136,8 +120,8 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
         if let reading = sample.reading { convert(reading, sample.index) }
         guard fills else {
-            store(lastRotation, 0x18)
-            store(lastForce, 0x28)
+            registers.store(lastRotation, at: 0x18)
+            registers.store(lastForce, at: 0x28)
             return
         }
         // Mode 1 stops when the FIFO is full; the others are not used here.
@@ -147,10 +131,6 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         }
         rotations.append(lastRotation)
         forces.append(lastForce)
-    }
-
-    private mutating func store(_ bytes: [UInt8], _ register: Int) {
-        for (index, byte) in bytes.enumerated() { registers[register + index] = byte }
     }
 
     /// Converts a reading to values of both sensors. Their x axis points the other way than that of a right-handed system
@@ -176,13 +156,11 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
             let f = sign * reading.force[axis] * (forceIsSettled ? 1 : 0.5)
             let r = sign * reading.rate[axis] * (rateIsSettled ? 1 : 0.5)
             force.appendLittleEndian(counts(f, scale: forceScale, within: -forceEnd...forceEnd))
-            rotation.appendLittleEndian(rotates ? counts(r, scale: rateScale, within: -32768...32767) : 0)
+            rotation.appendLittleEndian(rotates ? counts(r, scale: rateScale, within: wholeRange) : 0)
         }
         lastForce = force
         lastRotation = rotation
-        let temperature = counts(reading.temperature - 25, scale: 1.0 / 16)
-        registers[0x15] = UInt8(truncatingIfNeeded: temperature)
-        registers[0x16] = UInt8(truncatingIfNeeded: temperature >> 8)
+        registers.storeLittleEndian(counts(reading.temperature - 25, scale: 1.0 / 16), at: 0x15)
     }
 
     // MARK: Faults
@@ -201,13 +179,6 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         let entries = bytes / 12
         rotations.drop(6 * entries)
         forces.drop(6 * entries)
-    }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        let address = register & 0x7F
-        let before = registers[Int(address)]
-        registers[Int(address)] ^= 1 << (bit & 7)
-        applySideEffects(of: address, before: before, &engine)
     }
 }
 

@@ -4,25 +4,24 @@ internal import MotionCore
 /// The registers and the FIFO of an MPU-6050 or another member of its family.
 ///
 /// They behave according to RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4; the differences of the other members are in
-/// `VirtualMPUModel`. `+Bus` is the bus interface, `+Configuration` translates the registers for the engine,
-/// `+Sampling` stores samples.
-struct VirtualMPURegisters: VirtualRegisters {
+/// `VirtualMPUModel`.
+struct VirtualMPURegisters: ByteFIFORegisters {
     /// Seconds from the beginning of a reset until its bit clears itself and writes are accepted again. Drivers wait 10
     /// ms to 100 ms; RM p. 41 gives no value.
-    static let resetTime = 0.005
+    private static let resetTime = 0.005
 
     /// The member of the family.
-    let variant: VirtualMPUModel
+    private let variant: VirtualMPUModel
 
     /// Defaults: RM p. 8.
     var registers: RegisterFile
     var fifo: ByteFIFO
 
     /// FIFO_COUNT at the last read of its high byte (RM p. 43).
-    var latchedCount: UInt16 = 0
+    private var latchedCount: UInt16 = 0
 
     /// The registers that make up a frame, in order, and the newest frame.
-    var frameRegisters: [UInt8] = []
+    private var frameRegisters: [UInt8] = []
     var frame = FrameWriter()
 
     init(_ variant: VirtualMPUModel) {
@@ -45,20 +44,8 @@ struct VirtualMPURegisters: VirtualRegisters {
             && !registers.isResetting(at: now)
     }
 
-    /// Restores the power-on state: the chip sleeps (RM p. 9).
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    /// Begins the reset requested by DEVICE_RESET.
-    mutating func reset(_ engine: inout SensorEngine) {
-        registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-        begin(&engine)
-    }
-
-    /// Applies the defaults, with an empty FIFO.
-    private mutating func begin(_ engine: inout SensorEngine) {
+    /// With an empty FIFO; the chip sleeps (RM p. 9).
+    mutating func begin(_ engine: inout SensorEngine) {
         setSelfTestTrim(engine.imperfections)
         fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
         latchedCount = 0
@@ -66,20 +53,10 @@ struct VirtualMPURegisters: VirtualRegisters {
         engine.resetFilters()
     }
 
-    /// Repeats the newest frame until one no longer fits.
-    mutating func overflow() {
-        guard isFIFOEnabled else { return }
-        let filler = frame.bytes.isEmpty ? [0] : frame.bytes
-        for _ in 0...(fifo.capacity - fifo.count) / filler.count {
-            for byte in filler { appendToFIFO(byte) }
+    mutating func applySideEffects(of address: UInt8, before: UInt8, _ engine: inout SensorEngine) {
+        if registers[Int(Register.powerManagement1)] & Bit.deviceReset != 0 {
+            return reset(for: Self.resetTime, &engine)
         }
-    }
-
-    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
-        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
-        if registers[Int(Register.powerManagement1)] & Bit.deviceReset != 0 { return reset(&engine) }
         configure(&engine)
     }
 }
@@ -100,16 +77,11 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Writes a byte. The address is incremented as for a read.
-    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        if !registers.isResetting(at: engine.now) { writeByte(register, value, &engine) }
-    }
-
     func address(after register: UInt8) -> UInt8 {
         register == Register.fifoData ? register : (register + 1) & 0x7F
     }
 
-    private mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
+    mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
         switch address {
         case Register.interruptStatus:
             let status = registers[Int(address)]
@@ -124,25 +96,26 @@ extension VirtualMPURegisters {
             return UInt8(latchedCount & 0xFF)
         case Register.fifoData:
             // While disabled it can be neither read nor written, and its state stays the same (RM p. 38).
-            return isFIFOEnabled ? fifo.removeFirst() : fifo.lastRead
+            return fills ? fifo.removeFirst() : fifo.lastRead
         default:
             return registers[Int(address)]
         }
     }
 
-    private mutating func writeByte(_ address: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
+    /// The address is incremented as for a read.
+    mutating func write(_ address: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
         let before = registers[Int(address)]
         let writable = variant.writableBits(address)
         registers[Int(address)] = before & ~writable | value & writable
         switch address {
         case Register.powerManagement1 where value & Bit.deviceReset != 0:
-            reset(&engine)
+            reset(for: Self.resetTime, &engine)
         case Register.userControl:
             control(value, &engine)
         case Register.signalPathReset where value & 0x07 != 0:
             engine.resetFilters()
-        case Register.fifoData where isFIFOEnabled:
-            appendToFIFO(value)
+        case Register.fifoData where fills:
+            push(value)
         case Register.powerManagement1, Register.powerManagement2:
             let wakes = before & Bit.sleep != 0 && value & Bit.sleep == 0
             // The gyroscope's bits of PWR_MGMT_2 are 2 to 0.
@@ -164,7 +137,7 @@ extension VirtualMPURegisters {
     /// Performs the actions of the self-clearing bits of USER_CTRL (RM p. 38).
     private mutating func control(_ value: UInt8, _ engine: inout SensorEngine) {
         // "This bit resets the FIFO buffer when set to 1 while FIFO_EN equals 0."
-        if value & Bit.fifoReset != 0, !isFIFOEnabled {
+        if value & Bit.fifoReset != 0, !fills {
             fifo.removeAll()
             frame.discardRest()
         }
@@ -175,10 +148,10 @@ extension VirtualMPURegisters {
     }
 
     /// Whether USER_CTRL enables the FIFO.
-    var isFIFOEnabled: Bool { registers[Int(Register.userControl)] & Bit.fifoEnable != 0 }
+    var fills: Bool { registers[Int(Register.userControl)] & Bit.fifoEnable != 0 }
 
     /// Appends a byte, and sets the overflow flag in INT_STATUS if it replaced the oldest one.
-    mutating func appendToFIFO(_ byte: UInt8) {
+    mutating func push(_ byte: UInt8) {
         if !fifo.append(byte) { registers[Int(Register.interruptStatus)] |= Bit.fifoOverflow }
     }
 }
@@ -249,7 +222,7 @@ extension VirtualMPURegisters {
 // The self-test (RM p. 9 to 11): electrostatic forces move the proof masses as a known movement would.
 extension VirtualMPURegisters {
     /// Writes the factory codes into SELF_TEST_X, _Y, _Z and _A.
-    mutating func setSelfTestTrim(_ imperfections: Imperfections) {
+    private mutating func setSelfTestTrim(_ imperfections: Imperfections) {
         guard variant.hasSelfTest else { return }
         let force = imperfections.accelerometerTrim
         let rate = imperfections.gyroscopeTrim
@@ -293,7 +266,7 @@ extension VirtualMPURegisters {
 
 extension VirtualMPURegisters {
     /// The frames that fit into the FIFO, or only the output registers.
-    var retainedSamples: Int { isFIFOEnabled && !frameRegisters.isEmpty ? fifo.capacity / frameRegisters.count + 2 : 1 }
+    var retainedSamples: Int { fills && !frameRegisters.isEmpty ? fifo.capacity / frameRegisters.count + 2 : 1 }
 
     /// Active high, push-pull and pulsed; with any other setting the host sees no edge (RM p. 26).
     var raisesPin: Bool {
@@ -306,20 +279,10 @@ extension VirtualMPURegisters {
             storeOutputs(reading, isForceNew: isAccelerometerDue(sample.index, engine))
         }
         registers[Int(Register.interruptStatus)] |= Bit.dataReady
-        guard isFIFOEnabled, !frameRegisters.isEmpty else { return }
+        guard fills, !frameRegisters.isEmpty else { return }
         writeFrame(until: nil, engine)
         frame.begin(at: sample.time)
         for register in frameRegisters { frame.append(registers[Int(register)]) }
-    }
-
-    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
-
-    /// Writes the part of the newest frame that is due at `instant` into the FIFO; all of it for `nil`.
-    private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
-        guard isFIFOEnabled else { return }
-        for index in frame.takeDue(at: instant, taking: engine.imperfections.fifoWriteTime) {
-            appendToFIFO(frame.bytes[index])
-        }
     }
 
     /// Stores a reading in the output registers as 16-bit values within the range.
@@ -370,11 +333,8 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Stores a value as a saturated 16-bit number, high byte first.
     private mutating func store(_ value: Double, _ register: UInt8) {
-        let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
-        registers[Int(register)] = UInt8(bits >> 8)
-        registers[Int(register) + 1] = UInt8(bits & 0xFF)
+        registers.storeBigEndian(counts(value, within: wholeRange), at: Int(register))
     }
 }
 

@@ -76,23 +76,47 @@ struct MagnetometerEngine {
 
 /// The registers of one kind of magnetometer.
 protocol VirtualMagnetometerRegisters: Sendable {
-    /// The register that identifies the chip.
-    var identityRegister: UInt8 { get }
+    var registers: RegisterFile { get set }
 
-    /// Restores the power-on state; also called for a new chip.
-    mutating func powerCycle(_ engine: inout MagnetometerEngine)
+    /// The register that identifies the chip, and those that decide whether and how often it measures.
+    var identityRegister: UInt8 { get }
+    var modeRegisters: [UInt8] { get }
+
+    /// Applies the defaults, which the registers have after power-on, also of a new chip, and after a reset.
+    mutating func begin(_ engine: inout MagnetometerEngine)
 
     /// Answers one read transaction.
     mutating func read(
         _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout MagnetometerEngine)
 
-    /// Writes one register.
+    /// Writes one register, unless a reset is in progress.
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout MagnetometerEngine)
+
+    /// Measures from now on according to the registers.
+    func configure(_ engine: inout MagnetometerEngine)
 
     /// Stores completed measurements. The outputs keep their values if they are frozen. Returns whether the newest one is in
     /// the outputs now.
     mutating func take(_ completed: MagnetometerEngine.Completed, isFrozen: Bool) -> Bool
+}
+
+extension VirtualMagnetometerRegisters {
+    /// Restores the power-on state.
+    mutating func powerCycle(_ engine: inout MagnetometerEngine) {
+        registers.powerUp()
+        begin(&engine)
+    }
+
+    /// Begins a reset that takes this many seconds.
+    mutating func reset(for seconds: Double, _ engine: inout MagnetometerEngine) {
+        registers.reset(until: engine.now.advanced(bySeconds: seconds))
+        begin(&engine)
+    }
 
     /// Inverts a bit of a register and applies the consequences.
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout MagnetometerEngine)
+    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout MagnetometerEngine) {
+        guard register < registers.count else { return }
+        registers.flip(bit: bit, of: Int(register))
+        if modeRegisters.contains(register) { configure(&engine) }
+    }
 }

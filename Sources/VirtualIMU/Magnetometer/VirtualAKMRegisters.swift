@@ -6,12 +6,8 @@ internal import MotionCore
 /// power-down, is ignored; factory values that are read in another mode are zero. Not modelled: single and external
 /// triggered measurements, self-test, the I2C disable.
 struct VirtualAK8963Registers: VirtualMagnetometerRegisters {
-    /// Duration of a reset, and of a measurement, seconds. The pages at hand give neither.
-    private static let resetTime = 0.001
-    private static let measuringTime = 0.0072
-
     private let codes: [UInt8]
-    private var registers = RegisterFile(count: 0x13, defaults: [0x00: 0x48, 0x01: 0x9A])
+    var registers = RegisterFile(count: 0x13, defaults: [0x00: 0x48, 0x01: 0x9A])
     private var output = VirtualAKMOutput()
     private var powerDown = Timestamp(nanoseconds: 0)
 
@@ -20,16 +16,12 @@ struct VirtualAK8963Registers: VirtualMagnetometerRegisters {
     }
 
     var identityRegister: UInt8 { 0x00 }
+    var modeRegisters: [UInt8] { [0x0A] }
 
-    mutating func powerCycle(_ engine: inout MagnetometerEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    private mutating func begin(_ engine: inout MagnetometerEngine) {
+    mutating func begin(_ engine: inout MagnetometerEngine) {
         output = VirtualAKMOutput()
         powerDown = engine.now
-        engine.run(every: nil, taking: Self.measuringTime)
+        engine.run(every: nil, taking: VirtualAKMOutput.measuringTime)
     }
 
     private var mode: UInt8 { registers[0x0A] & 0x0F }
@@ -54,12 +46,10 @@ struct VirtualAK8963Registers: VirtualMagnetometerRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout MagnetometerEngine) {
-        guard !registers.isResetting(at: engine.now) else { return }
         switch register {
         case 0x0A: setMode(value & 0x1F, &engine)
         case 0x0B where value & 0x01 != 0:
-            registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-            begin(&engine)
+            reset(for: VirtualAKMOutput.resetTime, &engine)
         case 0x0C: registers[0x0C] = value & 0x40
         default: break
         }
@@ -75,14 +65,14 @@ struct VirtualAK8963Registers: VirtualMagnetometerRegisters {
         configure(&engine)
     }
 
-    private func configure(_ engine: inout MagnetometerEngine) {
+    func configure(_ engine: inout MagnetometerEngine) {
         let period: Double? =
             switch mode {
             case 0x02: 0.125
             case 0x06: 0.01
             default: nil
             }
-        engine.run(every: period, taking: Self.measuringTime)
+        engine.run(every: period, taking: VirtualAKMOutput.measuringTime)
     }
 
     /// Along the magnetometer's own axes: x is the board's y, y its x, and z points down. Without BIT, a count is 0.6 µT.
@@ -95,35 +85,21 @@ struct VirtualAK8963Registers: VirtualMagnetometerRegisters {
             scales: Vector3(scale(codes[0]), scale(codes[1]), scale(codes[2])),
             limit: count < 0.5 ? 32760 : 8190, isFrozen: isFrozen)
     }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout MagnetometerEngine) {
-        guard register < 0x13 else { return }
-        registers[Int(register)] ^= 1 << (bit & 7)
-        if register == 0x0A { configure(&engine) }
-    }
 }
 
 /// The registers of an AK09916 according to DS-000189 r1.3, p. 78 to 80.
 ///
 /// A mode that is set while another one is active is ignored. Not modelled: single measurements, self-test.
 struct VirtualAK09916Registers: VirtualMagnetometerRegisters {
-    /// Duration of a reset, and of a measurement, seconds. The datasheet of the ICM-20948 gives neither.
-    private static let resetTime = 0.001
-    private static let measuringTime = 0.0072
-
-    private var registers = RegisterFile(count: 0x33, defaults: [0x00: 0x48, 0x01: 0x09])
+    var registers = RegisterFile(count: 0x33, defaults: [0x00: 0x48, 0x01: 0x09])
     private var output = VirtualAKMOutput()
 
     var identityRegister: UInt8 { 0x01 }
+    var modeRegisters: [UInt8] { [0x31] }
 
-    mutating func powerCycle(_ engine: inout MagnetometerEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    private mutating func begin(_ engine: inout MagnetometerEngine) {
+    mutating func begin(_ engine: inout MagnetometerEngine) {
         output = VirtualAKMOutput()
-        engine.run(every: nil, taking: Self.measuringTime)
+        engine.run(every: nil, taking: VirtualAKMOutput.measuringTime)
     }
 
     /// The address advances from 0x03 to 0x10 and from 0x18 to 0x00; 0x30 to 0x32 are a cycle of their own.
@@ -150,19 +126,17 @@ struct VirtualAK09916Registers: VirtualMagnetometerRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout MagnetometerEngine) {
-        guard !registers.isResetting(at: engine.now) else { return }
         switch register {
         case 0x31 where value & 0x1F == 0 || registers[0x31] == 0:
             registers[0x31] = value & 0x1F
             configure(&engine)
         case 0x32 where value & 0x01 != 0:
-            registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-            begin(&engine)
+            reset(for: VirtualAKMOutput.resetTime, &engine)
         default: break
         }
     }
 
-    private func configure(_ engine: inout MagnetometerEngine) {
+    func configure(_ engine: inout MagnetometerEngine) {
         let period: Double? =
             switch registers[0x31] {
             case 0x02: 0.1
@@ -171,7 +145,7 @@ struct VirtualAK09916Registers: VirtualMagnetometerRegisters {
             case 0x08: 0.01
             default: nil
             }
-        engine.run(every: period, taking: Self.measuringTime)
+        engine.run(every: period, taking: VirtualAKMOutput.measuringTime)
     }
 
     /// Along the magnetometer's own axes: y and z point the other way than the board's.
@@ -181,17 +155,16 @@ struct VirtualAK09916Registers: VirtualMagnetometerRegisters {
             Vector3(field.x, -field.y, -field.z), counts: completed.count, scales: Vector3(0.15, 0.15, 0.15),
             limit: 32752, isFrozen: isFrozen)
     }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout MagnetometerEngine) {
-        guard register < 0x33 else { return }
-        registers[Int(register)] ^= 1 << (bit & 7)
-        if register == 0x31 { configure(&engine) }
-    }
 }
 
 /// The status and output registers of Asahi Kasei's magnetometers: ST1, six bytes and ST2 (MS1356-E-02 p. 15, 29; DS-000189
 /// r1.3, p. 78, 79).
 struct VirtualAKMOutput: Sendable {
+    /// Duration of a reset, and of a measurement, seconds. Neither the pages at hand of the AK8963's datasheet nor that of the
+    /// ICM-20948 give them.
+    static let resetTime = 0.001
+    static let measuringTime = 0.0072
+
     private var counts: [Int16] = [0, 0, 0]
     private var isReady = false
     private var isOverrun = false

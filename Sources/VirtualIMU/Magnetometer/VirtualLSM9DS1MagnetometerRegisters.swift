@@ -8,14 +8,12 @@ struct VirtualLSM9DS1MagnetometerRegisters: VirtualMagnetometerRegisters {
     /// Duration of a reset, seconds. The datasheet does not give it.
     private static let resetTime = 0.005
 
-    private var registers = RegisterFile(count: 0x34, defaults: [0x0F: 0x3D, 0x20: 0x10, 0x22: 0x03, 0x30: 0x08])
+    var registers = RegisterFile(count: 0x34, defaults: [0x0F: 0x3D, 0x20: 0x10, 0x22: 0x03, 0x30: 0x08])
 
     var identityRegister: UInt8 { 0x0F }
+    var modeRegisters: [UInt8] { [0x20, 0x22] }
 
-    mutating func powerCycle(_ engine: inout MagnetometerEngine) {
-        registers.powerUp()
-        configure(&engine)
-    }
+    mutating func begin(_ engine: inout MagnetometerEngine) { configure(&engine) }
 
     /// Only if bit 7 of the first register's number is set, the address advances; behind the outputs it goes back to them, as
     /// is reported of the LIS3MDL.
@@ -39,22 +37,20 @@ struct VirtualLSM9DS1MagnetometerRegisters: VirtualMagnetometerRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout MagnetometerEngine) {
-        guard !registers.isResetting(at: engine.now) else { return }
         switch register {
         case 0x21 where value & 0x04 != 0:
-            registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
-            configure(&engine)
+            reset(for: Self.resetTime, &engine)
         case 0x05...0x0A, 0x20...0x24, 0x30, 0x32, 0x33:
             let before = registers[Int(register)]
             registers[Int(register)] = value
-            if [0x20, 0x22].contains(register), value != before { configure(&engine) }
+            if modeRegisters.contains(register), value != before { configure(&engine) }
         default: break
         }
     }
 
     /// In continuous conversion, MD = 0, the rate is 0.625 Hz times 2 to the power of DO, or that of the performance with
     /// FAST_ODR.
-    private func configure(_ engine: inout MagnetometerEngine) {
+    func configure(_ engine: inout MagnetometerEngine) {
         let control = registers[0x20]
         let fastest: [Double] = [1000, 560, 300, 155]
         let performance = fastest[Int(control >> 5 & 0x03)]
@@ -74,16 +70,8 @@ struct VirtualLSM9DS1MagnetometerRegisters: VirtualMagnetometerRegisters {
         for axis in 0..<3 {
             let offset = Int16(bitPattern: UInt16(registers[0x05 + 2 * axis]) | UInt16(registers[0x06 + 2 * axis]) << 8)
             let field = completed.field[axis] - scale * Double(offset)
-            let value = counts(field, scale: scale, within: -32768...32767)
-            registers[0x28 + 2 * axis] = UInt8(truncatingIfNeeded: value)
-            registers[0x29 + 2 * axis] = UInt8(truncatingIfNeeded: value >> 8)
+            registers.storeLittleEndian(counts(field, scale: scale, within: wholeRange), at: 0x28 + 2 * axis)
         }
         return true
-    }
-
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout MagnetometerEngine) {
-        guard register < 0x34 else { return }
-        registers[Int(register)] ^= 1 << (bit & 7)
-        if [0x20, 0x22].contains(register) { configure(&engine) }
     }
 }

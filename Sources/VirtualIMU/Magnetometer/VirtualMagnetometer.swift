@@ -25,6 +25,9 @@ package final class VirtualMagnetometer: VirtualChip {
         var faults: FaultSchedule
         /// The motion chip whose auxiliary bus the magnetometer is on; `nil` if it is on the host's.
         var host: VirtualIMUChip?
+
+        /// Whether the bus leads to the magnetometer at the instant `now`.
+        func isReachable(at now: Timestamp) -> Bool { host.map { $0.connectsAuxiliaryBus(at: now) } ?? true }
     }
 
     private let state: Mutex<State>
@@ -47,15 +50,22 @@ package final class VirtualMagnetometer: VirtualChip {
 
     package func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp) throws(BusError)
     {
-        try transact(at: now) { state in
-            state.core.read(register, into: buffer)
-            let isIdentity = register & 0x7F == state.core.identityRegister
-            state.faults.distort(buffer, isIdentity: isIdentity, at: now)
+        let failure = state.withLock { state in
+            let isReachable = state.isReachable(at: now)
+            return state.faults.read(register, of: &state.core, into: buffer, at: now, isReachable: isReachable)
         }
+        if let failure { throw failure }
     }
 
     package func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError) {
-        try transact(at: now) { $0.core.write(register, value) }
+        let failure = withUnsafePointer(to: value) { value in
+            state.withLock { state in
+                let isReachable = state.isReachable(at: now)
+                let values = UnsafeBufferPointer(start: value, count: 1)
+                return state.faults.write(register, of: &state.core, values, at: now, isReachable: isReachable)
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// Injects a fault from the instant `start` on, by default from the latest instant that the chip has reached.
@@ -75,34 +85,16 @@ package final class VirtualMagnetometer: VirtualChip {
 
     /// Ends all faults, including scheduled ones. Their effects on the chip remain.
     package func clearFaults() {
-        state.withLock { state in
-            state.faults.removeAll()
-            state.core.isFrozen = false
-            state.core.isStalled = false
-        }
+        state.withLock { state in state.faults.clear(&state.core) }
     }
 
     /// For tests: the middle of the measurement that is in the outputs as of the latest access; `nil` if there is none.
     package var measurementTime: Timestamp? { state.withLock { $0.core.measurementTime } }
-
-    /// Performs one transaction at the instant `now`.
-    private func transact(at now: Timestamp, _ body: (inout State) -> Void) throws(BusError) {
-        let failure: BusError? = state.withLock { state in
-            var failure = state.faults.beginTransaction(with: &state.core, at: now)
-            if let host = state.host, !host.connectsAuxiliaryBus(at: now) {
-                failure = failure ?? BusError(.notAcknowledged, code: 121)  // EREMOTEIO
-            }
-            if failure == nil { body(&state) }
-            state.faults.endTransaction(with: &state.core)
-            return failure
-        }
-        if let failure { throw failure }
-    }
 }
 
 extension VirtualMagnetometer {
     /// An engine with the registers of one kind of magnetometer.
-    private struct Core: FaultTarget, Sendable {
+    private struct Core: FaultTarget {
         private var engine: MagnetometerEngine
         private var registers: any VirtualMagnetometerRegisters
         var isFrozen = false
@@ -136,6 +128,9 @@ extension VirtualMagnetometer {
             registers.read(register, into: buffer, &engine)
         }
 
-        mutating func write(_ register: UInt8, _ value: UInt8) { registers.write(register, value, &engine) }
+        mutating func write(_ register: UInt8, _ values: UnsafeBufferPointer<UInt8>) {
+            guard let value = values.first, !registers.registers.isResetting(at: engine.now) else { return }
+            registers.write(register, value, &engine)
+        }
     }
 }

@@ -7,7 +7,7 @@ import VirtualIMU
 /// A virtual MPU-6050 with its driver and clock, to simulate a person's movements as fast as the machine can.
 final class CalibrationRig {
     private let clock = ManualClock()
-    private let chip: VirtualMPU6050
+    private let chip: VirtualIMUChip
     private var driver: MPU6050<VirtualBus<ManualClock>, ManualClock>
     private var batch = SampleBatch(capacity: 128)
     private var next: Timestamp
@@ -15,7 +15,7 @@ final class CalibrationRig {
 
     init(_ trajectory: any Trajectory, _ imperfections: Imperfections, seed: UInt64 = 1) {
         start = clock.now()
-        chip = VirtualMPU6050(trajectory: trajectory, imperfections: imperfections, seed: seed, start: start)
+        chip = VirtualIMUChip(trajectory: trajectory, imperfections: imperfections, seed: seed, start: start)
         driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings())
         next = start
     }
