@@ -122,6 +122,15 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     public init() {}
 }
 
+/// What a chip must reach: settings that were converted from other units may exceed a step by a rounding error.
+extension IMUSettings {
+    private static var rounding: Double { 1 - 1e-6 }
+    var wantedRate: Double { rate * Self.rounding }
+    /// The full scales, g and °/s.
+    var wantedGravities: Double { accelerometerRange / standardGravity * Self.rounding }
+    var wantedDegrees: Double { gyroscopeRange * degreesPerRadian * Self.rounding }
+}
+
 /// A chip and its configuration.
 public struct IMUInfo: Sendable, BitwiseCopyable {
     /// The part's name as its manufacturer writes it.

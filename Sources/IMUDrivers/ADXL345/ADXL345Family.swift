@@ -116,10 +116,7 @@ package struct ADXL345Part<Kind: ChipKind>: ChipPart {
 
     /// Three values, low byte first, sign-extended from at most thirteen bits. Larger values are not valid.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        func value(_ index: Int) -> Int16 {
-            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
-        }
-        let frame = ChipFrame(ax: value(0), ay: value(1), az: value(2))
+        let frame = ChipFrame(littleEndian: bytes, accelerometer: offset)
         func fits(_ value: Int16) -> Bool { value >= -4096 && value <= 4095 }
         return fits(frame.ax) && fits(frame.ay) && fits(frame.az) ? frame : nil
     }
@@ -169,26 +166,12 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
 
     init(_ settings: IMUSettings, isADXL375: Bool) {
         interrupts = settings.signalsDataReady ? ADXL345Value.dataReady : .none
-        // Settings converted from other units may exceed a step by a rounding error.
-        let rounding = 1 - 1e-6
-        let wanted = settings.rate * rounding
         // Code 8 is 25 Hz, and each step doubles the rate (table 7). At lower rates the noise is too small beside a
         // count of 3.9 mg to distinguish a working chip from a frozen one. 1600 and 3200 Hz need SPI: 800 Hz is the
         // most at 400 kHz.
-        var code: UInt8 = 8
-        var rate = 25.0
-        while rate < wanted && code < 13 {
-            rate *= 2
-            code += 1
-        }
-        rateCode = RegisterValue(code)
-        let force = settings.accelerometerRange / standardGravity * rounding
-        var bits: UInt8 = 0
-        var range = 2.0
-        while range < force && bits < 3 {
-            range *= 2
-            bits += 1
-        }
+        let (steps, rate) = doubled(25, upTo: settings.wantedRate, most: 5)
+        rateCode = RegisterValue(8 + steps)
+        let (bits, range) = doubled(2, upTo: settings.wantedGravities, most: 3)
         guard isADXL375 else {
             self.range = range
             rangeBits = RegisterValue(bits)

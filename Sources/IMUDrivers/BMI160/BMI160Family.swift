@@ -111,13 +111,7 @@ package struct BMI160Family: ChipPart {
     ///
     /// A missing value reads as -32768. All bits set on every axis means that no device drives the bus.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        func value(_ index: Int) -> Int16 {
-            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
-        }
-        var frame = ChipFrame(ax: value(3), ay: value(4), az: value(5))
-        frame.gx = value(0)
-        frame.gy = value(1)
-        frame.gz = value(2)
+        let frame = ChipFrame(littleEndian: bytes, accelerometer: offset + 6, gyroscope: offset)
         guard frame.gx != BMI160Value.invalid, frame.ax != BMI160Value.invalid else { return nil }
         let ones = frame.gx & frame.gy & frame.gz & frame.ax & frame.ay & frame.az
         return ones == -1 ? nil : frame
@@ -145,12 +139,12 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
     let gyroscopeRangeBits: RegisterValue
 
     init(_ settings: IMUSettings) {
-        let row = Self.rate(for: settings.rate)
+        let row = Self.rate(for: settings.wantedRate)
         rateCode = RegisterValue(row.code)
         signalsDataReady = settings.signalsDataReady
-        let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
+        let accelerometer = Self.accelerometer(for: settings.wantedGravities)
         accelerometerRangeBits = RegisterValue(accelerometer.bits)
-        let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
+        let gyroscope = Self.gyroscope(for: settings.wantedDegrees)
         gyroscopeRangeBits = RegisterValue(gyroscope.bits)
         figures = ChipFigures(
             rate: row.rate, bandwidth: row.bandwidth, accelerometerRange: accelerometer.full * standardGravity,
@@ -158,16 +152,12 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
             gyroscopeScale: radiansPerDegree / gyroscope.countsPerDegree)
     }
 
-    /// Settings converted from other units may exceed a step by a rounding error.
-    private static var rounding: Double { 1 - 1e-6 }
-
-    /// The lowest rate that both sensors support and that is not below `rate` Hz.
+    /// The lowest rate that both sensors support and that is not below `wanted` Hz.
     ///
     /// A rate is 100 Hz · 2^(code - 8). The gyroscope has none below 25 Hz, the accelerometer none above 1600 Hz (Linux
     /// `bmi160_accel_odr`, `bmi160_gyro_odr`). Bandwidths: section 2.4 of the datasheet, as Intel's driver has them
     /// (hanyazou/BMI160-Arduino, BMI160.cpp, getGyroDLPFMode and getAccelDLPFMode).
-    static func rate(for rate: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
-        let wanted = rate * rounding
+    private static func rate(for wanted: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
         if !(wanted > 25) { return (6, 25, 10.7) }
         if wanted <= 50 { return (7, 50, 20.8) }
         if wanted <= 100 { return (8, 100, 39.9) }
@@ -177,20 +167,18 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
         return (12, 1600, 523.9)
     }
 
-    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (Linux `bmi160_accel_scale`: 598 µm/s² per
+    /// The smallest range of ±2, 4, 8, 16 g not less than `wanted` g (Linux `bmi160_accel_scale`: 598 µm/s² per
     /// count, which is 16384 counts per g).
-    static func accelerometer(for range: Double) -> (bits: UInt8, full: Double) {
-        let wanted = range / standardGravity * rounding
+    private static func accelerometer(for wanted: Double) -> (bits: UInt8, full: Double) {
         if wanted <= 2 { return (0x3, 2) }
         if wanted <= 4 { return (0x5, 4) }
         if wanted <= 8 { return (0x8, 8) }
         return (0xC, 16)
     }
 
-    /// The smallest range of ±125 … 2000 °/s not less than `range` rad/s (Linux `bmi160_gyro_scale`: 1065 µrad/s per
+    /// The smallest range of ±125 … 2000 °/s not less than `wanted` °/s (Linux `bmi160_gyro_scale`: 1065 µrad/s per
     /// count, which is 16.4 counts per °/s).
-    static func gyroscope(for range: Double) -> (bits: UInt8, full: Double, countsPerDegree: Double) {
-        let wanted = range * degreesPerRadian * rounding
+    private static func gyroscope(for wanted: Double) -> (bits: UInt8, full: Double, countsPerDegree: Double) {
         if wanted <= 125 { return (4, 125, 262.4) }
         if wanted <= 250 { return (3, 250, 131.2) }
         if wanted <= 500 { return (2, 500, 65.6) }

@@ -128,7 +128,7 @@ extension ChipPart {
     package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 
     package func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
-        celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))
+        celsius(registers.littleEndian(at: 0))
     }
 
     package var dataReadyPulse: DataReadyPulse { .everySample }
@@ -191,6 +191,42 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
         self.ay = ay
         self.az = az
     }
+
+    /// Three values of each sensor, low bytes first, from these offsets on.
+    init(littleEndian bytes: UnsafeRawBufferPointer, accelerometer: Int, gyroscope: Int? = nil) {
+        ax = bytes.littleEndian(at: accelerometer)
+        ay = bytes.littleEndian(at: accelerometer + 2)
+        az = bytes.littleEndian(at: accelerometer + 4)
+        guard let gyroscope else { return }
+        gx = bytes.littleEndian(at: gyroscope)
+        gy = bytes.littleEndian(at: gyroscope + 2)
+        gz = bytes.littleEndian(at: gyroscope + 4)
+    }
+
+    /// The same, high bytes first.
+    init(bigEndian bytes: UnsafeRawBufferPointer, accelerometer: Int, gyroscope: Int) {
+        let swapped = ChipFrame(littleEndian: bytes, accelerometer: accelerometer, gyroscope: gyroscope)
+        ax = swapped.ax.byteSwapped
+        ay = swapped.ay.byteSwapped
+        az = swapped.az.byteSwapped
+        gx = swapped.gx.byteSwapped
+        gy = swapped.gy.byteSwapped
+        gz = swapped.gz.byteSwapped
+    }
+
+    /// Whether all its bytes are equal: it is not a frame then, but an empty FIFO, a chip in reset or a bus without an answer.
+    var isOneByteRepeated: Bool {
+        let word = UInt16(bitPattern: ax)
+        return word >> 8 == word & 0xFF && ay == ax && az == ax && gx == ax && gy == ax && gz == ax
+            && (temperature ?? ax) == ax
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The 16-bit value at an offset, low byte first.
+    func littleEndian(at offset: Int) -> Int16 {
+        Int16(littleEndian: loadUnaligned(fromByteOffset: offset, as: Int16.self))
+    }
 }
 
 extension ChipPart {
@@ -224,6 +260,25 @@ extension ChipPart {
     }
 
     private func isClipped(_ value: Int16, _ limit: Int16) -> Bool { value >= limit || value <= -limit }
+}
+
+/// A full scale of a sensor: its register bits, its limit, and the size of one count.
+struct FullScale {
+    let bits: UInt8
+    let range: Double
+    let scale: Double
+}
+
+/// The first of the values `least`, 2 · `least`, 4 · `least` … that is not less than `wanted`, or the last one, after `most`
+/// doublings; and the number of doublings. The first one if `wanted` is NaN.
+func doubled(_ least: Double, upTo wanted: Double, most: UInt8) -> (doublings: UInt8, value: Double) {
+    var value = least
+    var doublings: UInt8 = 0
+    while value < wanted && doublings < most {
+        value *= 2
+        doublings += 1
+    }
+    return (doublings, value)
 }
 
 /// The effective settings of a part in SI units: the figures that every chip has.

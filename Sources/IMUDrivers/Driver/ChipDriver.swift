@@ -7,10 +7,8 @@ package import MotionCore
 ///     asleep -> identifying -> resetting -> waking -> configuring -> settling -> streaming
 ///                    ^------------------ recovering <- any failure of any of them
 ///
-/// `ChipDriver+BringUp` runs the part's scripts up to settling, `+Streaming` reads the FIFO, `+Delivery` converts
-/// frames to samples, `+DataReady` timestamps them with a line's edges, `+Health` checks the registers against the
-/// table, and `+Recovery` handles failures. The state of each of these is in a structure of its own: `BringUpProgress`,
-/// `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
+/// `ChipDriver+Streaming` reads the FIFO and delivers samples. The state of each part of the work is in a structure of its
+/// own: `BringUpProgress`, `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
 package struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
 >: IMUDriver, ~Copyable {
@@ -201,8 +199,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Like `read`, but wraps errors for the bring-up, which any failure ends.
     mutating func get(_ register: RegisterAddress) throws(IMUFault) -> RegisterValue {
+        try getGroup(ChipRegisters(first: register, count: 1))
+        return RegisterValue(buffer.registers[0])
+    }
+
+    /// Like `readGroup`, but wraps errors.
+    mutating func getGroup(_ registers: ChipRegisters) throws(IMUFault) {
         do {
-            return try read(register)
+            try readGroup(registers)
         } catch {
             throw .bus(error)
         }
@@ -302,7 +306,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         case .attempt(let register, let value): try attempt(register, value)
         case .read(let register): _ = try get(register)
         case .keep(let register): kept = KeptRegister(register: register, value: try get(register))
-        case .discardCount: try discardCount()
+        case .discardCount: try getGroup(fifo.count)
         case .apply(let stage): try perform(stage, isWritten: true, isReadBack: false)
         case .configure(let stage): try perform(stage, isWritten: true, isReadBack: true)
         case .verify(let stage): try perform(stage, isWritten: false, isReadBack: true)
@@ -377,20 +381,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    private mutating func discardCount() throws(IMUFault) {
-        do {
-            try readGroup(fifo.count)
-        } catch {
-            throw .bus(error)
-        }
-    }
-
     private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {
-        do {
-            try readGroup(ChipRegisters(first: register, count: 2))
-        } catch {
-            throw .bus(error)
-        }
+        try getGroup(ChipRegisters(first: register, count: 2))
         let raw = Int16(bitPattern: UInt16(buffer.registers[0]) << 8 | UInt16(buffer.registers[1]))
         thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
     }
@@ -628,11 +620,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// The first register of a group whose content is wrong.
     private mutating func changedRegister(in group: ChipRegisters) throws(IMUFault) -> RegisterAddress? {
-        do {
-            try readGroup(group)
-        } catch {
-            throw .bus(error)
-        }
+        try getGroup(group)
         return plan.registers.changedRegister(in: group, reading: UnsafeRawBufferPointer(buffer.registers))
     }
 
@@ -640,11 +628,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func readTemperatureIfDue() throws(IMUFault) {
         guard let registers = fifo.temperature else { return }
         guard thermometer.isDue(at: clock.now()) else { return }
-        do {
-            try readGroup(registers)
-        } catch {
-            throw .bus(error)
-        }
+        try getGroup(registers)
         thermometer.noteSeparate(celsius: part.temperature(UnsafeRawBufferPointer(buffer.registers)))
     }
 }

@@ -120,23 +120,10 @@ package struct ICM20948Family: ChipPart {
     // MARK: Frames
 
     /// Accelerometer, gyroscope and temperature in register order, high bytes first.
-    ///
-    /// If all bytes are equal, it is not a frame: an empty FIFO, a chip in reset, or a bus without an answer.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        func value(_ index: Int) -> Int16 {
-            Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
-        }
-        var frame = ChipFrame(ax: value(0), ay: value(1), az: value(2))
-        frame.gx = value(3)
-        frame.gy = value(4)
-        frame.gz = value(5)
-        let temperature = value(6)
-        frame.temperature = temperature
-        let word = UInt16(bitPattern: temperature)
-        let isOneByteRepeated =
-            word >> 8 == word & 0xFF && frame.ax == temperature && frame.ay == temperature && frame.az == temperature
-            && frame.gx == temperature && frame.gy == temperature && frame.gz == temperature
-        return isOneByteRepeated ? nil : frame
+        var frame = ChipFrame(bigEndian: bytes, accelerometer: offset, gyroscope: offset + 6)
+        frame.temperature = bytes.littleEndian(at: offset + 12).byteSwapped
+        return frame.isOneByteRepeated ? nil : frame
     }
 }
 
@@ -166,20 +153,8 @@ struct ICM20948Configuration: Equatable, Sendable, BitwiseCopyable {
         let rate = Self.baseRate / Double(divisor)
         signalsDataReady = settings.signalsDataReady
         connectsMagnetometer = settings.connectsMagnetometer
-        // Settings converted from other units may exceed a step by a rounding error.
-        let rounding = 1 - 1e-6
-        var force: UInt8 = 0
-        var forceRange = 2.0
-        while forceRange < settings.accelerometerRange / standardGravity * rounding && force < 3 {
-            forceRange *= 2
-            force += 1
-        }
-        var turn: UInt8 = 0
-        var turnRange = 250.0
-        while turnRange < settings.gyroscopeRange * degreesPerRadian * rounding && turn < 3 {
-            turnRange *= 2
-            turn += 1
-        }
+        let (force, forceRange) = doubled(2, upTo: settings.wantedGravities, most: 3)
+        let (turn, turnRange) = doubled(250, upTo: settings.wantedDegrees, most: 3)
         let filter = Self.gyroscopeLowPass(for: rate)
         // FCHOICE in bit 0 switches the low-pass on.
         gyroscopeBits = RegisterValue(filter.code << 3 | turn << 1 | 1)

@@ -143,13 +143,7 @@ package struct ICM42688Family: ChipPart {
     /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first (DS 6.1).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         guard bytes[offset] & ICM42688Value.headerBits == ICM42688Value.header else { return nil }
-        func value(_ index: Int) -> Int16 {
-            Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 1 + 2 * index, as: Int16.self))
-        }
-        var frame = ChipFrame(ax: value(0), ay: value(1), az: value(2))
-        frame.gx = value(3)
-        frame.gy = value(4)
-        frame.gz = value(5)
+        var frame = ChipFrame(bigEndian: bytes, accelerometer: offset + 1, gyroscope: offset + 7)
         frame.temperature = Int16(Int8(bitPattern: bytes[offset + 13]))
         return frame.ax == ICM42688Value.invalid || frame.gx == ICM42688Value.invalid ? nil : frame
     }
@@ -215,30 +209,18 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     let figures: ChipFigures
 
     init(_ settings: IMUSettings, variant: ICM42688Variant) {
-        // Settings converted from other units may exceed a step by a rounding error.
-        let rounding = 1 - 1e-6
-        let row = Self.rate(for: settings.rate * rounding)
+        let row = Self.rate(for: settings.wantedRate)
         let filter = Self.lowPass(for: row.rate)
         lowPass = RegisterValue(filter.code << 4 | filter.code)
         signalsDataReady = settings.signalsDataReady
         // FS_SEL counts down from the widest range: ±16 g to ±2 g, ±2000 °/s to ±15.625 °/s.
-        var force: UInt8 = 3
-        var forceRange = 2.0
-        while forceRange < settings.accelerometerRange / standardGravity * rounding && force > 0 {
-            forceRange *= 2
-            force -= 1
-        }
-        var turn: UInt8 = 7
-        var turnRange = 15.625
-        while turnRange < settings.gyroscopeRange * degreesPerRadian * rounding && turn > 0 {
-            turnRange *= 2
-            turn -= 1
-        }
+        let (force, forceRange) = doubled(2, upTo: settings.wantedGravities, most: 3)
+        let (turn, turnRange) = doubled(15.625, upTo: settings.wantedDegrees, most: 7)
         figures = ChipFigures(
             rate: row.rate, bandwidth: filter.bandwidth, delay: filter.delay + variant.antiAliasDelay,
             accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree)
-        accelerometerBits = RegisterValue(force << 5 | row.code)
-        gyroscopeBits = RegisterValue(turn << 5 | row.code)
+        accelerometerBits = RegisterValue((3 - force) << 5 | row.code)
+        gyroscopeBits = RegisterValue((7 - turn) << 5 | row.code)
     }
 
     /// The lowest rate of both sensors that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR). No I2C bus can carry the

@@ -115,11 +115,9 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
 
     /// Three values, low byte first, in the upper bits of sixteen.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        func value(_ index: Int) -> Int16 {
-            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
-                &>> configuration.unusedBits
-        }
-        return ChipFrame(ax: value(0), ay: value(1), az: value(2))
+        let raw = ChipFrame(littleEndian: bytes, accelerometer: offset)
+        let unused = configuration.unusedBits
+        return ChipFrame(ax: raw.ax &>> unused, ay: raw.ay &>> unused, az: raw.az &>> unused)
     }
 }
 
@@ -168,20 +166,12 @@ struct LIS3DHConfiguration: Equatable, Sendable, BitwiseCopyable {
         // lis2de12_data_rate_set). The others have twelve in high-resolution mode.
         let hasEightBits = family == .lis2de12
         let fastest: UInt8 = hasEightBits ? 8 : 9
-        // Settings converted from other units may exceed a step by a rounding error.
-        let rounding = 1 - 1e-6
         // Code 1, 1 Hz, is less than the lowest rate of the settings.
         var code: UInt8 = 2
-        while code < fastest && Self.rate(code: code) < settings.rate * rounding {
+        while code < fastest && Self.rate(code: code) < settings.wantedRate {
             code = code == 7 ? fastest : code + 1
         }
-        let wanted = settings.accelerometerRange / standardGravity * rounding
-        var bits: UInt8 = 0
-        var end = 2.0
-        while end < wanted && bits < 3 {
-            end *= 2
-            bits += 1
-        }
+        let (bits, end) = doubled(2, upTo: settings.wantedGravities, most: 3)
         countSize = Self.countSize(family: family, rangeBits: bits)
         unusedBits = hasEightBits ? 8 : 4
         settlingSamples = hasEightBits ? 1 : 7

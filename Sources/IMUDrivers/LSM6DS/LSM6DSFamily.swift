@@ -183,21 +183,9 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         }
     }
 
-    /// If all bytes are equal, it is not a frame but an empty FIFO, a chip in reset or a bus without an answer.
     private func frame(_ bytes: UnsafeRawBufferPointer, gyroscope: Int, accelerometer: Int) -> ChipFrame? {
-        func value(_ offset: Int) -> Int16 {
-            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int16.self))
-        }
-        var frame = ChipFrame(
-            ax: value(accelerometer), ay: value(accelerometer + 2), az: value(accelerometer + 4))
-        frame.gx = value(gyroscope)
-        frame.gy = value(gyroscope + 2)
-        frame.gz = value(gyroscope + 4)
-        let word = UInt16(bitPattern: frame.ax)
-        let isOneByteRepeated =
-            word >> 8 == word & 0xFF && frame.ay == frame.ax && frame.az == frame.ax && frame.gx == frame.ax
-            && frame.gy == frame.ax && frame.gz == frame.ax
-        return isOneByteRepeated ? nil : frame
+        let frame = ChipFrame(littleEndian: bytes, accelerometer: accelerometer, gyroscope: gyroscope)
+        return frame.isOneByteRepeated ? nil : frame
     }
 }
 
@@ -323,23 +311,20 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
 
     /// Chooses the register values for `settings`.
     init(_ settings: IMUSettings, variant: LSM6DSVariant) {
-        rateCode = Self.rateCode(for: settings.rate)
+        rateCode = Self.rateCode(for: settings.wantedRate)
         let signals = settings.signalsDataReady && variant.pulsesDataReady
         interrupts = signals ? LSM6DSValue.gyroscopeReady : .none
         pulses = signals ? LSM6DSValue.pulse : .none
         let filter = Self.lowPass(code: rateCode, variant: variant)
-        let accelerometer = Self.accelerometer(for: settings.accelerometerRange, factor: variant.rangeFactor)
-        accelerometerRangeBits = accelerometer.bits
-        let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
-        gyroscopeRangeBits = gyroscope.bits
+        let accelerometer = Self.accelerometer(for: settings.wantedGravities, factor: variant.rangeFactor)
+        accelerometerRangeBits = RegisterValue(accelerometer.bits)
+        let gyroscope = Self.gyroscope(for: settings.wantedDegrees)
+        gyroscopeRangeBits = RegisterValue(gyroscope.bits)
         figures = ChipFigures(
             rate: Self.rate(code: rateCode), bandwidth: filter.bandwidth, delay: filter.delay,
             accelerometerRange: accelerometer.range, gyroscopeRange: gyroscope.range,
             accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
     }
-
-    /// Settings converted from other units may exceed a value by a rounding error.
-    private static var rounding: Double { 1 - 1e-6 }
 
     /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
     /// Rev 1, tables 44 and 48). Two faster rates are left out, because no I2C bus can carry them.
@@ -356,10 +341,10 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The code of the lowest rate not less than `rate` Hz. NaN counts as the lowest rate.
-    static func rateCode(for rate: Double) -> UInt8 {
+    /// The code of the lowest rate not less than `wanted` Hz. NaN counts as the lowest rate.
+    private static func rateCode(for wanted: Double) -> UInt8 {
         var code: UInt8 = 1
-        while code < 8 && Self.rate(code: code) < rate * rounding { code += 1 }
+        while code < 8 && rate(code: code) < wanted { code += 1 }
         return code
     }
 
@@ -442,20 +427,13 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// A full scale: its register bits, its limit, and the size of one count.
-    struct Range {
-        let bits: RegisterValue
-        let range: Double
-        let scale: Double
-    }
-
-    /// The smallest range of ±2, 4, 8, 16 g, times `factor`, not less than `range` m/s²: 61 µg to 488 µg per count, times
+    /// The smallest range of ±2, 4, 8, 16 g, times `factor`, not less than `wanted` g: 61 µg to 488 µg per count, times
     /// `factor` (Linux `fs_table`; LSM6DSO32's datasheet, table 45).
-    static func accelerometer(for range: Double, factor: Double) -> Range {
-        let wanted = range / standardGravity * rounding / factor
-        func row(_ code: UInt8, _ end: Double, _ micrograms: Double) -> Range {
-            Range(
-                bits: RegisterValue(code << 2), range: factor * end * standardGravity,
+    private static func accelerometer(for wanted: Double, factor: Double) -> FullScale {
+        let wanted = wanted / factor
+        func row(_ code: UInt8, _ end: Double, _ micrograms: Double) -> FullScale {
+            FullScale(
+                bits: code << 2, range: factor * end * standardGravity,
                 scale: factor * micrograms * 1e-6 * standardGravity)
         }
         if wanted <= 2 { return row(0, 2, 61) }
@@ -464,14 +442,12 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         return row(1, 16, 488)
     }
 
-    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s, 8.75 to 70 m°/s per count (Linux
+    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `wanted` °/s, 8.75 to 70 m°/s per count (Linux
     /// `fs_table`; AN5130 Rev 1, table 18). A count exceeds range/2¹⁵, so the output continues beyond the range.
-    static func gyroscope(for range: Double) -> Range {
-        let wanted = range * degreesPerRadian * rounding
-        func row(_ code: UInt8, _ end: Double, _ millidegrees: Double) -> Range {
-            Range(
-                bits: RegisterValue(code << 2), range: end * radiansPerDegree,
-                scale: millidegrees * 1e-3 * radiansPerDegree)
+    private static func gyroscope(for wanted: Double) -> FullScale {
+        func row(_ code: UInt8, _ end: Double, _ millidegrees: Double) -> FullScale {
+            FullScale(
+                bits: code << 2, range: end * radiansPerDegree, scale: millidegrees * 1e-3 * radiansPerDegree)
         }
         if wanted <= 250 { return row(0, 250, 8.75) }
         if wanted <= 500 { return row(1, 500, 17.5) }

@@ -105,22 +105,11 @@ package struct LSM9DS1Family: ChipPart {
 
     // MARK: Frames
 
-    /// Gyroscope and accelerometer, low byte first. If all bytes are equal, it is not a frame but a chip in reset or a bus
-    /// without an answer.
+    /// Gyroscope and accelerometer, low byte first.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        func value(_ index: Int) -> Int16 {
-            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
-        }
         func inverted(_ value: Int16) -> Int16 { value == .min ? .max : -value }
-        var frame = ChipFrame(ax: value(3), ay: value(4), az: value(5))
-        frame.gx = value(0)
-        frame.gy = value(1)
-        frame.gz = value(2)
-        let word = UInt16(bitPattern: frame.ax)
-        let isOneByteRepeated =
-            word >> 8 == word & 0xFF && frame.ay == frame.ax && frame.az == frame.ax && frame.gx == frame.ax
-            && frame.gy == frame.ax && frame.gz == frame.ax
-        guard !isOneByteRepeated else { return nil }
+        var frame = ChipFrame(littleEndian: bytes, accelerometer: offset + 6, gyroscope: offset)
+        guard !frame.isOneByteRepeated else { return nil }
         frame.ax = inverted(frame.ax)
         frame.gx = inverted(frame.gx)
         return frame
@@ -148,21 +137,19 @@ struct LSM9DS1Configuration: Equatable, Sendable, BitwiseCopyable {
     let figures: ChipFigures
 
     init(_ settings: IMUSettings) {
-        // Settings converted from other units may exceed a step by a rounding error.
-        let rounding = 1 - 1e-6
         var code: UInt8 = 1
-        while code < 6 && Self.rate(code: code) < settings.rate * rounding { code += 1 }
-        let force = Self.accelerometer(for: settings.accelerometerRange / standardGravity * rounding)
-        let rotation = Self.gyroscope(for: settings.gyroscopeRange * degreesPerRadian * rounding)
-        gyroscope = RegisterValue(code << 5 | rotation.code << 3)
-        accelerometer = RegisterValue(code << 5 | force.code << 3 | 0x04 | Self.accelerometerBandwidth(code: code))
+        while code < 6 && Self.rate(code: code) < settings.wantedRate { code += 1 }
+        let force = Self.accelerometer(for: settings.wantedGravities)
+        let rotation = Self.gyroscope(for: settings.wantedDegrees)
+        gyroscope = RegisterValue(code << 5 | rotation.bits << 3)
+        accelerometer = RegisterValue(code << 5 | force.bits << 3 | 0x04 | Self.accelerometerBandwidth(code: code))
         settlingSamples = Self.settlingSamples(code: code)
         // Unsourced: the delays, assumed to be those of a second-order Butterworth low-pass.
         figures = ChipFigures(
             rate: Self.rate(code: code), bandwidth: Self.bandwidth(code: code),
-            accelerometerRange: force.end * standardGravity, gyroscopeRange: rotation.end * radiansPerDegree,
-            accelerometerScale: force.size * 1e-3 * standardGravity,
-            gyroscopeScale: rotation.size * 1e-3 * radiansPerDegree)
+            accelerometerRange: force.range * standardGravity, gyroscopeRange: rotation.range * radiansPerDegree,
+            accelerometerScale: force.scale * 1e-3 * standardGravity,
+            gyroscopeScale: rotation.scale * 1e-3 * radiansPerDegree)
     }
 
     /// ODR_G, which is the rate of both sensors (table 46).
@@ -208,26 +195,19 @@ struct LSM9DS1Configuration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// A full scale: its code, its limit in g or °/s, and the size of one count in mg or m°/s.
-    private struct Range {
-        let code: UInt8
-        let end: Double
-        let size: Double
+    /// FS_XL, g and mg (tables 3 and 67). At ±16 g, a count is three times that of ±8 g.
+    private static func accelerometer(for wanted: Double) -> FullScale {
+        if wanted <= 2 { return FullScale(bits: 0, range: 2, scale: 0.061) }
+        if wanted <= 4 { return FullScale(bits: 2, range: 4, scale: 0.122) }
+        if wanted <= 8 { return FullScale(bits: 3, range: 8, scale: 0.244) }
+        return FullScale(bits: 1, range: 16, scale: 0.732)
     }
 
-    /// FS_XL (tables 3 and 67). At ±16 g, a count is three times that of ±8 g.
-    private static func accelerometer(for wanted: Double) -> Range {
-        if wanted <= 2 { return Range(code: 0, end: 2, size: 0.061) }
-        if wanted <= 4 { return Range(code: 2, end: 4, size: 0.122) }
-        if wanted <= 8 { return Range(code: 3, end: 8, size: 0.244) }
-        return Range(code: 1, end: 16, size: 0.732)
-    }
-
-    /// FS_G (tables 3 and 45).
-    private static func gyroscope(for wanted: Double) -> Range {
-        if wanted <= 245 { return Range(code: 0, end: 245, size: 8.75) }
-        if wanted <= 500 { return Range(code: 1, end: 500, size: 17.5) }
-        return Range(code: 3, end: 2000, size: 70)
+    /// FS_G, °/s and m°/s (tables 3 and 45).
+    private static func gyroscope(for wanted: Double) -> FullScale {
+        if wanted <= 245 { return FullScale(bits: 0, range: 245, scale: 8.75) }
+        if wanted <= 500 { return FullScale(bits: 1, range: 500, scale: 17.5) }
+        return FullScale(bits: 3, range: 2000, scale: 70)
     }
 }
 

@@ -1,4 +1,4 @@
-internal import MotionCore
+package import MotionCore
 
 /// The result of a self-test.
 package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
@@ -47,11 +47,6 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
 
     /// A movement of the board during the test: the axis on which it was worst.
     package struct Disturbance: Equatable, Sendable, BitwiseCopyable {
-        package enum Sensor: Equatable, Sendable, BitwiseCopyable {
-            case accelerometer
-            case gyroscope
-        }
-
         package enum Kind: Equatable, Sendable, BitwiseCopyable {
             /// The readings varied too much while they should have been steady: their standard deviation.
             case spread
@@ -59,7 +54,7 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
             case shift
         }
 
-        package let sensor: Sensor
+        package let sensor: MeasurementFault.Sensor
         /// 0 (x), 1 (y) or 2 (z).
         package let axis: Int
         package let kind: Kind
@@ -112,7 +107,7 @@ extension MPU6050SelfTestReport.Disturbance {
     static func worst(_ before: RestStatistics, _ response: RestStatistics, _ after: RestStatistics) -> Self? {
         var worst: Self?
         var excess = 1.0
-        func check(_ sensor: Sensor, _ kind: Kind, _ amounts: Vector3, limit: Double) {
+        func check(_ sensor: MeasurementFault.Sensor, _ kind: Kind, _ amounts: Vector3, limit: Double) {
             for axis in 0..<3 where abs(amounts[axis]) > limit * excess {
                 excess = abs(amounts[axis]) / limit
                 worst = Self(sensor: sensor, axis: axis, kind: kind, amount: abs(amounts[axis]))

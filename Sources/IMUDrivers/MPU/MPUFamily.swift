@@ -110,23 +110,11 @@ package struct MPUFamily: ChipPart {
     /// Accelerometer, temperature and gyroscope in register order; each value is two bytes, high byte first (RM p. 16,
     /// 29…31).
     ///
-    /// If all bytes are equal, it is not a frame: an empty FIFO repeats its last byte, a chip in reset sends zeros, and
-    /// a bus without an answer reads as ones (RM p. 44).
+    /// An empty FIFO repeats its last byte, a chip in reset sends zeros, and a bus without an answer reads as ones (RM p. 44).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        func value(_ index: Int) -> Int16 {
-            Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
-        }
-        var frame = ChipFrame(ax: value(0), ay: value(1), az: value(2))
-        let temperature = value(3)
-        frame.temperature = temperature
-        frame.gx = value(4)
-        frame.gy = value(5)
-        frame.gz = value(6)
-        let word = UInt16(bitPattern: temperature)
-        let isOneByteRepeated =
-            word >> 8 == word & 0xFF && frame.ax == temperature && frame.ay == temperature && frame.az == temperature
-            && frame.gx == temperature && frame.gy == temperature && frame.gz == temperature
-        return isOneByteRepeated ? nil : frame
+        var frame = ChipFrame(bigEndian: bytes, accelerometer: offset, gyroscope: offset + 8)
+        frame.temperature = bytes.littleEndian(at: offset + 6).byteSwapped
+        return frame.isOneByteRepeated ? nil : frame
     }
 }
 
@@ -309,10 +297,10 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
         interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : .none
         let filter = table.row(forRate: rate)
         lowPass = RegisterValue(filter.setting)
-        let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
-        accelerometerRangeBits = accelerometer.bits
-        let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
-        gyroscopeRangeBits = gyroscope.bits
+        let accelerometer = Self.accelerometer(for: settings.wantedGravities)
+        accelerometerRangeBits = RegisterValue(accelerometer.bits)
+        let gyroscope = Self.gyroscope(for: settings.wantedDegrees)
+        gyroscopeRangeBits = RegisterValue(gyroscope.bits)
         figures = ChipFigures(
             rate: rate, bandwidth: filter.bandwidth, delay: filter.delay, accelerometerRange: accelerometer.range,
             gyroscopeRange: gyroscope.range, accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
@@ -331,43 +319,25 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
         return wanted >= 1 ? Int(min(wanted, largestDivisor)) : rate > 0 ? 1 : Int(largestDivisor)
     }
 
-    /// A full scale: its register bits, its limit, and the size of one count.
-    struct Range {
-        let bits: RegisterValue
-        let range: Double
-        let scale: Double
+    /// The smallest range of ±2, 4, 8, 16 g not less than `wanted` g (RM p. 15; counts per g: PS 6.2).
+    private static func accelerometer(for wanted: Double) -> FullScale {
+        func row(_ code: UInt8, _ end: Double, _ counts: Double) -> FullScale {
+            FullScale(bits: code << 3, range: end * standardGravity, scale: standardGravity / counts)
+        }
+        if wanted <= 2 { return row(0, 2, 16384) }
+        if wanted <= 4 { return row(1, 4, 8192) }
+        if wanted <= 8 { return row(2, 8, 4096) }
+        return row(3, 16, 2048)
     }
 
-    /// Settings converted from other units may exceed a range by a rounding error.
-    static var rounding: Double { 1 - 1e-6 }
-
-    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (RM p. 15; counts per g: PS 6.2).
-    static func accelerometer(for range: Double) -> Range {
-        let wanted = range / standardGravity * rounding
-        if wanted <= 2 {
-            return Range(bits: RegisterValue(0 << 3), range: 2 * standardGravity, scale: standardGravity / 16384)
+    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `wanted` °/s (RM p. 14; counts per °/s: PS 6.1).
+    private static func gyroscope(for wanted: Double) -> FullScale {
+        func row(_ code: UInt8, _ end: Double, _ counts: Double) -> FullScale {
+            FullScale(bits: code << 3, range: end * radiansPerDegree, scale: radiansPerDegree / counts)
         }
-        if wanted <= 4 {
-            return Range(bits: RegisterValue(1 << 3), range: 4 * standardGravity, scale: standardGravity / 8192)
-        }
-        if wanted <= 8 {
-            return Range(bits: RegisterValue(2 << 3), range: 8 * standardGravity, scale: standardGravity / 4096)
-        }
-        return Range(bits: RegisterValue(3 << 3), range: 16 * standardGravity, scale: standardGravity / 2048)
-    }
-
-    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s (RM p. 14; counts per °/s: PS 6.1).
-    static func gyroscope(for range: Double) -> Range {
-        let wanted = range * degreesPerRadian * rounding
-        if wanted <= 250 {
-            return Range(bits: RegisterValue(0 << 3), range: 250 * radiansPerDegree, scale: radiansPerDegree / 131)
-        }
-        if wanted <= 500 {
-            return Range(bits: RegisterValue(1 << 3), range: 500 * radiansPerDegree, scale: radiansPerDegree / 65.5)
-        }
-        if wanted <= 1000 {
-            return Range(bits: RegisterValue(2 << 3), range: 1000 * radiansPerDegree, scale: radiansPerDegree / 32.8)
-        }
-        return Range(bits: RegisterValue(3 << 3), range: 2000 * radiansPerDegree, scale: radiansPerDegree / 16.4)
+        if wanted <= 250 { return row(0, 250, 131) }
+        if wanted <= 500 { return row(1, 500, 65.5) }
+        if wanted <= 1000 { return row(2, 1000, 32.8) }
+        return row(3, 2000, 16.4)
     }
 }

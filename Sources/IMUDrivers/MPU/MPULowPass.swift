@@ -60,10 +60,7 @@ enum MPULowPassTable: UInt8, Sendable, BitwiseCopyable {
         case .icm206xx:
             switch setting {
             case 1: MPULowPass(1, 176, 2.9, 218.1, 1.88)
-            case 2: MPULowPass(2, 92, 3.9, 99, 2.88)
-            case 3: MPULowPass(3, 41, 5.9, 44.8, 4.88)
-            case 4: MPULowPass(4, 20, 9.9, 21.2, 8.87)
-            case 5: MPULowPass(5, 10, 17.85, 10.2, 16.83)
+            case 2...5: Self.mpu9250.row(setting)
             default: MPULowPass(6, 5, 33.48, 5.1, 32.48)
             }
         }

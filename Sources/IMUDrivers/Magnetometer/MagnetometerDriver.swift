@@ -139,11 +139,8 @@ extension MagnetometerDriver where Bus: ~Copyable {
     }
 
     mutating func get(_ register: RegisterAddress) throws(MagnetometerFault) -> RegisterValue {
-        do {
-            return try read(register)
-        } catch {
-            throw .bus(error)
-        }
+        try getGroup(ChipRegisters(first: register, count: 1))
+        return RegisterValue(buffer.bytes[0])
     }
 
     mutating func getGroup(_ registers: ChipRegisters) throws(MagnetometerFault) {

@@ -118,9 +118,8 @@ extension ChipRegisters {
 extension UnsafeRawBufferPointer {
     /// The three 16-bit values from `offset` on, low bytes first.
     func littleEndianCounts(at offset: Int) -> Vector3 {
-        func value(_ index: Int) -> Double {
-            Double(Int16(littleEndian: loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self)))
-        }
-        return Vector3(value(0), value(1), value(2))
+        Vector3(
+            Double(littleEndian(at: offset)), Double(littleEndian(at: offset + 2)), Double(littleEndian(at: offset + 4))
+        )
     }
 }
