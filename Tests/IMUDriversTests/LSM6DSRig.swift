@@ -11,7 +11,7 @@ final class LSM6DSRig {
     let identity: UInt8
     let clock = ManualClock()
     let script: BusScript
-    var driver: LSM6DS<ScriptedBus, ManualClock>
+    var driver: ChipDriver<LSM6DSFamily, ScriptedBus, ManualClock, NoDataReadyLine>
     /// The samples of the last poll.
     private(set) var samples: [MotionSample] = []
 
@@ -30,7 +30,7 @@ final class LSM6DSRig {
         started = next
         healthDue = next
         temperatureDue = next
-        driver = LSM6DS(bus: ScriptedBus(script), clock: clock, settings: IMUSettings())
+        driver = ChipDriver(bus: ScriptedBus(script), clock: clock, settings: IMUSettings())
     }
 
     var isTagged: Bool { isTaggedLSM6DS(identity) }

@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// Analog Devices' ADXL345 and ADXL375, accelerometers without a gyroscope, as registers and scripts.
 ///
@@ -134,10 +134,6 @@ package enum ADXL375Named: ChipKind {
 
 package typealias ADXL345Family = ADXL345Part<ADXL345Usual>
 package typealias ADXL375Family = ADXL345Part<ADXL375Named>
-
-/// A driver for an ADXL345.
-package typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<ADXL345Family, Bus, Clock, NoDataReadyLine>
 
 /// The register values of an ADXL345 or ADXL375 for the settings.
 ///

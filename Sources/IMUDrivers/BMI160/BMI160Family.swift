@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// Bosch's BMI160, as registers and scripts.
 ///
@@ -117,10 +117,6 @@ package struct BMI160Family: ChipPart {
         return ones == -1 ? nil : frame
     }
 }
-
-/// A driver for a BMI160.
-package typealias BMI160<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<BMI160Family, Bus, Clock, NoDataReadyLine>
 
 /// The BMI160's register values for the settings, and the resulting figures.
 ///

@@ -1,3 +1,5 @@
+internal import MotionCore
+
 /// The required content of a register: the bits that must be set and those that must be clear. All other bits are
 /// ignored.
 package struct RegisterSetting: Equatable, Sendable, BitwiseCopyable {
@@ -59,24 +61,12 @@ package struct RegisterTable: ~Copyable {
     /// The most registers that the health check reads in one transaction.
     static var longestGroup: Int { 4 }
 
-    private let rows: UnsafeMutablePointer<Row>
-    private let groups: UnsafeMutablePointer<ChipRegisters>
-    private let ranges: UnsafeMutablePointer<ChipRegisters>
+    private let rows = FixedBuffer<Row>(count: RegisterTable.capacity)
+    private let groups = FixedBuffer<ChipRegisters>(count: RegisterTable.capacity)
+    private let ranges = FixedBuffer<ChipRegisters>(count: RegisterTable.capacity)
     private(set) var count = 0
     private(set) var groupCount = 0
     private(set) var rangeCount = 0
-
-    init() {
-        rows = .allocate(capacity: Self.capacity)
-        groups = .allocate(capacity: Self.capacity)
-        ranges = .allocate(capacity: Self.capacity)
-    }
-
-    deinit {
-        rows.deallocate()
-        groups.deallocate()
-        ranges.deallocate()
-    }
 
     /// Adds the required content of a register. Each register has one row.
     package mutating func add(_ setting: RegisterSetting, in stage: RegisterStage) {

@@ -47,7 +47,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Settling and streaming: reads the FIFO.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         if progress.parsed > 0 { return try deliverWaiting(into: &batch) }
-        progress.countRead()
+        progress.reads &+= 1
         let fill: Fill
         do {
             try checkHealth()
@@ -56,7 +56,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         } catch {
             return try wait(for: error)
         }
-        progress.noteAnswer(at: fill.after)
+        progress.lastAnswer = fill.after
         guard fill.bytes <= fifo.size else {
             return try interrupt(fifo.reportsOverflow ? .overflow : .misaligned)
         }
@@ -72,7 +72,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             try checkForStall(at: fill.after)
             return IMUPoll(next: nextRead())
         }
-        progress.noteFrames(at: fill.after)
+        progress.lastFill = fill.after
         return try take(fill, into: &batch)
     }
 
@@ -227,7 +227,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 guard !error.hasConsumedNothing, mayWaitForBus, let again = countAgain(fill, after: taken) else {
                     throw error
                 }
-                progress.noteAnswer(at: again.after)
+                progress.lastAnswer = again.after
                 fill = again
             }
         }
@@ -261,7 +261,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let frames = progress.parsed
         guard frames > 0 else { return }
         if mayFollowReset(frames) { try checkAllGroups() } else { try checkRanges() }
-        progress.forgetParsed()
+        progress.parsed = 0
         let change = try deliver(frames, into: &batch)
         if change != .none { event = change }
     }
@@ -277,7 +277,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         } catch {
             return try wait(for: error, after: event)
         }
-        progress.noteAnswer(at: clock.now())
+        progress.lastAnswer = clock.now()
         return IMUPoll(next: clock.now(), event: event)
     }
 
@@ -299,21 +299,21 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 /// How far reading a chip's FIFO has progressed.
 struct StreamProgress: BitwiseCopyable {
     /// Frames read from the FIFO since its last start.
-    private(set) var taken: Int64 = 0
+    var taken: Int64 = 0
     /// Frames in the buffer: read and parsed, but not yet delivered.
-    private(set) var parsed = 0
+    var parsed = 0
     /// When the FIFO was last emptied and started.
     private(set) var begunAt = Timestamp(nanoseconds: 0)
     /// When the FIFO last had a frame, or was started.
-    private(set) var lastFill = Timestamp(nanoseconds: 0)
+    var lastFill = Timestamp(nanoseconds: 0)
     /// When the bus last answered while samples were flowing.
-    private(set) var lastAnswer = Timestamp(nanoseconds: 0)
+    var lastAnswer = Timestamp(nanoseconds: 0)
     /// When the sensors have settled; earlier samples are discarded.
-    private(set) var settledAt = Timestamp(nanoseconds: 0)
+    var settledAt = Timestamp(nanoseconds: 0)
     /// The timestamp of the last sample, kept across failures; `nil` before the first.
-    private(set) var lastSample: Timestamp?
+    var lastSample: Timestamp?
     /// Number of FIFO counts read in total; it wraps.
-    private(set) var reads = 0
+    var reads = 0
     /// Consecutive counts that showed a partial frame.
     private var partialFrameCounts = 0
 
@@ -333,15 +333,6 @@ struct StreamProgress: BitwiseCopyable {
         parsed = 0
     }
 
-    /// Sets when the newly started sensors will have settled.
-    mutating func settle(until instant: Timestamp) { settledAt = instant }
-
-    /// Counts a read of the FIFO's count.
-    mutating func countRead() { reads &+= 1 }
-
-    /// Records that the bus answered.
-    mutating func noteAnswer(at now: Timestamp) { lastAnswer = now }
-
     /// Records a count that showed a partial frame. Returns whether the framing counts as lost by now.
     mutating func notePartialFrame() -> Bool {
         partialFrameCounts += 1
@@ -351,27 +342,12 @@ struct StreamProgress: BitwiseCopyable {
     /// Records a count of whole frames, or of none.
     mutating func noteWholeFrames() { partialFrameCounts = 0 }
 
-    /// Records that the FIFO had frames.
-    mutating func noteFrames(at now: Timestamp) { lastFill = now }
-
-    /// Records that this many more frames are in the buffer.
-    mutating func noteParsed(_ frames: Int) { parsed += frames }
-
-    /// Forgets the frames in the buffer.
-    mutating func forgetParsed() { parsed = 0 }
-
-    /// Takes the next frame, whose number `taken` then is.
-    mutating func takeFrame() { taken += 1 }
-
     /// The next sample's timestamp: `timestamp`, or the earliest time after the last sample if `timestamp` is not
     /// later.
     func following(_ timestamp: Timestamp) -> Timestamp {
         guard let lastSample, timestamp <= lastSample else { return timestamp }
         return Timestamp(nanoseconds: lastSample.nanoseconds + 1)
     }
-
-    /// Records a delivered sample.
-    mutating func noteSample(at timestamp: Timestamp) { lastSample = timestamp }
 }
 
 /// Timing by a data-ready line. The line never wakes the driver: after each FIFO count the driver takes the queued
@@ -409,7 +385,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             return estimator.timestamp(ofSample: number)
         }
         estimator.follow(completion.time, ofSample: number)
-        if completion.isEdge { matcher.countTimedSample() }
+        if completion.isEdge { matcher.status.timedSamples += 1 }
         status.dataReady = matcher.status
         return completion.time
     }
@@ -460,7 +436,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             else { return false }
             buffer.frames[first + index]?.temperature = next
         }
-        progress.noteParsed(count)
+        progress.parsed += count
         return true
     }
 
@@ -492,11 +468,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let limit = min(max(DriverTiming.frozenAfter * part.rate, certain), DriverTiming.mostFrozen)
         var event = SensorEvent.none
         for index in 0..<count {
-            progress.takeFrame()
+            progress.taken += 1
             guard let frame = buffer.frames[index] else { continue }
             let isRepeated = !canRepeat && repetition.isRepeated(by: frame)
             if isRepeated {
-                repetition.countRepetition()
+                repetition.repetitions += 1
                 guard Double(repetition.repetitions) <= limit else { throw .stalled }
             } else {
                 let change = endRepetition(into: &batch)
@@ -505,7 +481,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             }
             guard !isDiscarded(progress.taken, frame, of: part) else { continue }
             if isRepeated {
-                repetition.hold()
+                repetition.held += 1
             } else {
                 let change = append(frame, of: part, number: progress.taken, to: &batch)
                 if change != .none { event = change }
@@ -521,7 +497,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             return releaseHeldFrames(before: progress.taken, into: &batch)
         }
         status.lastFault = .stalled
-        recovery.noteGap(because: .stalled)
+        recovery.interruption = .stalled
         return .none
     }
 
@@ -543,7 +519,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             let change = append(frame, of: part, number: number, to: &batch)
             if change != .none { event = change }
         }
-        repetition.releaseHeld()
+        repetition.held = 0
         return event
     }
 
@@ -552,14 +528,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         _ frame: ChipFrame, of part: Part, number: Int64, to batch: inout SampleBatch
     ) -> SensorEvent {
         var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: thermometer.separate)
-        if frame.temperature != nil { thermometer.noteFrame(celsius: sample.temperature) }
+        if frame.temperature != nil { thermometer.reference = sample.temperature }
         if !sample.flags.isDisjoint(with: .clipped) {
             status.clippedSamples += 1
             if !sample.flags.isDisjoint(with: .accelerationClipped) { status.clippedAccelerations += 1 }
             if !sample.flags.isDisjoint(with: .rotationRateClipped) { status.clippedRotationRates += 1 }
         }
         let change = resume(at: sample.timestamp, flags: &sample.flags)
-        progress.noteSample(at: sample.timestamp)
+        progress.lastSample = sample.timestamp
         batch.append(sample)
         status.samples += 1
         return change
@@ -614,8 +590,8 @@ struct RepetitionFilter: BitwiseCopyable {
     /// The last frame that differed from its predecessor.
     private(set) var frame: ChipFrame?
     /// How often it has been repeated since, and how many of the repetitions are held back.
-    private(set) var repetitions = 0
-    private(set) var held = 0
+    var repetitions = 0
+    var held = 0
 
     /// Whether `frame` repeats the last one.
     func isRepeated(by frame: ChipFrame) -> Bool { frame == self.frame }
@@ -626,15 +602,6 @@ struct RepetitionFilter: BitwiseCopyable {
         repetitions = 0
         held = 0
     }
-
-    /// Counts a repetition of the last frame.
-    mutating func countRepetition() { repetitions += 1 }
-
-    /// Holds back the repetition just counted.
-    mutating func hold() { held += 1 }
-
-    /// Forgets the held-back repetitions, after they were delivered or discarded.
-    mutating func releaseHeld() { held = 0 }
 
     /// Forgets everything, including the last frame.
     mutating func reset() { self = RepetitionFilter() }

@@ -295,7 +295,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             }
             bringUp.advance()
         }
-        bringUp.finish()
+        bringUp.mayHaveOtherBank = false
         return try beginStream()
     }
 
@@ -312,7 +312,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         case .verify(let stage): try perform(stage, isWritten: false, isReadBack: true)
         case .check(let setting): try verify(setting)
         case .noteTemperature(let register): try noteTemperature(register)
-        case .settle(let seconds): progress.settle(until: clock.now().advanced(bySeconds: seconds))
+        case .settle(let seconds): progress.settledAt = clock.now().advanced(bySeconds: seconds)
         case .enter, .waitFor, .wait: break
         }
     }
@@ -365,7 +365,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         for index in 0..<count { try perform(plan.startFIFO[index]) }
         estimator.restart(samplesOn: samplesOn)
         restartLine()
-        repetition.releaseHeld()
+        repetition.held = 0
         progress.begin(at: clock.now())
     }
 
@@ -418,7 +418,7 @@ struct BringUpProgress: BitwiseCopyable {
     private var waitEnd: Timestamp?
 
     /// Whether this driver may have left another bank of registers selected than the one with the identity.
-    private(set) var mayHaveOtherBank = false
+    var mayHaveOtherBank = false
 
     /// Whether this driver has identified its chip at some time.
     private(set) var hasIdentified = false
@@ -429,12 +429,6 @@ struct BringUpProgress: BitwiseCopyable {
         mayHaveOtherBank = true
         hasIdentified = true
     }
-
-    /// Records that the script has reached its end.
-    mutating func finish() { mayHaveOtherBank = false }
-
-    /// Records that another bank may be selected.
-    mutating func noteOtherBank() { mayHaveOtherBank = true }
 
     /// Marks the current step as done.
     mutating func advance() {
@@ -496,7 +490,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Discards the state that becomes invalid when the chip stops sampling.
     mutating func forgetStream() {
         if bank != 0 {
-            bringUp.noteOtherBank()
+            bringUp.mayHaveOtherBank = true
             bank = 0
         }
         estimator.restart()
@@ -518,7 +512,7 @@ struct Recovery: BitwiseCopyable {
     /// The ongoing failure that was last reported.
     private(set) var outage: IMUFault?
     /// The ongoing interruption, whose end has not been reported yet.
-    private(set) var interruption: IMUFault?
+    var interruption: IMUFault?
     /// Interruptions since the last sample.
     private var consecutiveInterruptions = 0
     /// The pause before the next attempt, seconds.
@@ -545,9 +539,6 @@ struct Recovery: BitwiseCopyable {
         interruption = fault
         return true
     }
-
-    /// Records that samples were discarded although the stream continues.
-    mutating func noteGap(because fault: IMUFault) { interruption = fault }
 
     /// Forgets interruptions once the chip has stopped sampling.
     mutating func forgetInterruptions() {
@@ -629,6 +620,6 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         guard let registers = fifo.temperature else { return }
         guard thermometer.isDue(at: clock.now()) else { return }
         try getGroup(registers)
-        thermometer.noteSeparate(celsius: part.temperature(UnsafeRawBufferPointer(buffer.registers)))
+        thermometer.separate = part.temperature(UnsafeRawBufferPointer(buffer.registers))
     }
 }

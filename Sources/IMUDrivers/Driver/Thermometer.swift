@@ -3,11 +3,11 @@ internal import MotionCore
 /// The chip's temperature, °C.
 struct Thermometer: BitwiseCopyable {
     /// The temperature that the next frame's must be close to; `nil` if the next frame sets the reference.
-    private(set) var reference: Double?
+    var reference: Double?
     /// Whether the last frame's temperature was wrong, so that the next one must be right.
     var isDoubtful = false
     /// The temperature of a chip whose FIFO does not carry it; NaN until it has been read.
-    private(set) var separate = Double.nan
+    var separate = Double.nan
     /// When it is read next.
     private var due = Timestamp(nanoseconds: 0)
 
@@ -25,12 +25,6 @@ struct Thermometer: BitwiseCopyable {
     mutating func noteStart(raw: Int16, celsius: Double) {
         reference = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
     }
-
-    /// Takes the temperature of a delivered frame as the reference.
-    mutating func noteFrame(celsius: Double) { reference = celsius }
-
-    /// Stores a temperature that was read separately.
-    mutating func noteSeparate(celsius: Double) { separate = celsius }
 
     /// Whether a temperature read is due. If so, schedules the next one.
     mutating func isDue(at now: Timestamp) -> Bool {

@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// TDK InvenSense's ICM-20948, as registers and scripts: accelerometer and gyroscope. Its magnetometer is a device of its
 /// own, an AK09916, which this driver at most connects with the bus.
@@ -126,10 +126,6 @@ package struct ICM20948Family: ChipPart {
         return frame.isOneByteRepeated ? nil : frame
     }
 }
-
-/// A driver for an ICM-20948.
-package typealias ICM20948<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<ICM20948Family, Bus, Clock, NoDataReadyLine>
 
 /// The ICM-20948's register values for the settings, and the resulting figures.
 ///

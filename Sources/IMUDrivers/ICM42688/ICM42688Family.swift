@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// TDK InvenSense's ICM-42688-P and ICM-42605, as registers and scripts.
 ///
@@ -148,10 +148,6 @@ package struct ICM42688Family: ChipPart {
         return frame.ax == ICM42688Value.invalid || frame.gx == ICM42688Value.invalid ? nil : frame
     }
 }
-
-/// A driver for an ICM-42688-P or ICM-42605.
-package typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<ICM42688Family, Bus, Clock, NoDataReadyLine>
 
 /// The differences between the members of the ICM-42688-P's family that matter to the driver: identity and anti-alias
 /// filter.

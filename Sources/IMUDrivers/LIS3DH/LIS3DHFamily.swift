@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// ST's LIS3DH, LSM303AGR and LIS2DE12, accelerometers without a gyroscope, as registers and scripts. They and the LIS2DH12
 /// have the same identity and the same registers (Linux st_accel_core.c). Unsourced: whether the bandwidths, turn-on times
@@ -137,10 +137,6 @@ package enum LIS2DE12Named: ChipKind {
 package typealias LIS3DHFamily = LIS3DHPart<LIS3DHUsual>
 package typealias LSM303AGRFamily = LIS3DHPart<LSM303AGRNamed>
 package typealias LIS2DE12Family = LIS3DHPart<LIS2DE12Named>
-
-/// A driver for a LIS3DH.
-package typealias LIS3DH<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<LIS3DHFamily, Bus, Clock, NoDataReadyLine>
 
 /// The register values of a LIS3DH or a relative for the settings. Tables are those of the LIS3DH's datasheet, DocID17530
 /// Rev 2.

@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// ST's LSM6DS3, LSM6DS3TR-C, LSM6DSO and their relatives, read through the FIFO: registers, scripts and frames.
 ///
@@ -132,7 +132,7 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     /// Until the gyroscope has turned on and its filters have settled, seconds: with one sample more, because samples come
     /// at unknown phases, and with a chip that runs 10 % slow.
     private var settlingTime: Double {
-        let samples = LSM6DSConfiguration.settlingSamples(code: configuration.rateCode) + 1
+        let samples = configuration.settlingSamples + 1
         return LSM6DSTiming.gyroscopeTurnOn + 1.1 * samples / rate
     }
 
@@ -201,10 +201,6 @@ package enum LSM6DSO32Named: ChipKind {
 
 package typealias LSM6DSFamily = LSM6DSPart<LSM6DSUsual>
 package typealias LSM6DSO32Family = LSM6DSPart<LSM6DSO32Named>
-
-/// A driver for an LSM6DS3 or one of its relatives.
-package typealias LSM6DS<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<LSM6DSFamily, Bus, Clock, NoDataReadyLine>
 
 /// The differences between the members of ST's LSM6DS family that matter to the driver.
 ///
@@ -306,6 +302,14 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     let accelerometerRangeBits: RegisterValue
     let gyroscopeRangeBits: RegisterValue
 
+    /// Samples of the gyroscope that its filters need at a rate after the turn-on time (LSM6DS3TR-C: AN5130 Rev 1, p. 19 to
+    /// 22; LSM6DSL: AN5040 rev. 3; both table 16 with FTYPE 0, which are at least those of table 15 without LPF1; the
+    /// accelerometer needs at most two, table 13).
+    ///
+    /// Unsourced: those of the other chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms and three
+    /// samples at 833 Hz from AN5473, as in table 15.
+    let settlingSamples: Double
+
     /// The effective figures.
     let figures: ChipFigures
 
@@ -315,36 +319,22 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         let signals = settings.signalsDataReady && variant.pulsesDataReady
         interrupts = signals ? LSM6DSValue.gyroscopeReady : .none
         pulses = signals ? LSM6DSValue.pulse : .none
+        settlingSamples = Self.row(code: rateCode).settlingSamples
         let filter = Self.lowPass(code: rateCode, variant: variant)
         let accelerometer = Self.accelerometer(for: settings.wantedGravities, factor: variant.rangeFactor)
         accelerometerRangeBits = RegisterValue(accelerometer.bits)
         let gyroscope = Self.gyroscope(for: settings.wantedDegrees)
         gyroscopeRangeBits = RegisterValue(gyroscope.bits)
         figures = ChipFigures(
-            rate: Self.rate(code: rateCode), bandwidth: filter.bandwidth, delay: filter.delay,
+            rate: Self.row(code: rateCode).rate, bandwidth: filter.bandwidth, delay: filter.delay,
             accelerometerRange: accelerometer.range, gyroscopeRange: gyroscope.range,
             accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
-    }
-
-    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
-    /// Rev 1, tables 44 and 48). Two faster rates are left out, because no I2C bus can carry them.
-    static func rate(code: UInt8) -> Double {
-        switch code {
-        case 1: 12.5
-        case 2: 26
-        case 3: 52
-        case 4: 104
-        case 5: 208
-        case 6: 416
-        case 7: 833
-        default: 1660
-        }
     }
 
     /// The code of the lowest rate not less than `wanted` Hz. NaN counts as the lowest rate.
     private static func rateCode(for wanted: Double) -> UInt8 {
         var code: UInt8 = 1
-        while code < 8 && rate(code: code) < wanted { code += 1 }
+        while code < 8 && row(code: code).rate < wanted { code += 1 }
         return code
     }
 
@@ -368,62 +358,35 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     ///
     /// LSM6DS3, which has only LPF2. Unsourced: its bandwidths and delays. Assumed are the bandwidths of the LSM6DS3TR-C
     /// with LPF1 off (AN5130, table 11), and its delays less that of LPF1.
-    static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
-        let delay: Double =
-            switch code {
-            case 1: 0.08067
-            case 2: 0.03913
-            case 3: 0.0200
-            case 4: 0.01042
-            case 5: 0.00556
-            case 6: 0.00319
-            case 7: 0.00194
-            default: 0.00139
-            }
-        return (bandwidth(code: code, variant: variant), variant == .lsm6ds3 ? delay - 0.00067 : delay)
+    private static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
+        let delay = row(code: code).delay
+        return (bandwidths(of: variant)[Int(code) - 1], variant == .lsm6ds3 ? delay - 0.00067 : delay)
     }
 
-    private static func bandwidth(code: UInt8, variant: LSM6DSVariant) -> Double {
-        switch (code, variant) {
-        case (4, _): 33
-        case (5, _): 67
-        case (1, .lsm6ds3), (1, .lsm6ds3trc): 4
-        case (2, .lsm6ds3), (2, .lsm6ds3trc): 8
-        case (3, .lsm6ds3), (3, .lsm6ds3trc): 17
-        case (6, .lsm6ds3trc): 138
-        case (7, .lsm6ds3trc): 245
-        case (_, .lsm6ds3trc): 315
-        case (1, .ism330dhcx): 4.3
-        case (1, _): 4.2
-        case (2, _): 8.3
-        case (3, .ism330dhcx): 16.7
-        case (3, _): 16.6
-        case (6, .lsm6ds3): 137
-        case (7, .lsm6ds3): 312
-        case (_, .lsm6ds3): 988
-        case (6, .ism330dhcx): 133
-        case (7, .ism330dhcx): 222
-        case (_, .ism330dhcx): 274
-        case (6, _): 136.6
-        case (7, _): 239.2
-        default: 304.2
+    /// The bandwidths by the code of the rate.
+    private static func bandwidths(of variant: LSM6DSVariant) -> SIMD8<Double> {
+        switch variant {
+        case .lsm6ds3: SIMD8(4, 8, 17, 33, 67, 137, 312, 988)
+        case .lsm6ds3trc: SIMD8(4, 8, 17, 33, 67, 138, 245, 315)
+        case .ism330dhcx: SIMD8(4.3, 8.3, 16.7, 33, 67, 133, 222, 274)
+        case .lsm6dso, .lsm6dso32: SIMD8(4.2, 8.3, 16.6, 33, 67, 136.6, 239.2, 304.2)
         }
     }
 
-    /// Samples of the gyroscope that its filters need at a rate after the turn-on time (LSM6DS3TR-C: AN5130 Rev 1, p. 19 to
-    /// 22; LSM6DSL: AN5040 rev. 3; both table 16 with FTYPE 0, which are at least those of table 15 without LPF1; the
-    /// accelerometer needs at most two, table 13).
+    /// By the code of the rate, 1 to 8: the rate, the delay of both low-passes, and `settlingSamples`.
     ///
-    /// Unsourced: those of the other chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms and three
-    /// samples at 833 Hz from AN5473, as in table 15.
-    static func settlingSamples(code: UInt8) -> Double {
+    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
+    /// Rev 1, tables 44 and 48). Two faster rates are left out, because no I2C bus can carry them.
+    private static func row(code: UInt8) -> (rate: Double, delay: Double, settlingSamples: Double) {
         switch code {
-        case 1: 2
-        case 2, 3: 3
-        case 4, 5: 4
-        case 6: 5
-        case 7: 7
-        default: 135
+        case 1: (12.5, 0.08067, 2)
+        case 2: (26, 0.03913, 3)
+        case 3: (52, 0.0200, 3)
+        case 4: (104, 0.01042, 4)
+        case 5: (208, 0.00556, 4)
+        case 6: (416, 0.00319, 5)
+        case 7: (833, 0.00194, 7)
+        default: (1660, 0.00139, 135)
         }
     }
 

@@ -1,4 +1,4 @@
-package import MotionCore
+internal import MotionCore
 
 /// Accelerometer and gyroscope of ST's LSM9DS1, as on the Raspberry Pi Sense HAT: registers, scripts and frames.
 ///
@@ -116,10 +116,6 @@ package struct LSM9DS1Family: ChipPart {
     }
 }
 
-/// A driver for an LSM9DS1.
-package typealias LSM9DS1<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
-    ChipDriver<LSM9DS1Family, Bus, Clock, NoDataReadyLine>
-
 /// The LSM9DS1's register values for the settings.
 ///
 /// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits. The tables are those of its
@@ -138,60 +134,34 @@ struct LSM9DS1Configuration: Equatable, Sendable, BitwiseCopyable {
 
     init(_ settings: IMUSettings) {
         var code: UInt8 = 1
-        while code < 6 && Self.rate(code: code) < settings.wantedRate { code += 1 }
+        while code < 6 && Self.row(code: code).rate < settings.wantedRate { code += 1 }
+        let row = Self.row(code: code)
         let force = Self.accelerometer(for: settings.wantedGravities)
         let rotation = Self.gyroscope(for: settings.wantedDegrees)
         gyroscope = RegisterValue(code << 5 | rotation.bits << 3)
-        accelerometer = RegisterValue(code << 5 | force.bits << 3 | 0x04 | Self.accelerometerBandwidth(code: code))
-        settlingSamples = Self.settlingSamples(code: code)
+        accelerometer = RegisterValue(code << 5 | force.bits << 3 | 0x04 | row.accelerometerBandwidth)
+        settlingSamples = row.settlingSamples
         // Unsourced: the delays, assumed to be those of a second-order Butterworth low-pass.
         figures = ChipFigures(
-            rate: Self.rate(code: code), bandwidth: Self.bandwidth(code: code),
+            rate: row.rate, bandwidth: row.bandwidth,
             accelerometerRange: force.range * standardGravity, gyroscopeRange: rotation.range * radiansPerDegree,
             accelerometerScale: force.scale * 1e-3 * standardGravity,
             gyroscopeScale: rotation.scale * 1e-3 * radiansPerDegree)
     }
 
-    /// ODR_G, which is the rate of both sensors (table 46).
-    static func rate(code: UInt8) -> Double {
+    /// By ODR_G, which is the rate of both sensors (table 46): the rate; the gyroscope's bandwidth after its first low-pass (table
+    /// 46); BW_XL, the widest of 408, 211, 105 and 50 Hz below half of the rate, or else the narrowest (table 67); and the
+    /// samples to discard.
+    private static func row(
+        code: UInt8
+    ) -> (rate: Double, bandwidth: Double, accelerometerBandwidth: UInt8, settlingSamples: Double) {
         switch code {
-        case 1: 14.9
-        case 2: 59.5
-        case 3: 119
-        case 4: 238
-        case 5: 476
-        default: 952
-        }
-    }
-
-    /// The gyroscope's bandwidth after its first low-pass, Hz (table 46).
-    private static func bandwidth(code: UInt8) -> Double {
-        switch code {
-        case 1: 5
-        case 2: 19
-        case 3: 38
-        case 4: 76
-        default: 100
-        }
-    }
-
-    /// BW_XL: the widest of 408, 211, 105 and 50 Hz below half of the rate, or else the narrowest (table 67).
-    private static func accelerometerBandwidth(code: UInt8) -> UInt8 {
-        switch code {
-        case 6: 0
-        case 5: 1
-        case 4: 2
-        default: 3
-        }
-    }
-
-    private static func settlingSamples(code: UInt8) -> Double {
-        switch code {
-        case 1: 2
-        case 2, 3: 3
-        case 4: 4
-        case 5: 5
-        default: 8
+        case 1: (14.9, 5, 3, 2)
+        case 2: (59.5, 19, 3, 3)
+        case 3: (119, 38, 3, 3)
+        case 4: (238, 76, 2, 4)
+        case 5: (476, 100, 1, 5)
+        default: (952, 100, 0, 8)
         }
     }
 

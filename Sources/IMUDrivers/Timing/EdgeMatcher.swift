@@ -10,7 +10,7 @@ internal import MotionCore
 ///
 /// Memory is fixed at `init`.
 struct EdgeMatcher: ~Copyable {
-    private(set) var status = DataReadyStatus()
+    var status = DataReadyStatus()
 
     /// When edges occur: with every sample, only with the first sample in an empty FIFO, or never.
     var pulse = DataReadyPulse.everySample
@@ -222,9 +222,6 @@ struct EdgeMatcher: ~Copyable {
         guard case .matched(let match) = phase else { return }
         queue.drop(through: frame + match.offset)
     }
-
-    /// Counts a sample that was timed by an edge.
-    mutating func countTimedSample() { status.timedSamples += 1 }
 }
 
 /// The state of matching a data-ready line's edges to frames.

@@ -30,8 +30,6 @@ package struct SamplePeriodEstimator: ~Copyable {
     var priorPeriod: Double
     /// The allowed deviation from `priorPeriod`, as a ratio.
     var tolerance = widestTolerance
-    /// Half the width of the gap between the bounds at the last fit, seconds; negative if no line fits.
-    var margin: Double = 0
 
     /// The newest completed sample, and when its count was read.
     private var newestIndex: Int64 = 0
@@ -253,7 +251,6 @@ extension SamplePeriodEstimator {
             place = min(max(kept, recent.earliest), recent.latest)
         }
         period = best
-        margin = recent.margin
         anchorIndex = newest.upperIndex
         anchorTime = newest.upperTime.advanced(bySeconds: place)
         if isSettled { tolerance = Self.widestTolerance }
@@ -355,18 +352,10 @@ struct BoundWindow: ~Copyable {
     /// While blocks are shorter than this, a full window is merged instead of dropping its oldest block, seconds.
     static var longestMergedBlock: Double { 1 }
 
-    private let blocks: UnsafeMutablePointer<Block>
+    private let blocks = FixedBuffer<Block>(count: BoundWindow.capacity)
     private(set) var count = 0
     private var observationsPerBlock = 1
     private var observationsInLast = 0
-
-    init() {
-        blocks = .allocate(capacity: Self.capacity)
-    }
-
-    deinit {
-        blocks.deallocate()
-    }
 
     /// The block at `index`, oldest first.
     subscript(index: Int) -> Block {

@@ -247,11 +247,9 @@ package struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConver
     /// The unknown name.
     package let name: String
 
-    /// The known names.
-    package var knownNames: [String] { VirtualTrajectory.allCases.map(\.name) }
-
     package var description: String {
-        "unknown trajectory \"\(name)\"; the known ones are \(knownNames.joined(separator: ", "))"
+        let known = VirtualTrajectory.allCases.map(\.name).joined(separator: ", ")
+        return "unknown trajectory \"\(name)\"; the known ones are \(known)"
     }
 }
 
