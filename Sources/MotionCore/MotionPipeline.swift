@@ -5,7 +5,7 @@
 /// 1. `MeasurementCheck` finds what cannot be a measurement. `SensorCalibration` removes the chip's errors and rotates sensor
 ///    axes into body axes.
 /// 2. `AttitudeFilter` estimates the attitude and the gyroscope's bias; with a magnetometer, `HeadingFilter` turns it to
-///    north (`MotionPipeline+Heading`).
+///    north.
 /// 3. `ReferenceAttitude` and the low-passes turn these into the published values: `state`.
 /// 4. `GestureRecognizers` looks for gestures, which go to `emit`.
 ///
@@ -13,7 +13,7 @@
 /// not allocate and does not block.
 package struct MotionPipeline: ~Copyable {
     /// The result of the last sample.
-    package internal(set) var state = MotionState()
+    package private(set) var state = MotionState()
 
     /// The user's settings.
     package private(set) var settings: MotionSettings
@@ -30,14 +30,14 @@ package struct MotionPipeline: ~Copyable {
     private let unknownRanges: UnknownRanges
     private var accelerometerClipping = ClippingDetector.accelerometer
     private var gyroscopeClipping = ClippingDetector.gyroscope
-    var filter: AttitudeFilter
-    var heading: HeadingFilter
-    var magneticReadings = MagneticQueue()
+    private var filter: AttitudeFilter
+    private var heading: HeadingFilter
+    private var magneticReadings = MagneticQueue()
     /// The errors of the magnetometer.
-    let magneticCalibration: MagneticCalibration
+    private let magneticCalibration: MagneticCalibration
     /// The time of the last reading of the magnetometer that was used.
-    var lastReading: Timestamp?
-    var attitudeLowPass: AttitudeLowPass
+    private var lastReading: Timestamp?
+    private var attitudeLowPass: AttitudeLowPass
     private var accelerationLowPass: VectorLowPass
     private var rotationRateLowPass: VectorLowPass
     private var gestures: GestureRecognizers
@@ -147,8 +147,6 @@ package struct MotionPipeline: ~Copyable {
             input.hasRotationRate = true
         }
         input.isClipped = !sample.flags.isDisjoint(with: .accelerationClipped)
-        // The six-axis attitude: a correction of the heading is no movement.
-        input.attitude = filter.attitude
         input.gravity = state.gravity
         input.referenceUp = reference.up
         input.isVerticalKnown = filter.isVerticalKnown
@@ -338,7 +336,8 @@ extension MotionPipeline {
     }
 
     /// Turns the six-axis attitude to north, if there is a magnetometer.
-    mutating func turnToNorth(_ attitude: Quaternion, with sample: MotionSample, interval: Double) -> Quaternion {
+    private mutating func turnToNorth(_ attitude: Quaternion, with sample: MotionSample, interval: Double) -> Quaternion
+    {
         guard magneticReadings.count > 0 || state.heading != nil, sample.flags.contains(.rotationRate) else {
             return attitude
         }

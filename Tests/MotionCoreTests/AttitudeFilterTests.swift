@@ -210,7 +210,7 @@ import Testing
         var filter = AttitudeFilter()
         filter.update(sample(.identity), interval: 0)
         #expect(abs(filter.gyroscopeBiasDeviation - radiansPerDegree) < 1e-6)
-        #expect(abs(filter.gyroscopeScaleDeviation - 0.002) < 1e-9)
+        #expect(abs(filter.scaleEstimate.deviation.largestElement - 0.002) < 1e-9)
         rest(&filter, in: .identity, seconds: 20)
         #expect(filter.gyroscopeBiasDeviation < 0.06 * radiansPerDegree)
         #expect(filter.tiltDeviation < radiansPerDegree)

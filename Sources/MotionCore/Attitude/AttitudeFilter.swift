@@ -9,57 +9,55 @@
 ///
 /// Every sample goes through the navigation equations (`Strapdown`) and is added to the sums of a block (`BlockSums`).
 /// About ten times a second a block is complete: it propagates the covariance (`ErrorCovariance`), the measurements are
-/// applied, and the correction is fed back (`AttitudeFilter+Block`). `AttitudeFilter+Start` finds the vertical,
-/// `AttitudeFilter+Rest` tells rests from steady turns, and `AttitudeFilter+Gaps` bridges missing samples. Heading has no
-/// reference and starts at zero.
+/// applied, and the correction is fed back. Heading has no reference and starts at zero.
 package struct AttitudeFilter: ~Copyable {
-    let parameters: AttitudeParameters
+    private let parameters: AttitudeParameters
     /// Scale and misalignment to start with, body axes; `nil` if unknown.
     private let prior: ScaleEstimate?
-    var strapdown = Strapdown()
-    var covariance = ErrorCovariance()
-    var sums = BlockSums()
-    var rest = RestDetector()
-    var start = StartPhase()
-    var divergence = DivergenceDetector()
-    var slowInnovations = SlowInnovations()
+    private var strapdown = Strapdown()
+    private var covariance = ErrorCovariance()
+    private var sums = BlockSums()
+    private(set) var rest = RestDetector()
+    private var start = StartPhase()
+    private var divergence = DivergenceDetector()
+    private var slowInnovations = SlowInnovations()
 
     /// The usual sample period, s.
-    var usualInterval = 0.0
+    private var usualInterval = 0.0
     /// The block's period, s.
-    var blockDuration = 0.1
+    private var blockDuration = 0.1
     /// Seconds between two additions to the Jacobians and spreads, less half a sample.
     private var sumInterval = 0.0
     /// Seconds since the last usable sample.
-    var skipped = 0.0
-    var hasBegun = false
+    private var skipped = 0.0
+    private var hasBegun = false
 
     /// Specific force and corrected rate of the previous sample.
-    var lastForce = Vector3.zero
-    var lastRate = Vector3.zero
+    private var lastForce = Vector3.zero
+    private var lastRate = Vector3.zero
 
     /// Variances that the next block adds: of the attitude after a gap (rad²), and of attitude (rad²) and velocity
     /// (m²/s²) for interpolated samples.
-    var gapTiltVariance = 0.0
-    var interpolationTiltVariance = 0.0
-    var interpolationVelocityVariance = 0.0
+    private var gapTiltVariance = 0.0
+    private var interpolationTiltVariance = 0.0
+    private var interpolationVelocityVariance = 0.0
 
     /// Seconds for which heading and calibration are still held.
-    var holdTime = 0.0
+    private var holdTime = 0.0
 
     /// Whether the sensor turns steadily about the vertical: the force is steady in the body frame, too.
-    var isTurningSteadily = false
+    private var isTurningSteadily = false
 
     /// Whether the block showed that tilt, heading and motion are to be estimated from scratch.
-    var mustRestart = false
+    private var mustRestart = false
 
     /// Standard deviation of the prior of the bias about the vertical of the start, rad/s, 0 before the start; and that
     /// vertical, body frame.
-    var verticalBiasPrior = 0.0
-    var verticalAtStart = Vector3.zero
+    private var verticalBiasPrior = 0.0
+    private var verticalAtStart = Vector3.zero
 
     /// The sum of the turns about the vertical by which corrections have changed the heading, rad.
-    package internal(set) var headingCorrection = 0.0
+    package private(set) var headingCorrection = 0.0
 
     /// Used without a gyroscope only.
     private var inclination = VectorLowPass(cutoff: 1)
@@ -108,15 +106,6 @@ package struct AttitudeFilter: ~Copyable {
     package var gyroscopeBiasDeviation: Double {
         var largest: Float = 0
         for axis in 0..<3 { largest = max(largest, covariance.variance(ErrorState.bias(axis))) }
-        return Double(largest).squareRoot()
-    }
-
-    /// Standard deviation of the estimated scale and misalignment, the largest of the nine elements.
-    package var gyroscopeScaleDeviation: Double {
-        var largest: Float = 0
-        for to in 0..<3 {
-            for from in 0..<3 { largest = max(largest, covariance.variance(ErrorState.scale(to, from))) }
-        }
         return Double(largest).squareRoot()
     }
 
@@ -248,7 +237,7 @@ package struct AttitudeFilter: ~Copyable {
 // At the end of a block: propagate the covariance, then apply the measurements and correct the state.
 extension AttitudeFilter {
     /// Processes a complete block.
-    mutating func closeBlock(rotation: Matrix3) {
+    private mutating func closeBlock(rotation: Matrix3) {
         covariance.propagate(sums)
         addProcessNoise()
         if sums.clippedRate != .zero || gapTiltVariance > 0 { addAttitudeUncertainty(rotation) }
@@ -377,7 +366,7 @@ extension AttitudeFilter {
     }
 
     /// Adds the correction to the states. The estimated errors are zero afterwards.
-    mutating func applyCorrection(_ correction: ErrorVector) {
+    private mutating func applyCorrection(_ correction: ErrorVector) {
         let tilt = correction.attitudeAndDelay
         let turn = Vector3(Double(tilt.x), Double(tilt.y), Double(tilt.z))
         strapdown.attitude = (Quaternion(rotationVector: turn) * strapdown.attitude).normalized
@@ -415,7 +404,7 @@ extension AttitudeFilter {
             clamp(row.z + Double(correction.z), limit))
     }
 
-    func clamp(_ value: Double, _ limit: Double) -> Double { min(max(value, -limit), limit) }
+    private func clamp(_ value: Double, _ limit: Double) -> Double { min(max(value, -limit), limit) }
 
     private func shortened(_ v: (x: Double, y: Double), to limit: Double) -> (x: Double, y: Double) {
         let square = v.x * v.x + v.y * v.y
@@ -428,7 +417,7 @@ extension AttitudeFilter {
 // The start, and the restart after a long gap: the mean force gives the vertical.
 extension AttitudeFilter {
     /// Sets bias, scale and delay to their priors, before the first sample.
-    mutating func resetCalibration(_ prior: ScaleEstimate?) {
+    private mutating func resetCalibration(_ prior: ScaleEstimate?) {
         func variance(_ deviation: Double) -> Float { Float(deviation * deviation) }
         covariance.reset(ErrorState.delay, variance: variance(parameters.initialDelay))
         for axis in 0..<3 {
@@ -455,7 +444,7 @@ extension AttitudeFilter {
     }
 
     /// Begins a start phase: tilt, heading and motion are estimated from scratch, calibration is kept.
-    mutating func beginStart() {
+    private mutating func beginStart() {
         start.begin(duration: parameters.startDuration)
         gapTiltVariance = 0
         interpolationVelocityVariance = 0
@@ -472,7 +461,7 @@ extension AttitudeFilter {
     }
 
     /// Adds a sample of the start phase; `force` is in the earth frame.
-    mutating func continueStart(_ force: Vector3, interval: Double) {
+    private mutating func continueStart(_ force: Vector3, interval: Double) {
         let isDue = start.add(
             force, interval: interval, firstLevelling: parameters.firstLevelling, block: blockDuration)
         guard isDue else { return }
@@ -484,7 +473,7 @@ extension AttitudeFilter {
     }
 
     /// Sets velocity and position back to their priors.
-    mutating func halt(velocity: Double) {
+    private mutating func halt(velocity: Double) {
         strapdown.halt()
         holdTime = 0
         for axis in 0..<2 {
@@ -526,7 +515,7 @@ extension AttitudeFilter {
 // Rest and steady turns: when the mean rate is the bias, and when the force is no measure of the vertical.
 extension AttitudeFilter {
     /// Updates the rest detector with the block and returns whether the sensor is at rest.
-    mutating func detectRest() -> Bool {
+    private mutating func detectRest() -> Bool {
         let isQuiet = rest.isQuiet(sums, parameters)
         rest.updateSteadyTime(isSteady: isQuiet, duration: sums.duration)
         let isNear = isNearBias
@@ -605,7 +594,7 @@ extension AttitudeFilter {
     /// In a bend the force has a steady horizontal part in the body frame, which would soon count as tilt. What the
     /// gyroscope's errors add meanwhile stays small, because they turn with the board. The velocity turns with it, too.
     /// The errors of the heading come from the scale rather than the bias, so the next rest must not correct them.
-    mutating func carryThroughTurn() {
+    private mutating func carryThroughTurn() {
         let turn = strapdown.attitude.rotate(rest.meanRate - strapdown.bias).z * sums.duration
         let x = strapdown.velocity.x - sums.earthForce.x
         let y = strapdown.velocity.y - sums.earthForce.y
@@ -633,7 +622,7 @@ extension AttitudeFilter {
     ///
     /// Velocity and position start again from their priors. So does the vertical if the attitude has become too
     /// uncertain. Bias, scale and delay are kept.
-    mutating func bridge(turn: Vector3, rate: Vector3, force: Vector3, interval: Double) {
+    private mutating func bridge(turn: Vector3, rate: Vector3, force: Vector3, interval: Double) {
         let change = 0.25 * (lastRate - rate).lengthSquared
         let share = parameters.gapRateShare * parameters.gapRateShare * rate.lengthSquared
         let rateVariance =
@@ -661,7 +650,7 @@ extension AttitudeFilter {
     ///
     /// A horizontal bias tilts the attitude and is found within seconds. A vertical one turns the heading, which nothing
     /// measures, so its estimate would follow every disturbance.
-    mutating func trustVerticalBias() {
+    private mutating func trustVerticalBias() {
         guard !rest.hasRested, verticalBiasPrior == 0 else { return }
         verticalBiasPrior = min(parameters.initialVerticalBias, parameters.initialBias)
         verticalAtStart = strapdown.attitude.unrotate(Vector3(0, 0, 1))
@@ -679,7 +668,7 @@ extension AttitudeFilter {
     ///
     /// A prior of variance s² is replaced by one of s'² with the measurement "no bias" of the negative variance
     /// 1/(1/s'² - 1/s²), which is exact as long as the filter is linear.
-    mutating func widenBiasPrior() {
+    private mutating func widenBiasPrior() {
         guard verticalBiasPrior > 0, !rest.hasRested else { return }
         var largest = 0.0
         for axis in 0..<3 {

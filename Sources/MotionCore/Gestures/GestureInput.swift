@@ -10,8 +10,6 @@ package struct GestureSample: Sendable, BitwiseCopyable {
     package var hasRotationRate: Bool
     /// Whether an axis of the accelerometer was clipped.
     package var isClipped: Bool
-    /// Rotates body vectors into the earth frame.
-    package var attitude: Quaternion
     /// The specific force of the body if it were at rest, m/s², body frame: points up.
     package var gravity: Vector3
     /// The unit vector in the body that points up in the reference attitude.
@@ -33,7 +31,6 @@ package struct GestureSample: Sendable, BitwiseCopyable {
         rotationRate = .zero
         hasRotationRate = false
         isClipped = false
-        attitude = .identity
         gravity = Vector3(0, 0, standardGravity)
         referenceUp = Vector3(0, 0, 1)
         isVerticalKnown = true

@@ -47,16 +47,7 @@ extension HeadingVector {
 
 /// The covariance of the errors of the heading. It changes ten times a second, so simplicity comes before speed.
 struct HeadingCovariance: ~Copyable {
-    private let rows: UnsafeMutablePointer<HeadingVector>
-
-    init() {
-        rows = .allocate(capacity: HeadingError.count)
-        rows.initialize(repeating: .zero, count: HeadingError.count)
-    }
-
-    deinit {
-        rows.deallocate()
-    }
+    private let rows = FixedBuffer(repeating: HeadingVector.zero, count: HeadingError.count)
 
     subscript(a: Int, b: Int) -> Double {
         get { rows[a][b] }

@@ -7,13 +7,13 @@ internal import CMotionMath
 /// itself. It runs once per block of readings, ten times a second.
 ///
 /// A field is judged by its strength and dip, which do not depend on the heading. While they differ from the usual field's,
-/// the heading is that of the gyroscope (`HeadingFilter+Block`). If that lasts, another field is learnt and then used, with
-/// the heading that the gyroscope has kept; the usual one is used again as soon as it is back (`HeadingFilter+Field`).
+/// the heading is that of the gyroscope . If that lasts, another field is learnt and then used, with
+/// the heading that the gyroscope has kept; the usual one is used again as soon as it is back.
 ///
 /// The principle, a separate turn about the vertical, is that of VQF (Laidig, Seel, Information Fusion 91, 2023).
 package struct HeadingFilter: ~Copyable {
     /// Which field the heading is measured by.
-    enum Field: BitwiseCopyable {
+    private enum Field: BitwiseCopyable {
         /// There has been no reading.
         case none
         /// The one that defines north.
@@ -24,25 +24,25 @@ package struct HeadingFilter: ~Copyable {
         case other
     }
 
-    let parameters: HeadingParameters
+    private let parameters: HeadingParameters
     /// The field at the place of calibration; `nil` if unknown.
-    let calibratedField: MagneticFieldFigures?
+    private let calibratedField: MagneticFieldFigures?
 
-    var field = Field.none
+    private var field = Field.none
     /// What the user is told.
-    package internal(set) var quality = HeadingQuality.learning
+    package private(set) var quality = HeadingQuality.learning
 
     /// The estimated errors and their covariance.
-    var errors = HeadingVector.zero
-    let covariance = HeadingCovariance()
+    private var errors = HeadingVector.zero
+    private let covariance = HeadingCovariance()
     /// The low-passed difference of the field from what is expected, µT, and its mean square over half a minute.
-    var residual = Vector3.zero
-    var slowVariance = 0.0
+    private var residual = Vector3.zero
+    private var slowVariance = 0.0
 
     /// The sums of the present block.
-    var block = HeadingBlock()
+    private var block = HeadingBlock()
     /// What the drift may be at least, rad/s.
-    var leastDrift = 0.0
+    private var leastDrift = 0.0
     /// The sum of the turns by which the six-axis filter has corrected its heading, and the part of it that the field had shown
     /// before, rad.
     private var correction = 0.0
@@ -51,30 +51,30 @@ package struct HeadingFilter: ~Copyable {
     private var sinceBlock = 0.0
 
     /// Seconds for which the field has been disturbed, and undisturbed while it was learnt.
-    var disturbedTime = 0.0
-    var agreementTime = 0.0
+    private var disturbedTime = 0.0
+    private var agreementTime = 0.0
     /// Seconds of use of the usual and of the other field.
-    var usualTime = 0.0
-    var otherTime = 0.0
+    private var usualTime = 0.0
+    private var otherTime = 0.0
     /// Seconds for which the direction alone has not fitted; the variance by which the gyroscope's heading may be wrong.
-    var jumpTime = 0.0
-    var lostVariance = 0.0
+    private var jumpTime = 0.0
+    private var lostVariance = 0.0
 
     /// Whether the gyroscope has lost the heading: the next reading shows it again.
-    var mustAlign = false
+    private var mustAlign = false
 
     /// What is known of the usual field while another one is used.
-    var kept = KeptField()
-    let keptCovariance = HeadingCovariance()
+    private var kept = KeptField()
+    private let keptCovariance = HeadingCovariance()
     /// The errors some time ago, to which a disturbance that has grown slowly is traced back.
-    var history = HeadingHistory()
+    private var history = HeadingHistory()
     /// Variance of the usual field's direction, which does not matter as long as no other field is used, rad².
-    var commonVariance = 0.0
+    private var commonVariance = 0.0
     /// What is left of the turn to a field that has replaced the usual one, rad.
-    var remainingTurn = 0.0
+    private var remainingTurn = 0.0
     /// Whether the first field was not like that of the calibration, and seconds for which one has been.
-    var isProvisional = false
-    var calibratedTime = 0.0
+    private var isProvisional = false
+    private var calibratedTime = 0.0
 
     /// Creates a filter that has had no reading.
     ///
@@ -118,7 +118,7 @@ package struct HeadingFilter: ~Copyable {
     }
 
     /// The seconds by which a drift that decays has to be multiplied to get its angle after `seconds`.
-    func driftSeconds(_ seconds: Double) -> Double {
+    private func driftSeconds(_ seconds: Double) -> Double {
         let time = parameters.driftTime
         // Between two readings, the first terms are exact enough.
         guard seconds > 1 else { return seconds * (1 - 0.5 * seconds / time) }
@@ -126,7 +126,7 @@ package struct HeadingFilter: ~Copyable {
     }
 
     /// The variance of the angle by which the drift that comes and goes turns the heading in `seconds`, rad².
-    func driftNoise(_ seconds: Double) -> Double {
+    private func driftNoise(_ seconds: Double) -> Double {
         2 * parameters.drift * parameters.drift * parameters.driftTime * (seconds - driftSeconds(seconds))
     }
 
@@ -183,84 +183,10 @@ package struct HeadingFilter: ~Copyable {
     }
 }
 
-/// The heading by a magnetometer.
-public struct HeadingState: Equatable, Sendable, BitwiseCopyable {
-    /// How far it can be trusted.
-    public var quality: HeadingQuality
-
-    /// Standard deviation of the heading against magnetic north, rad.
-    public var deviation: Double
-
-    /// The strength of the field that the heading is measured by, µT.
-    public var field: Double
-
-    @inlinable
-    public init(quality: HeadingQuality, deviation: Double, field: Double) {
-        self.quality = quality
-        self.deviation = deviation
-        self.field = field
-    }
-}
-
-/// How far the heading can be trusted.
-public enum HeadingQuality: UInt8, Sendable, BitwiseCopyable {
-    /// There has been no reading, or the field is not yet known to be that of the earth, or the heading is uncertain: its
-    /// deviation is more than 10°.
-    case learning
-    /// The field is as expected.
-    case tracking
-    /// The field is disturbed: the heading is that of the gyroscope, or relative to another field.
-    case disturbed
-}
-
-extension MagneticFieldFigures {
-    /// Whether a field along horizontal axes and up has this strength and dip within `tolerance` µT.
-    func matches(_ field: Vector3, within tolerance: Double) -> Bool {
-        field.differenceInStrengthAndDip(from: Vector3(strength * cos(dip), 0, -strength * sin(dip))) < tolerance
-    }
-}
-
-extension Vector3 {
-    /// How far two fields along horizontal axes and up differ, whatever their directions along the horizon.
-    func differenceInStrengthAndDip(from other: Vector3) -> Double {
-        Vector3(Vector3(x, y, 0).length - Vector3(other.x, other.y, 0).length, 0, z - other.z).length
-    }
-}
-
-/// Sums of the readings of a block.
-struct HeadingBlock: BitwiseCopyable {
-    var count = 0.0
-    /// Seconds.
-    var duration = 0.0
-    /// Of the field and of the angular rate in the six-axis frame, and of the matrices from the body into it.
-    private var fields = Vector3.zero
-    private var rates = Vector3.zero
-    private var rotations = Matrix3(.zero, .zero, .zero)
-    /// Angle turned, rad, and what of it may be missing, rad².
-    var path = 0.0
-    var lostVariance = 0.0
-
-    mutating func add(_ field: Vector3, attitude: Quaternion, rate: Vector3, interval: Double) {
-        count += 1
-        duration += interval
-        fields += attitude.rotate(field)
-        rates += attitude.rotate(rate)
-        let rotation = attitude.matrix
-        rotations = Matrix3(
-            rotations.row0 + rotation.row0, rotations.row1 + rotation.row1, rotations.row2 + rotation.row2)
-    }
-
-    var field: Vector3 { fields * (1 / count) }
-    var rate: Vector3 { rates * (1 / count) }
-    var rotation: Matrix3 {
-        Matrix3(rotations.row0 * (1 / count), rotations.row1 * (1 / count), rotations.row2 * (1 / count))
-    }
-}
-
 // A block of readings: what it is expected to show, and what its difference means.
 extension HeadingFilter {
     /// What a block of readings shows, compared with the errors estimated so far.
-    struct Comparison {
+    private struct Comparison {
         /// The field and the matrix from the body, in the frame of the present heading, and the angular rate there.
         var field: Vector3
         var rotation: Matrix3
@@ -286,7 +212,7 @@ extension HeadingFilter {
         var noise: Double
     }
 
-    mutating func close(_ block: HeadingBlock) {
+    private mutating func close(_ block: HeadingBlock) {
         guard field != .none else { return begin(with: block.field) }
         if mustAlign, field == .usual, aligns(with: block.field) { return }
         propagate(block)
@@ -330,7 +256,7 @@ extension HeadingFilter {
         }
     }
 
-    func addNoise(_ variance: Double, to error: Int) { covariance[error, error] += variance }
+    private func addNoise(_ variance: Double, to error: Int) { covariance[error, error] += variance }
 
     // MARK: Comparison
 
@@ -391,11 +317,11 @@ extension HeadingFilter {
     // MARK: Measurement
 
     /// Corrects the errors by the comparison, one component after the other.
-    mutating func correct(_ seen: Comparison, mask: HeadingVector = HeadingError.all) {
+    private mutating func correct(_ seen: Comparison, mask: HeadingVector = HeadingError.all) {
         correct(by: seen.difference, (seen.north, seen.west, seen.up), noise: seen.noise, mask: mask)
     }
 
-    mutating func correct(
+    private mutating func correct(
         by difference: Vector3, _ weights: (HeadingVector, HeadingVector, HeadingVector), noise: Double,
         mask: HeadingVector
     ) {
@@ -430,5 +356,266 @@ extension HeadingFilter {
         addNoise(angle * angle, to: HeadingError.offset)
         addNoise(p.initialDrift * p.initialDrift, to: HeadingError.drift)
         jumpTime = 0
+    }
+}
+
+// Which field is used: the usual one, which defines north, or another one after a lasting disturbance.
+extension HeadingFilter {
+    // MARK: The start
+
+    /// Starts with the first reading that shows a direction. It defines north.
+    private mutating func begin(with measured: Vector3) {
+        let p = parameters
+        let strength = measured.length
+        guard Self.showsDirection(measured) else { return }
+        let horizontal = Vector3(measured.x, measured.y, 0).length
+        errors = .zero
+        takeHeading(from: measured)
+        disturbedTime = 0
+        errors.set(Vector3(horizontal, 0, measured.z), at: HeadingError.north)
+        covariance.clear()
+        covariance.reset(HeadingError.offset, variance: 9)
+        covariance.reset(HeadingError.drift, variance: p.initialDrift * p.initialDrift)
+        covariance.reset(HeadingError.delay, variance: p.initialDelay * p.initialDelay)
+        for axis in 0..<3 {
+            covariance.reset(HeadingError.hardIron + axis, variance: p.initialHardIron * p.initialHardIron)
+        }
+        covariance.reset(HeadingError.north, variance: 100)
+        covariance.reset(HeadingError.up, variance: 100)
+        field = .usual
+        slowVariance = p.fieldError * p.fieldError * strength * strength
+        history = HeadingHistory(errors)
+        usualTime = 0
+        isProvisional = calibratedField.map { !$0.matches(measured, within: p.disturbedField * $0.strength) } ?? false
+        quality = isProvisional ? .learning : .tracking
+    }
+
+    /// Takes the heading from the field. What the gyroscope may have missed does not matter any more.
+    private mutating func takeHeading(from measured: Vector3) {
+        errors[HeadingError.offset] = -atan2(measured.y, measured.x)
+        mustAlign = false
+        lostVariance = 0
+        remainingTurn = 0
+        residual = .zero
+        jumpTime = 0
+    }
+
+    private static func showsDirection(_ measured: Vector3) -> Bool {
+        measured.length > 10 && Vector3(measured.x, measured.y, 0).length >= 0.05 * measured.length
+    }
+
+    /// After the gyroscope has lost the heading: takes it from the usual field, of which everything else stays known.
+    ///
+    /// - Returns: whether the field is like the usual one and shows a direction. Otherwise the loss counts as uncertainty.
+    private mutating func aligns(with measured: Vector3) -> Bool {
+        let known = errors.vector(at: HeadingError.north)
+        let isUsual = measured.differenceInStrengthAndDip(from: known) <= parameters.disturbedField * known.length
+        guard Self.showsDirection(measured), isUsual else { return false }
+        takeHeading(from: measured)
+        covariance.reset(
+            HeadingError.offset, variance: parameters.alignedDeviation * parameters.alignedDeviation)
+        history = HeadingHistory(errors)
+        return true
+    }
+
+    /// After a start in a field unlike that of the calibration: starts again where the field is like it.
+    ///
+    /// - Returns: whether it did.
+    private mutating func beginsAgain(_ seen: Comparison, _ block: HeadingBlock) -> Bool {
+        guard isProvisional, let calibratedField else { return false }
+        quality = .learning
+        let measured = seen.field - seen.rate.cross(seen.expected) * errors[HeadingError.delay]
+        let isLike = calibratedField.matches(measured, within: parameters.disturbedField * calibratedField.strength)
+        calibratedTime = isLike ? calibratedTime + block.duration : 0
+        guard calibratedTime >= parameters.matchTime else { return false }
+        calibratedTime = 0
+        let (offset, drift) = (errors[HeadingError.offset], errors[HeadingError.drift])
+        let driftVariance = covariance[HeadingError.drift, HeadingError.drift]
+        field = .none
+        begin(with: measured)
+        guard field == .usual else { return false }
+        errors[HeadingError.offset] += offset
+        errors[HeadingError.drift] = drift
+        covariance[HeadingError.drift, HeadingError.drift] = driftVariance
+        history = HeadingHistory(errors)
+        return true
+    }
+
+    // MARK: The usual field
+
+    /// - Returns: whether the field was used.
+    private mutating func followUsual(_ seen: Comparison, _ block: HeadingBlock) -> Bool {
+        guard seen.strengthDeviation <= seen.limit else {
+            disturbedTime += block.duration
+            if beginsAgain(seen, block) { return false }
+            if disturbedTime > 0.5 { quality = .disturbed }
+            if disturbedTime > parameters.disturbedTime { forgetField() }
+            return false
+        }
+        disturbedTime = max(0, disturbedTime - 2 * block.duration)
+        if disturbedTime == 0 { quality = .tracking }
+        usualTime += block.duration
+        correct(seen)
+        history.advance(block.duration, errors, keeping: parameters.growthTime)
+        return !beginsAgain(seen, block)
+    }
+
+    /// The field is disturbed for long: field and hard iron are unknown from now on, and the heading is that of the
+    /// gyroscope.
+    private mutating func forgetField() {
+        let p = parameters
+        let strength = max(20, errors.vector(at: HeadingError.north).length)
+        if field == .usual { keepUsual() }
+        let variance = p.unknownField * p.unknownField * strength * strength
+        for index in HeadingError.hardIron..<HeadingError.count { covariance.reset(index, variance: variance) }
+        covariance[HeadingError.delay, HeadingError.offset] = 0
+        covariance[HeadingError.delay, HeadingError.drift] = 0
+        field = .unknown
+        quality = .disturbed
+        disturbedTime = 0
+        agreementTime = 0
+        otherTime = 0
+        residual = .zero
+        slowVariance = p.fieldError * p.fieldError * strength * strength
+    }
+
+    /// Keeps what is known of the usual field. What the last seconds have learnt may have followed a growing disturbance, so
+    /// it is undone.
+    private mutating func keepUsual() {
+        history.undo(&errors)
+        // An error that heading and usual field have in common is no error relative to that field, so it does not count
+        // while the gyroscope keeps the heading.
+        let own = covariance.headingVariancesGivenTheRest(scratch: keptCovariance)
+        keptCovariance.copy(from: covariance)
+        kept = KeptField(errors: errors, offsetVariance: own.offset, driftVariance: own.drift)
+        let (offset, drift) = (HeadingError.offset, HeadingError.drift)
+        commonVariance = max(0, covariance[offset, offset] - own.offset)
+        covariance[offset, offset] = own.offset
+        covariance[drift, drift] = own.drift
+        covariance[offset, drift] = 0
+    }
+
+    /// Looks whether the usual field is back.
+    ///
+    /// - Returns: whether it is, and is used again.
+    private mutating func returnsToUsual(_ seen: Comparison, _ block: HeadingBlock) -> Bool {
+        let p = parameters
+        let usual = kept.errors.vector(at: HeadingError.north)
+        let hardIron = seen.rotation * kept.errors.vector(at: HeadingError.hardIron)
+        let measured = seen.field - seen.rate.cross(usual) * kept.errors[HeadingError.delay] - hardIron
+        kept.take(measured, share: 1 - exp(-block.duration / p.residualTime))
+        let shown = kept.field
+        let isLike = shown.differenceInStrengthAndDip(from: usual) < 0.6 * p.disturbedField * usual.length
+        let angle = atan2(-shown.y, shown.x)
+        let (offset, drift) = (HeadingError.offset, HeadingError.drift)
+        let isNear = abs(angle) < max(15 * radiansPerDegree, 3 * covariance[offset, offset].squareRoot())
+        kept.matchTime = isLike && isNear ? kept.matchTime + block.duration : 0
+        // The usual field from another side: the gyroscope has lost the heading. Only if the board has turned since: a
+        // disturbance may look like it from one side.
+        let isLost = isLike && !isNear
+        kept.farTime = isLost ? kept.farTime + block.duration : 0
+        kept.farPath = isLost ? kept.farPath + block.path : 0
+        let isFar = kept.farTime > p.returnTime && kept.farPath > 1
+        guard isFar || kept.matchTime > p.matchTime else { return false }
+
+        let offsetVariance = covariance[offset, offset] + (isFar ? angle * angle : 0)
+        if isFar { lostVariance += angle * angle }
+        let driftVariance = covariance[drift, drift]
+        var restored = kept.errors
+        restored[offset] = errors[offset]
+        restored[drift] = errors[drift]
+        errors = restored
+        covariance.copy(from: keptCovariance)
+        addNoise(max(0, offsetVariance - kept.offsetVariance), to: offset)
+        addNoise(max(0, driftVariance - kept.driftVariance), to: drift)
+        commonVariance = 0
+        residual = .zero
+        useAsUsual()
+        return true
+    }
+
+    private mutating func useAsUsual() {
+        field = .usual
+        quality = .tracking
+        disturbedTime = 0
+        history = HeadingHistory(errors)
+    }
+
+    // MARK: Another field
+
+    /// Learns a field, relative to the heading of the gyroscope.
+    private mutating func learn(_ seen: Comparison, _ block: HeadingBlock) {
+        let uncertainty =
+            covariance.variance(of: seen.north) + covariance.variance(of: seen.west) + covariance.variance(of: seen.up)
+        if residual.length > seen.limit + 2 * uncertainty.squareRoot() {
+            disturbedTime += block.duration
+            agreementTime = 0
+            if disturbedTime > 1 { forgetField() }
+        } else {
+            disturbedTime = max(0, disturbedTime - 2 * block.duration)
+            agreementTime += block.duration
+        }
+        correct(seen, mask: HeadingError.withoutHeading)
+        guard agreementTime > parameters.candidateTime else { return }
+        field = .other
+        otherTime = 0
+    }
+
+    /// - Returns: whether the field was used.
+    private mutating func followOther(_ seen: Comparison, _ block: HeadingBlock) -> Bool {
+        guard seen.strengthDeviation <= seen.limit else {
+            disturbedTime += block.duration
+            if disturbedTime > 0.5 { quality = .disturbed }
+            if disturbedTime > parameters.disturbedTime { forgetField() }
+            return false
+        }
+        disturbedTime = max(0, disturbedTime - 2 * block.duration)
+        correct(seen)
+        otherTime += block.duration
+        // With a field that is known from calibration, another one is always a disturbance.
+        quality = calibratedField == nil ? .tracking : .disturbed
+        adoptOther(strength: seen.strength)
+        return true
+    }
+
+    /// The other field becomes the usual one if it equals that apart from hard iron: a magnet was attached to the board. Or,
+    /// if no field is known from calibration, after a short use of the first one: that was disturbed.
+    private mutating func adoptOther(strength: Double) {
+        let present = errors.vector(at: HeadingError.north)
+        let usual = kept.errors.vector(at: HeadingError.north)
+        var variance = 0.0
+        for axis in 0..<3 { variance += covariance[HeadingError.north + axis, HeadingError.north + axis] }
+        if variance.squareRoot() < 0.04 * strength, (present - usual).length < 0.06 * strength {
+            let deviation = 0.02 * strength
+            correct(
+                by: usual - present,
+                (
+                    HeadingVector(Vector3(1, 0, 0), at: HeadingError.north),
+                    HeadingVector(Vector3(0, 1, 0), at: HeadingError.north),
+                    HeadingVector(Vector3(0, 0, 1), at: HeadingError.north)
+                ),
+                noise: deviation * deviation, mask: HeadingError.all)
+            defineNorth()
+        } else if calibratedField == nil, usualTime < parameters.provenTime, otherTime > max(usualTime, 30) {
+            defineNorth()
+        }
+    }
+
+    /// The field in use defines north from now on. The heading follows slowly.
+    private mutating func defineNorth() {
+        let present = errors.vector(at: HeadingError.north)
+        let angle = -atan2(present.y, present.x)
+        let turn = Quaternion(angle: angle, axis: Vector3(0, 0, 1)).matrix
+        errors[HeadingError.offset] += angle
+        var turned = turn * present
+        covariance.turnField(by: turn)
+        covariance.defineNorth(turned.x)
+        turned.y = 0
+        errors.set(turned, at: HeadingError.north)
+        remainingTurn -= angle
+        addNoise(commonVariance, to: HeadingError.offset)
+        commonVariance = 0
+        usualTime = max(otherTime, 20)
+        useAsUsual()
     }
 }

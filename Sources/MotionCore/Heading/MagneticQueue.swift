@@ -3,19 +3,9 @@ struct MagneticQueue: ~Copyable {
     /// Three seconds of readings: longer than a batch of samples.
     static var capacity: Int { 64 }
 
-    private let readings: UnsafeMutablePointer<MagneticSample>
+    private let readings = FixedBuffer<MagneticSample>(count: MagneticQueue.capacity)
     private var start = 0
     private(set) var count = 0
-
-    init() {
-        readings = .allocate(capacity: Self.capacity)
-        readings.initialize(
-            repeating: MagneticSample(timestamp: Timestamp(nanoseconds: 0), field: .zero), count: Self.capacity)
-    }
-
-    deinit {
-        readings.deallocate()
-    }
 
     /// The oldest reading.
     var first: MagneticSample? { count > 0 ? readings[start] : nil }
