@@ -2,7 +2,7 @@
 struct BlockSums: ~Copyable {
     /// How calibration errors change the attitude. For earth axis i and body axis j this is the integral of C_ij·(ωx,
     /// ωy, ωz, -1)dt: the columns of K_j0, K_j1, K_j2 and b_j.
-    private let jacobians: UnsafeMutablePointer<SIMD4<Float>>
+    private let jacobians = FixedBuffer(repeating: SIMD4<Float>.zero, count: 9)
 
     /// The integral of C·(ω × a)dt, horizontal, m/s²: the change of velocity per second of delay.
     private(set) var delayJacobian: (x: Double, y: Double) = (0, 0)
@@ -32,21 +32,12 @@ struct BlockSums: ~Copyable {
     private(set) var clippedRate = Vector3.zero
     private(set) var clippedForce = 0.0
 
-    init() {
-        jacobians = .allocate(capacity: 9)
-        jacobians.initialize(repeating: .zero, count: 9)
-    }
-
-    deinit {
-        jacobians.deallocate()
-    }
-
     /// The four Jacobian columns of earth axis `earth` and body axis `body`.
     func jacobian(_ earth: Int, _ body: Int) -> SIMD4<Float> { jacobians[3 * earth + body] }
 
     /// Starts a new block.
     mutating func clear() {
-        jacobians.update(repeating: .zero, count: 9)
+        for index in 0..<9 { jacobians[index] = .zero }
         delayJacobian = (0, 0)
         duration = 0
         count = 0

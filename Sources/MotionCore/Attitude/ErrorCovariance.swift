@@ -5,17 +5,11 @@
 /// from it.
 struct ErrorCovariance: ~Copyable {
     /// The rows, twenty error vectors. `elements` is the same memory as single numbers.
-    private let rows: UnsafeMutablePointer<ErrorVector>
+    private let rows = FixedBuffer(repeating: ErrorVector(), count: ErrorState.count)
     private let elements: UnsafeMutablePointer<Float>
 
     init() {
-        rows = .allocate(capacity: ErrorState.count)
-        rows.initialize(repeating: ErrorVector(), count: ErrorState.count)
-        elements = UnsafeMutableRawPointer(rows).assumingMemoryBound(to: Float.self)
-    }
-
-    deinit {
-        rows.deallocate()
+        elements = UnsafeMutableRawPointer(rows.base).assumingMemoryBound(to: Float.self)
     }
 
     // MARK: Elements

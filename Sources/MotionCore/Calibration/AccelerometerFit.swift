@@ -106,9 +106,7 @@ package struct AccelerometerFit: Sendable {
         let scale = poses.first.map(Self.scale) ?? 1
         var solution = try scaledToGravity.solveNearGravity()
         solution.calibration.offset = solution.calibration.offset * scale
-        let matrix = solution.calibration.matrix
-        solution.calibration.matrix = Matrix3(
-            matrix.row0 * (1 / scale), matrix.row1 * (1 / scale), matrix.row2 * (1 / scale))
+        solution.calibration.matrix = (1 / scale) * solution.calibration.matrix
         return solution
     }
 
@@ -210,9 +208,9 @@ extension Matrix3 {
     /// Whether the diagonal is within `scale` of 1 and everything else within `cross` of 0.
     func isPlausible(scale: Double, cross: Double) -> Bool {
         for row in 0..<3 {
-            let values = row == 0 ? row0 : row == 1 ? row1 : row2
             for column in 0..<3 {
-                let isWithin = row == column ? abs(values[column] - 1) <= scale : abs(values[column]) <= cross
+                let value = self[row][column]
+                let isWithin = row == column ? abs(value - 1) <= scale : abs(value) <= cross
                 if !isWithin { return false }
             }
         }
@@ -259,8 +257,7 @@ extension AccelerometerFit {
                 let next = equations.solved()
             else { return nil }
             solution = next
-            var largest = 0.0
-            for step in next.step { largest = max(largest, abs(step)) }
+            let largest = next.largestStep
             if !largest.isFinite { return nil }
             for index in 0..<Self.unknowns { values[index] += next.step[index] }
             if count > Self.unknowns { matrix = matrix.adding(next.step[Self.unknowns...]) }

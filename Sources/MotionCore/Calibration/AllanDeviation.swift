@@ -79,7 +79,7 @@ package struct AllanDeviation: Sendable {
         }
         let sums = try Self.sums(of: samples)
         // Anything smaller is rounding left over from samples that never change.
-        let rounding = 1e-12 * Self.largest(sums)
+        let rounding = 1e-12 * sums.reduce(0) { max($0, abs($1)) }
         var points: [Point] = []
         var decade = 1
         scan: while true {
@@ -162,12 +162,6 @@ extension AllanDeviation {
             tau: Double(length) * period, deviation: deviation * Double(length) > rounding ? deviation : 0,
             pairs: pairs,
             relativeError: 1 / (2 * (Double(samples) / Double(length) - 1)).squareRoot())
-    }
-
-    private static func largest(_ sums: [Double]) -> Double {
-        var largest = 0.0
-        for sum in sums { largest = max(largest, abs(sum)) }
-        return largest
     }
 }
 

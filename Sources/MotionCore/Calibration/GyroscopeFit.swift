@@ -100,8 +100,7 @@ package struct GyroscopeFit: Sendable {
         for _ in 0..<12 {
             guard let next = equations(around: matrix).solved() else { throw GyroscopeFitError.noSolution }
             solution = next
-            var largest = 0.0
-            for step in next.step { largest = max(largest, abs(step)) }
+            let largest = next.largestStep
             guard largest.isFinite, largest < 1 else { throw GyroscopeFitError.noSolution }
             matrix = matrix.adding(next.step[...])
             if largest < 1e-9 { break }
@@ -178,10 +177,7 @@ package struct GyroscopeFit: Sendable {
 
 extension Matrix3 {
     /// The element at an index that counts row by row.
-    func element(_ index: Int) -> Double {
-        let row = index / 3
-        return (row == 0 ? row0 : row == 1 ? row1 : row2)[index % 3]
-    }
+    func element(_ index: Int) -> Double { self[index / 3][index % 3] }
 
     /// The matrix plus nine numbers, row by row.
     func adding(_ step: ArraySlice<Double>) -> Matrix3 {

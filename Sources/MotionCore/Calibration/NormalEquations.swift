@@ -80,6 +80,9 @@ struct LeastSquaresSolution {
         self.step = step
     }
 
+    /// The largest change of an unknown.
+    var largestStep: Double { step.reduce(0) { max($0, abs($1)) } }
+
     /// Standard deviation of `row` · unknowns.
     func deviation(of row: [Double]) -> Double {
         var squares = 0.0

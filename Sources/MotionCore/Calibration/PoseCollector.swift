@@ -136,6 +136,17 @@ private struct PoseSums: Sendable, BitwiseCopyable {
         var rateSquares = 0.0
 
         var meanForce: Vector3 { force * (1 / max(1, count)) }
+
+        mutating func add(_ sample: MotionSample) {
+            count += 1
+            force += sample.acceleration
+            rate += sample.rotationRate
+            forceSquares += sample.acceleration.lengthSquared
+            rateSquares += sample.rotationRate.lengthSquared
+            guard sample.temperature.isFinite else { return }
+            temperature += sample.temperature
+            temperatureCount += 1
+        }
     }
 
     /// The distance between the mean forces of both halves, m/s²; zero while one of them is empty.
@@ -144,19 +155,7 @@ private struct PoseSums: Sendable, BitwiseCopyable {
     }
 
     mutating func add(_ sample: MotionSample, isSecondHalf: Bool) {
-        if isSecondHalf { PoseSums.add(sample, to: &second) } else { PoseSums.add(sample, to: &first) }
-    }
-
-    private static func add(_ sample: MotionSample, to half: inout Half) {
-        half.count += 1
-        half.force += sample.acceleration
-        half.rate += sample.rotationRate
-        half.forceSquares += sample.acceleration.lengthSquared
-        half.rateSquares += sample.rotationRate.lengthSquared
-        if sample.temperature.isFinite {
-            half.temperature += sample.temperature
-            half.temperatureCount += 1
-        }
+        if isSecondHalf { second.add(sample) } else { first.add(sample) }
     }
 
     var pose: RestingPose {

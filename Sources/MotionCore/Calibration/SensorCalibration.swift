@@ -49,8 +49,7 @@ package struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
     private func turnedFlags(_ flags: MotionSample.Flags) -> MotionSample.Flags {
         var turned = flags.subtracting(.clipped)
         for body in 0..<3 {
-            let row = body == 0 ? mount.row0 : body == 1 ? mount.row1 : mount.row2
-            for sensor in 0..<3 where abs(row[sensor]) > 0.1 {
+            for sensor in 0..<3 where abs(mount[body][sensor]) > 0.1 {
                 if flags.contains(.accelerationClipped(axis: sensor)) {
                     turned.insert(.accelerationClipped(axis: body))
                 }

@@ -22,7 +22,7 @@ struct GestureArbiter: ~Copyable {
         }
     }
 
-    private let entries: UnsafeMutablePointer<Entry>
+    private let entries = FixedBuffer<Entry>(count: Gesture.count)
     private var posture = Posture()
     /// The gestures that have begun and not ended.
     private(set) var open: GestureSet = []
@@ -44,13 +44,7 @@ struct GestureArbiter: ~Copyable {
     init(settings: GestureSettings) {
         self.settings = settings
         enabled = settings.enabled
-        entries = .allocate(capacity: Gesture.count)
-        for gesture in Gesture.allCases { (entries + Int(gesture.rawValue)).initialize(to: Entry(gesture)) }
-    }
-
-    deinit {
-        entries.deinitialize(count: Gesture.count)
-        entries.deallocate()
+        for gesture in Gesture.allCases { entries[Int(gesture.rawValue)] = Entry(gesture) }
     }
 
     /// Processes a cell: gates depend on the posture before a movement.
@@ -133,16 +127,15 @@ extension GestureArbiter {
         let gesture = event.gesture
         let own = settings[gesture]
         guard own.isEnabled, !open.contains(gesture) else { return false }
-        let entry = entries + Int(gesture.rawValue)
-        let sinceBegan = event.timestamp.seconds(sinceOrInfinity: entry.pointee.lastBegan)
-        let sinceEnded = event.timestamp.seconds(sinceOrInfinity: entry.pointee.lastEnded)
+        let index = Int(gesture.rawValue)
+        let sinceBegan = event.timestamp.seconds(sinceOrInfinity: entries[index].lastBegan)
+        let sinceEnded = event.timestamp.seconds(sinceOrInfinity: entries[index].lastEnded)
         if sinceEnded < own.cooldown {
-            misses.add(NearMiss(gesture, .tooSoon, at: event.timestamp, value: sinceEnded, limit: own.cooldown))
+            misses.add(gesture, .tooSoon, at: event.timestamp, value: sinceEnded, limit: own.cooldown)
             return false
         }
         if sinceBegan < own.gate.minimumInterval {
-            misses.add(
-                NearMiss(gesture, .tooSoon, at: event.timestamp, value: sinceBegan, limit: own.gate.minimumInterval))
+            misses.add(gesture, .tooSoon, at: event.timestamp, value: sinceBegan, limit: own.gate.minimumInterval)
             return false
         }
         let obstacle =
@@ -189,11 +182,11 @@ extension GestureArbiter {
     /// Keeps an event until the gestures that it waits for have failed. If one of its kind already waits, the first one
     /// stays.
     private mutating func postpone(_ event: GestureEvent) {
-        let entry = entries + Int(event.gesture.rawValue)
+        let index = Int(event.gesture.rawValue)
         guard !waiting.contains(event.gesture) else { return }
         waiting.insert(GestureSet(event.gesture))
-        entry.pointee.waiting = event
-        entry.pointee.waitsUntil = event.timestamp.advanced(bySeconds: GestureRules.longestWait)
+        entries[index].waiting = event
+        entries[index].waitsUntil = event.timestamp.advanced(bySeconds: GestureRules.longestWait)
     }
 
     /// Reports the beginning of a gesture, and cancels the gestures over which it takes precedence.
@@ -213,13 +206,13 @@ extension GestureArbiter {
                 }
             }
         }
-        let entry = entries + Int(event.gesture.rawValue)
-        entry.pointee.latest = event
-        entry.pointee.lastBegan = event.timestamp
+        let index = Int(event.gesture.rawValue)
+        entries[index].latest = event
+        entries[index].lastBegan = event.timestamp
         if event.phase == .began {
             open.insert(GestureSet(event.gesture))
         } else {
-            entry.pointee.lastEnded = event.timestamp
+            entries[index].lastEnded = event.timestamp
         }
         emit(event)
     }
@@ -235,9 +228,9 @@ extension GestureArbiter {
     }
 
     private mutating func close(_ event: GestureEvent, emit: (GestureEvent) -> Void) {
-        let entry = entries + Int(event.gesture.rawValue)
-        entry.pointee.latest = event
-        entry.pointee.lastEnded = event.timestamp
+        let index = Int(event.gesture.rawValue)
+        entries[index].latest = event
+        entries[index].lastEnded = event.timestamp
         open.remove(GestureSet(event.gesture))
         emit(event)
     }

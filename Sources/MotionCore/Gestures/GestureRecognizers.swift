@@ -143,16 +143,16 @@ package struct GestureRecognizers: ~Copyable {
         guard settings != arbiter.settings else { return }
         let before = arbiter.enabled
         arbiter.apply(settings, at: timestamp, emit: emit)
-        shake.apply(settings.shake)
-        tap.apply(settings.tap)
-        flick.apply(settings.flick)
-        turn.apply(settings.turn)
-        flip.apply(settings.flip)
-        tilt.apply(settings.tilt)
-        fall.apply(settings.fall)
-        impact.apply(settings.impact)
-        motion.apply(settings.motion)
-        vibration.apply(settings.vibration)
+        shake.settings = settings.shake
+        tap.settings = settings.tap
+        flick.settings = settings.flick
+        turn.settings = settings.turn
+        flip.settings = settings.flip
+        tilt.settings = settings.tilt
+        fall.settings = settings.fall
+        impact.settings = settings.impact
+        motion.settings = settings.motion
+        vibration.settings = settings.vibration
         forget(before.symmetricDifference(arbiter.enabled))
     }
 

@@ -1,3 +1,5 @@
+internal import CMotionMath
+
 /// The settings that every recognizer has.
 public struct RecognizerSettings: Equatable, Sendable, BitwiseCopyable {
     /// Whether the gesture is recognised. Default true.
@@ -18,6 +20,9 @@ public struct RecognizerSettings: Equatable, Sendable, BitwiseCopyable {
     public init(cooldown: Double) {
         self.cooldown = cooldown
     }
+
+    /// The factor of a sensitivity of which each step multiplies by `step`; 1 at sensitivity 5.
+    func gain(step: Double) -> Double { pow(step, Double(sensitivity - 5)) }
 }
 
 /// The settings of all gestures.

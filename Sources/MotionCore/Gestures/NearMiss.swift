@@ -138,28 +138,26 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
 struct NearMisses: ~Copyable {
     private static let capacity = 16
 
-    private let buffer: UnsafeMutablePointer<NearMiss>
+    private let buffer = FixedBuffer<NearMiss>(count: NearMisses.capacity)
     private var count = 0
     private var taken = 0
 
     /// Whether to keep near misses.
     var isEnabled = false
 
-    init() {
-        buffer = .allocate(capacity: NearMisses.capacity)
-        buffer.initialize(
-            repeating: NearMiss(.shake, .tooWeak, at: Timestamp(nanoseconds: 0)), count: NearMisses.capacity)
-    }
-
-    deinit {
-        buffer.deallocate()
-    }
-
     /// Adds a near miss; drops it if the buffer is full.
     mutating func add(_ miss: @autoclosure () -> NearMiss) {
         guard isEnabled, count < NearMisses.capacity else { return }
         buffer[count] = miss()
         count += 1
+    }
+
+    /// Adds the near miss of a movement whose `value` did not keep to `limit`.
+    mutating func add(
+        _ gesture: Gesture, _ reason: NearMiss.Reason, at timestamp: Timestamp,
+        value: @autoclosure () -> Double = .nan, limit: Double = .nan, unit: NearMiss.Unit? = nil
+    ) {
+        add(NearMiss(gesture, reason, at: timestamp, value: value(), limit: limit, unit: unit))
     }
 
     /// Removes and returns the oldest near miss.

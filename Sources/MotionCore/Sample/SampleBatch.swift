@@ -1,6 +1,6 @@
 /// A buffer for the samples of one FIFO read, allocated once and reused.
 package struct SampleBatch: ~Copyable {
-    private let storage: UnsafeMutablePointer<MotionSample>
+    private let storage: FixedBuffer<MotionSample>
 
     /// The largest number of samples.
     package let capacity: Int
@@ -11,11 +11,7 @@ package struct SampleBatch: ~Copyable {
     /// Allocates a buffer for `capacity` samples, at least one.
     package init(capacity: Int) {
         self.capacity = max(1, capacity)
-        storage = .allocate(capacity: self.capacity)
-    }
-
-    deinit {
-        storage.deallocate()
+        storage = FixedBuffer(count: self.capacity)
     }
 
     /// Whether it holds no sample.

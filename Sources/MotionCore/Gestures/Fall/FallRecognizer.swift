@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Recognises falls: free fall, and the impact at its end.
 ///
 /// In free fall an accelerometer reads nearly zero, whatever the attitude. A swung arm, a jogger and a shaken board
@@ -14,8 +12,7 @@ internal import CMotionMath
 ///
 /// A fall ends shortly after the impact. It is cancelled if there is no impact.
 struct FallRecognizer: ~Copyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: FallSettings
+    var settings: FallSettings { didSet { gain = settings.common.gain(step: Rule.sensitivityStep) } }
 
     private var freeFall = FreeFall()
     private var gain: Double
@@ -54,17 +51,11 @@ struct FallRecognizer: ~Copyable {
 
     init(settings: FallSettings) {
         self.settings = settings
-        gain = FallRecognizer.gain(settings)
+        gain = settings.common.gain(step: Rule.sensitivityStep)
     }
 
     /// Whether it may have begun to fall.
     var isUndecided: Bool { state == .armed && freeFall.start != nil }
-
-    /// Applies new settings.
-    mutating func apply(_ settings: FallSettings) {
-        self.settings = settings
-        gain = FallRecognizer.gain(settings)
-    }
 
     /// Resets the recognizer without an event; the caller cancels a fall in progress.
     mutating func reset() {
@@ -150,10 +141,6 @@ extension FallRecognizer {
         static let sensitivityStep = 1.12
     }
 
-    private static func gain(_ settings: FallSettings) -> Double {
-        pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
-    }
-
     /// Records the peak of a blow in the last samples.
     private mutating func noteBlow() {
         // At low sample rates, a blow during weightless cells is already the landing that ends them.
@@ -189,10 +176,12 @@ extension FallRecognizer {
                 if !wasPushed || freeFall.certainty >= Rule.pushFactor * needed {
                     let deviation = freeFall.deviation(before: start)
                     if deviation < Rule.deviation * gain { return begin(at: timestamp) }
-                    note(
-                        NearMiss(
+                    if !hasNotedMiss {
+                        misses.add(
                             .fall, .noQuietBefore, at: timestamp, value: deviation * standardGravity,
-                            limit: Rule.deviation * gain * standardGravity), &misses)
+                            limit: Rule.deviation * gain * standardGravity)
+                    }
+                    hasNotedMiss = true
                 }
             }
             guard
@@ -219,22 +208,15 @@ extension FallRecognizer {
         let needed = settings.minimumDuration / gain
         guard !hasNotedMiss, certainty > Rule.nearMiss * needed else { return }
         if certainty < needed {
-            misses.add(NearMiss(.fall, .tooShort, at: timestamp, value: certainty, limit: needed))
+            misses.add(.fall, .tooShort, at: timestamp, value: certainty, limit: needed)
         } else if time < onlyBounceUntil {
             misses.add(
-                NearMiss(
-                    .fall, .tooSoon, at: timestamp, value: time - onlyBounceUntil + Rule.rearmDelay,
-                    limit: Rule.rearmDelay))
+                .fall, .tooSoon, at: timestamp, value: time - onlyBounceUntil + Rule.rearmDelay,
+                limit: Rule.rearmDelay)
         } else {
             let limit = Rule.pushFactor * needed
-            misses.add(NearMiss(.fall, .tooShort, at: timestamp, value: min(certainty, limit), limit: limit))
+            misses.add(.fall, .tooShort, at: timestamp, value: min(certainty, limit), limit: limit)
         }
-    }
-
-    private mutating func note(_ miss: NearMiss, _ misses: inout NearMisses) {
-        guard !hasNotedMiss else { return }
-        hasNotedMiss = true
-        misses.add(miss)
     }
 
     private mutating func begin(at timestamp: Timestamp, length: Int? = nil, wasStruck: Bool = false) -> GestureEvent {
@@ -320,7 +302,7 @@ struct FreeFall: ~Copyable {
     private static let searched = 20
     private static let lowBeforeBlow = 0.6
 
-    private let magnitudes: UnsafeMutablePointer<Double>
+    private let magnitudes = FixedBuffer(repeating: 1.0, count: FreeFall.capacity)
 
     /// The number of cells so far.
     private(set) var count = 0
@@ -331,15 +313,6 @@ struct FreeFall: ~Copyable {
     /// The length of the free fall, in cells, including cells in which the board brushed something.
     private(set) var length = 0
     private var brushes = 0
-
-    init() {
-        magnitudes = .allocate(capacity: FreeFall.capacity)
-        magnitudes.initialize(repeating: 1, count: FreeFall.capacity)
-    }
-
-    deinit {
-        magnitudes.deallocate()
-    }
 
     /// Resets to the initial state.
     mutating func reset() {

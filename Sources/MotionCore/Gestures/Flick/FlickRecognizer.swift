@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Recognises flicks: after a quiet period a stroke and its counter-stroke, then quiet again.
 ///
 /// A movement begins when linear acceleration exceeds the quiet level, and is judged when it has come to rest. It is a
@@ -7,8 +5,7 @@ internal import CMotionMath
 /// each other: the stroke and its braking. A board that is picked up, put down or carried has no such pair, or no quiet
 /// around it. The direction is that of the stroke, with the upward side of the body as its top.
 struct FlickRecognizer: ~Copyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: FlickSettings
+    var settings: FlickSettings
 
     private var movement = FlickMovement()
     private var state = State.unsettled
@@ -54,9 +51,8 @@ struct FlickRecognizer: ~Copyable {
                 state = .unsettled
                 if strongest >= neededStrength {
                     misses.add(
-                        NearMiss(
-                            .flick, .noQuietAfter, at: cell.timestamp,
-                            value: movement.deviation(endingAt: latest, cells: Rule.restCells), limit: restLimit))
+                        .flick, .noQuietAfter, at: cell.timestamp,
+                        value: movement.deviation(endingAt: latest, cells: Rule.restCells), limit: restLimit)
                 }
             } else if cells >= Rule.shortest,
                 movement.deviation(endingAt: latest, cells: Rule.restCells) < restLimit
@@ -71,11 +67,6 @@ struct FlickRecognizer: ~Copyable {
 
     /// Whether the movement under way may still be a flick.
     var isUndecided: Bool { state == .moving }
-
-    /// Applies new settings.
-    mutating func apply(_ settings: FlickSettings) {
-        self.settings = settings
-    }
 
     /// Resets the recognizer.
     mutating func reset() {
@@ -118,7 +109,7 @@ extension FlickRecognizer {
     }
 
     private var neededStrength: Double {
-        settings.strength / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
+        settings.strength / settings.common.gain(step: Rule.sensitivityStep)
     }
 
     /// The deviation below which the current movement has come to rest.
@@ -141,7 +132,7 @@ extension FlickRecognizer {
         let duration = Double(latest - first) * CellGrid.cell
 
         func miss(_ reason: NearMiss.Reason, _ value: Double, _ limit: Double) -> GestureEvent? {
-            misses.add(NearMiss(.flick, reason, at: timestamp, value: value, limit: limit))
+            misses.add(.flick, reason, at: timestamp, value: value, limit: limit)
             return nil
         }
         guard strength >= neededStrength else { return miss(.tooWeak, strength, neededStrength) }
@@ -183,7 +174,7 @@ extension FlickRecognizer {
         }
         let pause = Double(latest - unwantedAt) * CellGrid.cell
         guard unwanted == direction.opposite, pause < settings.common.cooldown else { return true }
-        misses.add(NearMiss(.flick, .tooSoon, at: timestamp, value: pause, limit: settings.common.cooldown))
+        misses.add(.flick, .tooSoon, at: timestamp, value: pause, limit: settings.common.cooldown)
         return false
     }
 }
@@ -246,24 +237,12 @@ struct FlickMovement: ~Copyable {
     /// for gravity.
     private static let gravityPull = 2.5
 
-    private let total: UnsafeMutablePointer<Vector3>
-    private let linear: UnsafeMutablePointer<Vector3>
+    private let total = FixedBuffer(repeating: Vector3.zero, count: FlickMovement.capacity)
+    private let linear = FixedBuffer(repeating: Vector3.zero, count: FlickMovement.capacity)
     private(set) var gravity = Vector3.zero
 
     /// The number of cells since the last reset, which is the number of the next cell.
     private(set) var count = 0
-
-    init() {
-        total = .allocate(capacity: FlickMovement.capacity)
-        linear = .allocate(capacity: FlickMovement.capacity)
-        total.initialize(repeating: .zero, count: FlickMovement.capacity)
-        linear.initialize(repeating: .zero, count: FlickMovement.capacity)
-    }
-
-    deinit {
-        total.deallocate()
-        linear.deallocate()
-    }
 
     /// Resets to the initial state.
     mutating func reset() {

@@ -10,11 +10,15 @@ struct FlipRecognizer: ~Copyable {
     private static let capacity = 256
     private static let mask = capacity - 1
 
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: FlipSettings
+    var settings: FlipSettings {
+        didSet {
+            steadyCosine = FlipRecognizer.steadyCosine(settings)
+            holdCells = FlipRecognizer.holdCells(settings)
+        }
+    }
 
     /// The direction of up in the body, a unit vector per cell.
-    private let ups: UnsafeMutablePointer<Vector3>
+    private let ups = FixedBuffer(repeating: Vector3.zero, count: FlipRecognizer.capacity)
     private var count = 0
     private var steadyCosine: Double
     private var holdCells: Int
@@ -42,16 +46,10 @@ struct FlipRecognizer: ~Copyable {
         self.settings = settings
         steadyCosine = FlipRecognizer.steadyCosine(settings)
         holdCells = FlipRecognizer.holdCells(settings)
-        ups = .allocate(capacity: FlipRecognizer.capacity)
-        ups.initialize(repeating: .zero, count: FlipRecognizer.capacity)
-    }
-
-    deinit {
-        ups.deallocate()
     }
 
     private static func steadyCosine(_ settings: FlipSettings) -> Double {
-        cos(min(.pi, settings.steadiness * pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))))
+        cos(min(.pi, settings.steadiness * settings.common.gain(step: Rule.sensitivityStep)))
     }
 
     private static func holdCells(_ settings: FlipSettings) -> Int {
@@ -60,13 +58,6 @@ struct FlipRecognizer: ~Copyable {
 
     /// Whether another side is up that has not been held long enough.
     var isUndecided: Bool { count > 0 && held != nil && side != held }
-
-    /// Applies new settings.
-    mutating func apply(_ settings: FlipSettings) {
-        self.settings = settings
-        steadyCosine = FlipRecognizer.steadyCosine(settings)
-        holdCells = FlipRecognizer.holdCells(settings)
-    }
 
     /// Resets the recognizer: the next flip starts from the next side that is held.
     mutating func reset() {
@@ -99,7 +90,7 @@ struct FlipRecognizer: ~Copyable {
         }
         guard count - sideSince > holdCells, isSteady(up) else {
             if held != nil, count - sideSince == holdCells + Rule.patience {
-                misses.add(NearMiss(.flip, .notStill, at: cell.timestamp))
+                misses.add(.flip, .notStill, at: cell.timestamp)
             }
             return nil
         }
@@ -131,11 +122,9 @@ struct FlipRecognizer: ~Copyable {
         guard let held, held != side else { return }
         let cells = count - sideSince
         if cells <= holdCells {
-            misses.add(
-                NearMiss(
-                    .flip, .tooShort, at: timestamp, value: Double(cells) * CellGrid.cell, limit: settings.holdTime))
+            misses.add(.flip, .tooShort, at: timestamp, value: Double(cells) * CellGrid.cell, limit: settings.holdTime)
         } else if cells < holdCells + Rule.patience {
-            misses.add(NearMiss(.flip, .notStill, at: timestamp))
+            misses.add(.flip, .notStill, at: timestamp)
         }
     }
 }

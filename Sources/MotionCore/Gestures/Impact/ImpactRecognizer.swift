@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Recognises impacts: acceleration that is high, short, and stands out from the movement before it.
 ///
 /// An impact lasts some milliseconds and then rings. A cell of 20 ms would flatten it, so samples are used. If the
@@ -7,8 +5,7 @@ internal import CMotionMath
 /// high, but they last longer or follow others like them. The side that was hit faces the blow. The force pushes away
 /// from it, so it is the side opposite to the acceleration.
 struct ImpactRecognizer: Sendable, BitwiseCopyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: ImpactSettings
+    var settings: ImpactSettings { didSet { leastSquare = ImpactRecognizer.leastSquare(settings) } }
 
     /// The square of the smallest linear acceleration of an impact, (m/s²)², however quiet it was before.
     private var leastSquare: Double
@@ -67,12 +64,6 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         leastSquare = ImpactRecognizer.leastSquare(settings)
     }
 
-    /// Applies new settings.
-    mutating func apply(_ settings: ImpactSettings) {
-        self.settings = settings
-        leastSquare = ImpactRecognizer.leastSquare(settings)
-    }
-
     /// Resets the recognizer.
     mutating func reset() {
         level = 0
@@ -81,7 +72,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
     }
 
     private static func leastSquare(_ settings: ImpactSettings) -> Double {
-        let least = settings.threshold / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
+        let least = settings.threshold / settings.common.gain(step: Rule.sensitivityStep)
         return least * least
     }
 
@@ -192,7 +183,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         _ reason: NearMiss.Reason, at timestamp: Timestamp, value: Double, limit: Double, _ misses: inout NearMisses
     ) {
         guard peak > Rule.nearMiss * needed else { return }
-        misses.add(NearMiss(.impact, reason, at: timestamp, value: value, limit: limit))
+        misses.add(.impact, reason, at: timestamp, value: value, limit: limit)
     }
 }
 

@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Distinguishes movement from stillness. Movement begins as soon as the body is moved and ends when it has been still
 /// for some time.
 ///
@@ -8,8 +6,13 @@ internal import CMotionMath
 /// about the vertical shows only in the rotation rate. Sensor drift is slower than both and is followed. Vibration
 /// counts only if it is violent.
 struct MotionRecognizer: Sendable, BitwiseCopyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: MotionGestureSettings
+    /// The settings. If they turn the gesture on during a movement, that one is not reported.
+    var settings: MotionGestureSettings {
+        didSet {
+            if settings.common.isEnabled != oldValue.common.isEnabled { isReported = isMoving }
+            gain = settings.common.gain(step: Rule.sensitivityStep)
+        }
+    }
 
     /// Whether the body moves.
     private(set) var isMoving = false
@@ -53,18 +56,7 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
 
     init(settings: MotionGestureSettings) {
         self.settings = settings
-        gain = MotionRecognizer.gain(settings)
-    }
-
-    private static func gain(_ settings: MotionGestureSettings) -> Double {
-        pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
-    }
-
-    /// Applies new settings. If they turn the gesture on during a movement, that one is not reported.
-    mutating func apply(_ settings: MotionGestureSettings) {
-        if settings.common.isEnabled != self.settings.common.isEnabled { isReported = isMoving }
-        self.settings = settings
-        gain = MotionRecognizer.gain(settings)
+        gain = settings.common.gain(step: Rule.sensitivityStep)
     }
 
     /// Resets the recognizer without an event; the caller cancels a movement in progress.

@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// The motion of the last 20 s, one value per cell. It distinguishes a shake that begins from quiet from one more jolt
 /// among many.
 ///
@@ -11,32 +9,14 @@ struct MotionHistory: ~Copyable {
 
     /// Squared linear acceleration, its squared change from cell to cell, and the magnitude of the specific force, in
     /// m/s².
-    private let squares: UnsafeMutablePointer<Double>
-    private let changes: UnsafeMutablePointer<Double>
-    private let forces: UnsafeMutablePointer<Double>
-    private let gravities: UnsafeMutablePointer<Vector3>
+    private let squares = FixedBuffer(repeating: 0.0, count: MotionHistory.capacity)
+    private let changes = FixedBuffer(repeating: 0.0, count: MotionHistory.capacity)
+    private let forces = FixedBuffer(repeating: 0.0, count: MotionHistory.capacity)
+    private let gravities = FixedBuffer(repeating: Vector3.zero, count: MotionHistory.capacity)
     private var last = Vector3.zero
 
     /// The number of cells so far; the latest one has the number `count - 1`.
     private(set) var count = 0
-
-    init() {
-        squares = .allocate(capacity: MotionHistory.capacity)
-        squares.initialize(repeating: 0, count: MotionHistory.capacity)
-        changes = .allocate(capacity: MotionHistory.capacity)
-        changes.initialize(repeating: 0, count: MotionHistory.capacity)
-        forces = .allocate(capacity: MotionHistory.capacity)
-        forces.initialize(repeating: 0, count: MotionHistory.capacity)
-        gravities = .allocate(capacity: MotionHistory.capacity)
-        gravities.initialize(repeating: .zero, count: MotionHistory.capacity)
-    }
-
-    deinit {
-        squares.deallocate()
-        changes.deallocate()
-        forces.deallocate()
-        gravities.deallocate()
-    }
 
     /// Resets to the initial state.
     mutating func reset() {

@@ -15,16 +15,9 @@ package struct ShakeCandidates: ~Copyable {
     private var start: Timestamp?
     /// When the grid began, s since the first sample.
     private var gridStart = 0.0
-    private let row: UnsafeMutablePointer<Float>
+    private let row = FixedBuffer<Float>(repeating: 0, count: ShakeCandidates.columns)
 
-    package init() {
-        row = .allocate(capacity: ShakeCandidates.columns)
-        row.initialize(repeating: 0, count: ShakeCandidates.columns)
-    }
-
-    deinit {
-        row.deallocate()
-    }
+    package init() {}
 
     /// Processes the acceleration of a sample, m/s², and passes each resulting row to `emit`. The row of an interruption,
     /// which ends every shake, has a weakest peak of -1.
@@ -40,7 +33,7 @@ package struct ShakeCandidates: ~Copyable {
             for column in 0..<ShakeCandidates.columns { row[column] = 0 }
             row[0] = Float(gridStart)
             row[3] = -1
-            emit(UnsafeBufferPointer(start: row, count: ShakeCandidates.columns))
+            emit(UnsafeBufferPointer(start: row.base, count: ShakeCandidates.columns))
             return
         }
         while let means = grid.next() {
@@ -62,7 +55,7 @@ package struct ShakeCandidates: ~Copyable {
             for index in 0..<ShakeFeatures.count {
                 row[ShakeCandidates.leadingColumns + index] = Float(features[index])
             }
-            emit(UnsafeBufferPointer(start: row, count: ShakeCandidates.columns))
+            emit(UnsafeBufferPointer(start: row.base, count: ShakeCandidates.columns))
         }
     }
 }

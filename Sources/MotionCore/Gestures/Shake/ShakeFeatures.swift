@@ -75,7 +75,7 @@ enum ShakeFeature: Int, CaseIterable {
 struct ShakeFeatures: ~Copyable {
     static var count: Int { ShakeFeature.downwardForce.rawValue + 1 }
 
-    private let values: UnsafeMutablePointer<Double>
+    private let values = FixedBuffer(repeating: 0.0, count: ShakeFeatures.count)
 
     /// The peak of the weakest of the last three swings, m/s².
     private(set) var weakest = 0.0
@@ -89,15 +89,6 @@ struct ShakeFeatures: ~Copyable {
     private static let onsetShare = 0.5
     /// The limit of the upward and downward force, g: sensors of ±4 g measure no more.
     private static let largestForce = 3.0
-
-    init() {
-        values = .allocate(capacity: ShakeFeatures.count)
-        values.initialize(repeating: 0, count: ShakeFeatures.count)
-    }
-
-    deinit {
-        values.deallocate()
-    }
 
     private(set) subscript(feature: ShakeFeature) -> Double {
         get { values[feature.rawValue] }

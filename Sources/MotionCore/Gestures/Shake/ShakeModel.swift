@@ -78,54 +78,24 @@ struct ShakeNetwork: ~Copyable {
     private static let vectors = ShakeWeights.hiddenUnits / Lanes.scalarCount
 
     /// The weights are copied once, so that no sample pays for the lazy initialisation of a table.
-    private let mean: UnsafeMutablePointer<Float>
-    private let scale: UnsafeMutablePointer<Float>
-    private let typical: UnsafeMutablePointer<Float>
-    private let direct: UnsafeMutablePointer<Float>
+    private let mean = ShakeNetwork.table(ShakeWeights.mean)
+    private let scale = ShakeNetwork.table(ShakeWeights.scale)
+    private let typical = ShakeNetwork.table(ShakeWeights.typical)
+    private let direct = ShakeNetwork.table(ShakeWeights.direct)
     /// The weights of the first feature in all units, then those of the second, and so on.
-    private let hidden: UnsafeMutablePointer<Lanes>
-    private let hiddenBias: UnsafeMutablePointer<Lanes>
-    private let output: UnsafeMutablePointer<Lanes>
+    private let hidden = ShakeNetwork.lanes(ShakeWeights.hiddenFirst + ShakeWeights.hiddenSecond)
+    private let hiddenBias = ShakeNetwork.lanes(ShakeWeights.hiddenBias)
+    private let output = ShakeNetwork.lanes(ShakeWeights.output)
     /// The weighted sums of the units.
-    private let inputs: UnsafeMutablePointer<Lanes>
+    private let inputs = FixedBuffer<Lanes>(count: ShakeNetwork.vectors)
 
-    init() {
-        mean = ShakeNetwork.table(ShakeWeights.mean)
-        scale = ShakeNetwork.table(ShakeWeights.scale)
-        typical = ShakeNetwork.table(ShakeWeights.typical)
-        direct = ShakeNetwork.table(ShakeWeights.direct)
-        hidden = ShakeNetwork.lanes(ShakeWeights.hiddenFirst + ShakeWeights.hiddenSecond)
-        hiddenBias = ShakeNetwork.lanes(ShakeWeights.hiddenBias)
-        output = ShakeNetwork.lanes(ShakeWeights.output)
-        inputs = ShakeNetwork.lanes(ShakeWeights.hiddenBias)
+    private static func table(_ values: [Float]) -> FixedBuffer<Float> {
+        FixedBuffer(count: values.count) { values[$0] }
     }
 
-    deinit {
-        mean.deallocate()
-        scale.deallocate()
-        typical.deallocate()
-        direct.deallocate()
-        hidden.deallocate()
-        hiddenBias.deallocate()
-        output.deallocate()
-        inputs.deallocate()
-    }
-
-    private static func table(_ values: [Float]) -> UnsafeMutablePointer<Float> {
-        let table = UnsafeMutablePointer<Float>.allocate(capacity: values.count)
-        for (index, value) in values.enumerated() { (table + index).initialize(to: value) }
-        return table
-    }
-
-    private static func lanes(_ values: [Float]) -> UnsafeMutablePointer<Lanes> {
-        let count = values.count / Lanes.scalarCount
-        let lanes = UnsafeMutablePointer<Lanes>.allocate(capacity: count)
-        for index in 0..<count {
-            var vector = Lanes()
-            for lane in 0..<Lanes.scalarCount { vector[lane] = values[index * Lanes.scalarCount + lane] }
-            (lanes + index).initialize(to: vector)
-        }
-        return lanes
+    private static func lanes(_ values: [Float]) -> FixedBuffer<Lanes> {
+        let width = Lanes.scalarCount
+        return FixedBuffer(count: values.count / width) { Lanes(values[$0 * width..<($0 + 1) * width]) }
     }
 
     /// The likeness of a movement to a shake: the logarithm of the odds, as the network sees them. With an aspect, its
@@ -138,8 +108,8 @@ struct ShakeNetwork: ~Copyable {
             let value = isReplaced ? typical[index] : Float(features[index])
             let scaled = max(-ShakeNetwork.farthest, min(ShakeNetwork.farthest, (value - mean[index]) * scale[index]))
             sum += direct[index] * scaled
-            let row = hidden + index * ShakeNetwork.vectors
-            for vector in 0..<ShakeNetwork.vectors { inputs[vector] += row[vector] * scaled }
+            let row = index * ShakeNetwork.vectors
+            for vector in 0..<ShakeNetwork.vectors { inputs[vector] += hidden[row + vector] * scaled }
         }
         for vector in 0..<ShakeNetwork.vectors {
             let input = inputs[vector]

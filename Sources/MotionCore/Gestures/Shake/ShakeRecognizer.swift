@@ -7,8 +7,7 @@ internal import CMotionMath
 /// that passes both needs a certain strength, and the less its shape resembles a shake, the more strength it needs: see
 /// `ShakeModel`.
 struct ShakeRecognizer: ~Copyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: ShakeSettings
+    var settings: ShakeSettings
 
     private var swings = SwingTracker()
     private let model = ShakeModel()
@@ -50,11 +49,6 @@ struct ShakeRecognizer: ~Copyable {
         time = cell.time
         swings.update(cell.acceleration, at: time)
         return judge(at: cell.timestamp, &misses)
-    }
-
-    /// Applies new settings.
-    mutating func apply(_ settings: ShakeSettings) {
-        self.settings = settings
     }
 
     /// Resets the recognizer without an event; the caller cancels a shake in progress.

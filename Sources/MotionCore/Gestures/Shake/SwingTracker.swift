@@ -64,7 +64,7 @@ struct SwingTracker: ~Copyable {
     static let shortestFall = 0.09
     static let fallMemory = 1.2
 
-    private let swings: UnsafeMutablePointer<Swing>
+    private let swings = FixedBuffer(repeating: Swing(), count: SwingTracker.capacity)
     private var history = MotionHistory()
     private var hasStarted = false
     private var fallLength = 0.0
@@ -79,15 +79,6 @@ struct SwingTracker: ~Copyable {
     /// Acceleration without gravity, m/s².
     private(set) var linear = Vector3.zero
     private(set) var magnitude = 0.0
-
-    init() {
-        swings = .allocate(capacity: SwingTracker.capacity)
-        swings.initialize(repeating: Swing(), count: SwingTracker.capacity)
-    }
-
-    deinit {
-        swings.deallocate()
-    }
 
     /// The number of swings of the chain in the buffer.
     var remembered: Int { min(count, SwingTracker.capacity) }

@@ -6,8 +6,8 @@ internal import CMotionMath
 /// for the next tap has passed. After the highest count was reported, further taps at the same pace belong to it and
 /// are ignored until there is a pause, so that a fourth tap is not reported as another single one.
 struct TapRecognizer: Sendable, BitwiseCopyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: TapSettings
+    /// The settings. A change also applies to a sequence in progress.
+    var settings: TapSettings
 
     private var detector = TapDetector()
     /// The number of taps in the current sequence, and when the latest one began.
@@ -50,11 +50,6 @@ struct TapRecognizer: Sendable, BitwiseCopyable {
     /// Whether the impacts so far may still become a tap.
     var isUndecided: Bool { count > 0 && !isReported || detector.hasCandidate }
 
-    /// Applies new settings, also to a sequence in progress.
-    mutating func apply(_ settings: TapSettings) {
-        self.settings = settings
-    }
-
     /// Resets the recognizer.
     mutating func reset() {
         detector.reset()
@@ -66,14 +61,13 @@ struct TapRecognizer: Sendable, BitwiseCopyable {
 extension TapRecognizer {
     /// Whether a blow is a tap and strong enough.
     private func isTap(_ blow: TapDetector.Blow, at now: Timestamp, _ misses: inout NearMisses) -> Bool {
-        let gain = pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
+        let gain = settings.common.gain(step: Rule.sensitivityStep)
         let ratio = max(Rule.leastNoise, Rule.noise / gain)
         let usual = settings.threshold / gain
         if let flaw = blow.flaw {
             // An echo belongs to a tap already reported, and one movement may cause many blows.
             if blow.peak >= max(usual, ratio * blow.noise), flaw.isFirst {
-                misses.add(
-                    NearMiss(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit, unit: flaw.unit))
+                misses.add(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit, unit: flaw.unit)
             }
             return false
         }
@@ -101,7 +95,7 @@ extension TapRecognizer {
             return
         }
         if isReported {
-            misses.add(NearMiss(.tap, .tooSoon, at: now, value: pause, limit: settings.window))
+            misses.add(.tap, .tooSoon, at: now, value: pause, limit: settings.window)
             return
         }
         count += 1
@@ -125,7 +119,7 @@ extension TapRecognizer {
         if !isReported { count = 0 }
         guard settings.counts.contains(count: taps) else {
             if highest > 0 {
-                misses.add(NearMiss(.tap, .tooFewTaps, at: now, value: Double(taps), limit: Double(highest)))
+                misses.add(.tap, .tooFewTaps, at: now, value: Double(taps), limit: Double(highest))
             }
             return nil
         }

@@ -1,13 +1,16 @@
-internal import CMotionMath
-
 /// Recognises that the body is tilted away from its reference attitude, and that it has come back.
 ///
 /// The angle is between up according to the attitude filter and up in the reference attitude. Shaking hardly changes
 /// it, and heading does not at all. A new reference ends a tilt just as putting the body back does. A tilt that was there
 /// when the recognizer began is no event, nor is its end.
 struct TiltRecognizer: Sendable, BitwiseCopyable {
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: TiltSettings
+    /// The settings, also of a tilt in progress. A body that is tilted only by new settings has not moved.
+    var settings: TiltSettings {
+        didSet {
+            if isTilted == false, settings.angle != oldValue.angle { reset() }
+            holdTime = TiltRecognizer.holdTime(settings)
+        }
+    }
 
     private var holdTime: Double
     /// `nil` while it is not known.
@@ -39,18 +42,11 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     }
 
     private static func holdTime(_ settings: TiltSettings) -> Double {
-        settings.holdTime / pow(sensitivityStep, Double(settings.common.sensitivity - 5))
+        settings.holdTime / settings.common.gain(step: sensitivityStep)
     }
 
     /// Whether it is tilted and has not been for long enough.
     var isUndecided: Bool { isTilted != true && contrarySince != nil }
-
-    /// Applies new settings, also to a tilt in progress. A body that is tilted only by the new settings has not moved.
-    mutating func apply(_ settings: TiltSettings) {
-        if isTilted == false, settings.angle != self.settings.angle { reset() }
-        self.settings = settings
-        holdTime = TiltRecognizer.holdTime(settings)
-    }
 
     /// Resets the recognizer without an event; the caller cancels a tilt in progress.
     mutating func reset() {
@@ -108,14 +104,12 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     private mutating func noteMiss(_ angle: Double, _ cell: GestureCell, _ misses: inout NearMisses) {
         guard isTilted == false else { return }
         if let since = contrarySince {
-            misses.add(
-                NearMiss(.tilt, .tooShort, at: cell.timestamp, value: cell.time - since, limit: holdTime))
+            misses.add(.tilt, .tooShort, at: cell.timestamp, value: cell.time - since, limit: holdTime)
             farthest = 0
         } else if angle > TiltRecognizer.nearMiss * settings.angle {
             farthest = max(farthest, angle)
         } else if farthest > 0 {
-            misses.add(
-                NearMiss(.tilt, .tooSmallAngle, at: cell.timestamp, value: farthest, limit: settings.angle))
+            misses.add(.tilt, .tooSmallAngle, at: cell.timestamp, value: farthest, limit: settings.angle)
             farthest = 0
         }
     }

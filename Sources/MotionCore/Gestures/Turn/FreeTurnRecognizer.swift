@@ -9,8 +9,7 @@ internal import CMotionMath
 struct FreeTurnRecognizer: ~Copyable {
     // First, because Swift 6.3.1 with -sanitize=thread takes the first value of the struct for the pointer.
     private let axes: UnsafeMutablePointer<AxisRotation>
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: TurnSettings
+    var settings: TurnSettings { didSet { gain = settings.gain } }
 
     /// The factor by which sensitivity divides the needed angle and rate.
     private var gain: Double
@@ -62,12 +61,6 @@ struct FreeTurnRecognizer: ~Copyable {
         guard turning == nil, !isIdle else { return false }
         let half = 0.5 * settings.minimumAngle / gain
         return abs(axes[0].integral) > half || abs(axes[1].integral) > half || abs(axes[2].integral) > half
-    }
-
-    /// Applies new settings; a turn in progress continues.
-    mutating func apply(_ settings: TurnSettings) {
-        self.settings = settings
-        gain = settings.gain
     }
 
     /// Resets the recognizer without an event; the caller cancels a turn in progress.
@@ -138,14 +131,9 @@ extension FreeTurnRecognizer {
             return nil
         }
         turning = best
-        turn = Turn()
-        turn.angle = angle
-        turn.farthest = angle
-        turn.attitudeThere = attitude
-        turn.timeThere = cell.time
-        turn.beganAt = cell.time
-        turn.rate = cell.rotationRate[best]
-        turn.peak = rotation.peak * rotation.sign
+        turn = Turn(
+            angle: angle, farthest: angle, attitudeThere: attitude, timeThere: cell.time,
+            rate: cell.rotationRate[best], peak: rotation.peak * rotation.sign, beganAt: cell.time)
         return report(.began, at: cell)
     }
 
@@ -201,19 +189,16 @@ extension FreeTurnRecognizer {
         guard abs(rotation.integral) * gain >= Rule.nearly * settings.minimumAngle else { return }
         if abs(rotation.integral) * gain < settings.minimumAngle {
             misses.add(
-                NearMiss(
-                    .turn, .tooSmallAngle, at: timestamp, value: abs(rotation.integral),
-                    limit: settings.minimumAngle / gain))
+                .turn, .tooSmallAngle, at: timestamp, value: abs(rotation.integral),
+                limit: settings.minimumAngle / gain)
         } else if rotation.peak * gain < settings.minimumRate {
             misses.add(
-                NearMiss(
-                    .turn, .tooWeak, at: timestamp, value: rotation.peak, limit: settings.minimumRate / gain,
-                    unit: .rate))
+                .turn, .tooWeak, at: timestamp, value: rotation.peak, limit: settings.minimumRate / gain,
+                unit: .rate)
         } else {
             misses.add(
-                NearMiss(
-                    .turn, .tooShort, at: timestamp, value: rotation.duration,
-                    limit: neededDuration(rotation)))
+                .turn, .tooShort, at: timestamp, value: rotation.duration,
+                limit: neededDuration(rotation))
         }
     }
 

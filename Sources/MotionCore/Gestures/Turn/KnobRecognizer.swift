@@ -26,8 +26,7 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
         case noRest
     }
 
-    /// The settings; change them with `apply(_:)`.
-    private var settings: TurnSettings
+    var settings: TurnSettings { didSet { neededAngle = settings.knobAngle / settings.gain } }
     /// The angle that a turn needs, rad.
     private var neededAngle: Double
 
@@ -54,12 +53,6 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
 
     /// Whether a rotation has covered half of a turn's smallest angle and may still become a turn.
     var isUndecided: Bool { phase == .following && fault == nil && abs(rotation.angle) > 0.5 * neededAngle }
-
-    /// Applies new settings; a turn in progress continues.
-    mutating func apply(_ settings: TurnSettings) {
-        self.settings = settings
-        neededAngle = settings.knobAngle / settings.gain
-    }
 
     /// Resets the recognizer without an event; the caller cancels a turn in progress.
     mutating func reset() {
@@ -202,31 +195,23 @@ extension KnobRecognizer {
         else { return }
         switch fault {
         case .tilted:
-            misses.add(NearMiss(.turn, .tilted, at: timestamp, value: rotation.largestTilt, limit: Rule.tilt))
+            misses.add(.turn, .tilted, at: timestamp, value: rotation.largestTilt, limit: Rule.tilt)
         case .tooSlow:
-            misses.add(
-                NearMiss(
-                    .turn, .tooSlow, at: timestamp, value: rotation.duration, limit: settings.knobDuration))
+            misses.add(.turn, .tooSlow, at: timestamp, value: rotation.duration, limit: settings.knobDuration)
         case .tooShort:
-            misses.add(NearMiss(.turn, .tooShort, at: timestamp, value: rotation.duration, limit: Rule.jerk))
+            misses.add(.turn, .tooShort, at: timestamp, value: rotation.duration, limit: Rule.jerk)
         case .pushed:
-            misses.add(
-                NearMiss(.turn, .setInMotion, at: timestamp, value: rotation.largestPush, limit: Rule.push))
+            misses.add(.turn, .setInMotion, at: timestamp, value: rotation.largestPush, limit: Rule.push)
         case .noRest where calmRest < Rule.calm:
             misses.add(
-                NearMiss(
-                    .turn, .noQuietBefore, at: timestamp, value: calmRate, limit: KnobRotation.restRate,
-                    unit: .rate))
+                .turn, .noQuietBefore, at: timestamp, value: calmRate, limit: KnobRotation.restRate,
+                unit: .rate)
         case .noRest:
-            misses.add(
-                NearMiss(
-                    .turn, .noQuietBefore, at: timestamp, value: calmRest, limit: settings.knobRest, unit: .seconds))
+            misses.add(.turn, .noQuietBefore, at: timestamp, value: calmRest, limit: settings.knobRest, unit: .seconds)
         case nil where rotation.farthest < neededAngle:
-            misses.add(
-                NearMiss(.turn, .tooSmallAngle, at: timestamp, value: rotation.farthest, limit: neededAngle))
+            misses.add(.turn, .tooSmallAngle, at: timestamp, value: rotation.farthest, limit: neededAngle)
         case nil:
-            misses.add(
-                NearMiss(.turn, .notVertical, at: timestamp, value: rotation.astray, limit: Rule.astray))
+            misses.add(.turn, .notVertical, at: timestamp, value: rotation.astray, limit: Rule.astray)
         }
     }
 

@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Recognises turns: those of a knob, or every deliberate rotation about an axis of the body.
 ///
 /// It needs a gyroscope, since an accelerometer does not see turns about the vertical. Without one, nothing is
@@ -10,8 +8,14 @@ struct TurnRecognizer: ~Copyable {
     /// The mode in use: a turn in progress ends in the mode in which it began.
     private var mode: TurnMode
 
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: TurnSettings
+    /// The settings. A turn in progress continues if they change.
+    var settings: TurnSettings {
+        didSet {
+            free.settings = settings
+            knob.settings = settings
+            changeMode()
+        }
+    }
 
     init(settings: TurnSettings) {
         self.settings = settings
@@ -22,14 +26,6 @@ struct TurnRecognizer: ~Copyable {
 
     /// Whether a rotation has covered half of a turn's smallest angle and may still become a turn.
     var isUndecided: Bool { mode == .knob ? knob.isUndecided : free.isUndecided }
-
-    /// Applies new settings; a turn in progress continues.
-    mutating func apply(_ settings: TurnSettings) {
-        self.settings = settings
-        free.apply(settings)
-        knob.apply(settings)
-        changeMode()
-    }
 
     /// Resets the recognizer without an event; the caller cancels a turn in progress.
     mutating func reset() {
@@ -108,7 +104,7 @@ public struct TurnSettings: Equatable, Sendable, BitwiseCopyable {
     private static let sensitivityStep = 1.1
 
     /// The factor by which sensitivity divides the needed angle and rate.
-    var gain: Double { pow(TurnSettings.sensitivityStep, Double(common.sensitivity - 5)) }
+    var gain: Double { common.gain(step: TurnSettings.sensitivityStep) }
 }
 
 /// Which rotations are turns.

@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Recognises that a machine is running, and that it is done.
 ///
 /// A window of one to two seconds counts as vibration if it vibrates strongly enough and throughout, rather than in
@@ -34,8 +32,13 @@ struct VibrationRecognizer: ~Copyable {
         static let sensitivityStep = 1.25
     }
 
-    /// The settings; change them with `apply(_:)`.
-    private(set) var settings: VibrationSettings
+    /// The settings. A running machine stays running if they change.
+    var settings: VibrationSettings {
+        didSet {
+            if settings.common.isEnabled, !oldValue.common.isEnabled { beginning = .found }
+            threshold = VibrationRecognizer.threshold(of: settings)
+        }
+    }
 
     /// Whether a machine is running: from `began` to `ended`, pauses included.
     private(set) var isRunning = false
@@ -71,14 +74,7 @@ struct VibrationRecognizer: ~Copyable {
     }
 
     private static func threshold(of settings: VibrationSettings) -> Double {
-        settings.threshold / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
-    }
-
-    /// Applies new settings. A running machine stays running.
-    mutating func apply(_ new: VibrationSettings) {
-        if new.common.isEnabled, !settings.common.isEnabled { beginning = .found }
-        settings = new
-        threshold = VibrationRecognizer.threshold(of: new)
+        settings.threshold / settings.common.gain(step: Rule.sensitivityStep)
     }
 
     /// Call when samples are missing. A running machine stays running until the next ones show whether it does.
@@ -150,8 +146,7 @@ extension VibrationRecognizer {
         mostEvidence = max(mostEvidence, evidence)
         if evidence <= 0 {
             if settings.common.isEnabled, mostEvidence >= min(Rule.notable, 0.5 * settings.runTime) {
-                misses.add(
-                    NearMiss(.vibration, .tooShort, at: timestamp, value: mostEvidence, limit: settings.runTime))
+                misses.add(.vibration, .tooShort, at: timestamp, value: mostEvidence, limit: settings.runTime)
             }
             evidence = 0
             mostEvidence = 0
@@ -211,15 +206,14 @@ extension VibrationRecognizer {
         weakFor = reading.level > 0 && !isStrong ? weakFor + reading.seconds : 0
         handledFor = isStrong && !isStill ? handledFor + reading.seconds : isStrong || isStill ? 0 : handledFor
         if weakFor >= settings.runTime, wasWeakFor < settings.runTime {
-            misses.add(NearMiss(.vibration, .tooWeak, at: timestamp, value: reading.level, limit: threshold))
+            misses.add(.vibration, .tooWeak, at: timestamp, value: reading.level, limit: threshold)
         }
         if handledFor >= settings.runTime, wasHandledFor < settings.runTime {
             let slow = VibrationRecognizer.slowLimit(at: reading.level)
             let isSlow = reading.slow > slow
             misses.add(
-                NearMiss(
-                    .vibration, .notStill, at: timestamp, value: isSlow ? reading.slow : reading.shift,
-                    limit: isSlow ? slow : VibrationRecognizer.shiftLimit(at: reading.level)))
+                .vibration, .notStill, at: timestamp, value: isSlow ? reading.slow : reading.shift,
+                limit: isSlow ? slow : VibrationRecognizer.shiftLimit(at: reading.level))
         }
     }
 

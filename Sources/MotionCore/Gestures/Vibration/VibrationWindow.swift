@@ -10,8 +10,7 @@ struct VibrationWindow: ~Copyable {
     struct Reading {
         /// Its length, s.
         var seconds = 0.0
-        /// Mean acceleration, m/s², and its distance from that of the previous window.
-        var mean = Vector3.zero
+        /// The distance of its mean acceleration from that of the previous window, m/s².
         var shift = 0.0
         /// RMS from the lowest wanted frequency to half the sample rate, without the sensor's noise, m/s²; 0 if it is
         /// clearly below the limit.
@@ -40,11 +39,11 @@ struct VibrationWindow: ~Copyable {
     private static let slowNoise = 0.11
     private static let quickNoise = 0.3
 
-    private let samples: UnsafeMutablePointer<SIMD4<Float>>
-    private let partSquares: UnsafeMutablePointer<Float>
+    private let samples = FixedBuffer(repeating: SIMD4<Float>.zero, count: VibrationSpectrum.capacity)
+    private let partSquares = FixedBuffer<Float>(repeating: 0, count: VibrationWindow.parts)
     /// The correction of each bin's power for averaging, and the power summed over the windows that were kept.
-    private let corrections: UnsafeMutablePointer<Float>
-    private let sums: UnsafeMutablePointer<Float>
+    private let corrections = FixedBuffer<Float>(repeating: 1, count: VibrationSpectrum.capacity / 2)
+    private let sums = FixedBuffer<Float>(repeating: 0, count: VibrationSpectrum.capacity / 2)
     private var spectrum = VibrationSpectrum()
 
     /// Samples in a window, 0 while the sample rate is being measured, and the number of samples averaged into one.
@@ -65,24 +64,6 @@ struct VibrationWindow: ~Copyable {
     private var hasMean = false
     /// Whether the last window was transformed, so that it can be kept.
     private var isTransformed = false
-
-    init() {
-        samples = .allocate(capacity: VibrationSpectrum.capacity)
-        samples.initialize(repeating: .zero, count: VibrationSpectrum.capacity)
-        partSquares = .allocate(capacity: VibrationWindow.parts)
-        partSquares.initialize(repeating: 0, count: VibrationWindow.parts)
-        corrections = .allocate(capacity: VibrationSpectrum.capacity / 2)
-        corrections.initialize(repeating: 1, count: VibrationSpectrum.capacity / 2)
-        sums = .allocate(capacity: VibrationSpectrum.capacity / 2)
-        sums.initialize(repeating: 0, count: VibrationSpectrum.capacity / 2)
-    }
-
-    deinit {
-        samples.deallocate()
-        partSquares.deallocate()
-        corrections.deallocate()
-        sums.deallocate()
-    }
 
     /// Resets to the initial state.
     mutating func reset() {
@@ -187,9 +168,9 @@ extension VibrationWindow {
         var reading = Reading()
         reading.seconds = elapsed
         let mean = self.mean()
-        reading.mean = Vector3(Double(mean.x), Double(mean.y), Double(mean.z))
-        if hasMean { reading.shift = (reading.mean - lastMean).length }
-        lastMean = reading.mean
+        let meanForce = Vector3(Double(mean.x), Double(mean.y), Double(mean.z))
+        if hasMean { reading.shift = (meanForce - lastMean).length }
+        lastMean = meanForce
         hasMean = true
         let square = divide(around: mean)
         let length = size
@@ -198,7 +179,7 @@ extension VibrationWindow {
         let worthwhile = VibrationWindow.worthwhile * limit
         guard square >= worthwhile * worthwhile, size > 0 else { return reading }
 
-        spectrum.transform(samples, count: length, mean: mean)
+        spectrum.transform(samples.base, count: length, mean: mean)
         isTransformed = true
         let half = length / 2
         if group > 1 {
@@ -339,35 +320,22 @@ struct VibrationSpectrum: ~Copyable {
     /// The longest window.
     static let capacity = 512
 
-    private let work: UnsafeMutablePointer<SIMD4<Float>>
+    private let work = FixedBuffer(repeating: SIMD4<Float>.zero, count: VibrationSpectrum.capacity)
     /// cos and sin of 2πk/512 in the first half turn.
-    private let cosines: UnsafeMutablePointer<Float>
-    private let sines: UnsafeMutablePointer<Float>
+    private let cosines = FixedBuffer<Float>(count: VibrationSpectrum.capacity / 2)
+    private let sines = FixedBuffer<Float>(count: VibrationSpectrum.capacity / 2)
 
     /// The power in each bin, m²/s⁴, up to half the window's length; the frequency of bin k is k times the sample rate
     /// over the length. The sum is the mean square of the acceleration without its mean.
-    let power: UnsafeMutablePointer<Float>
+    let power = FixedBuffer<Float>(repeating: 0, count: VibrationSpectrum.capacity / 2)
 
     init() {
         let half = VibrationSpectrum.capacity / 2
-        work = .allocate(capacity: VibrationSpectrum.capacity)
-        work.initialize(repeating: .zero, count: VibrationSpectrum.capacity)
-        cosines = .allocate(capacity: half)
-        sines = .allocate(capacity: half)
-        power = .allocate(capacity: half)
-        power.initialize(repeating: 0, count: half)
         for k in 0..<half {
             let angle = .pi * Double(k) / Double(half)
-            (cosines + k).initialize(to: Float(cos(angle)))
-            (sines + k).initialize(to: Float(sin(angle)))
+            cosines[k] = Float(cos(angle))
+            sines[k] = Float(sin(angle))
         }
-    }
-
-    deinit {
-        work.deallocate()
-        cosines.deallocate()
-        sines.deallocate()
-        power.deallocate()
     }
 
     /// Computes `power` from `count` values, a power of two from 8 to 512, after subtracting their `mean`.
