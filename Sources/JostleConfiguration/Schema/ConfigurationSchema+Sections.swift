@@ -253,8 +253,7 @@ extension ConfigurationSchema {
                     .key(
                         "interval", \.publish.health.interval,
                         .quantity(.duration, 1...86_400, zeroIsOff: true),
-                        "Time between two reports (s). 0 is off."
-                    ).touchingNetwork
+                        "Time between two reports (s). 0 is off.", touchesNetwork: true)
                 ]),
             .key(
                 "near_misses", \.publish.nearMisses, .boolean,
@@ -330,12 +329,11 @@ extension ConfigurationSchema {
         [
             .key(
                 "discovery", \.homeAssistant.discovery, .boolean,
-                "Whether the device, its entities and triggers are announced; false removes them from Home Assistant."
-            ).touchingNetwork,
+                "Whether the device, its entities and triggers are announced; false removes them from Home Assistant.",
+                touchesNetwork: true),
             .key(
                 "prefix", \.homeAssistant.prefix, .topicPrefix,
-                "The discovery prefix, as set in Home Assistant's MQTT integration."
-            ).restartingAgent,
+                "The discovery prefix, as set in Home Assistant's MQTT integration.", effect: .agentRestart),
         ])
 
     /// The keys of a quantity that is published on change.
@@ -350,8 +348,8 @@ extension ConfigurationSchema {
             [
                 .key(
                     "rate", rate, .quantity(.frequency, 0.01...200, zeroIsOff: true),
-                    "The most messages per second (Hz). Smaller saves traffic, larger follows faster; 0 is off."
-                ).touchingNetwork,
+                    "The most messages per second (Hz). Smaller saves traffic, larger follows faster; 0 is off.",
+                    touchesNetwork: true),
                 .key(
                     "deadband", deadband, deadbandFormat,
                     "The change that triggers a message (\(unit)). Smaller is finer, larger sends fewer messages."),
@@ -372,7 +370,7 @@ extension ConfigurationSchema {
                 "The address and port at which the page is served. 127.0.0.1: for this machine alone. Others need "
                     + "password_file and a certificate."),
             .key(
-                "hosts", \.page.hosts, .hostNames,
+                "hosts", \.page.hosts, .anyNumber(of: .hostName, atMost: 32),
                 "The host names under which browsers reach the page, besides localhost, this machine's name and numeric "
                     + "addresses."),
             .key(
@@ -395,60 +393,14 @@ extension ConfigurationSchema {
         ])
 }
 
-extension ValueFormat<ListeningAddress> {
-    /// `HOST:PORT`, with brackets around a numeric IPv6 host.
-    static var listeningAddress: ValueFormat {
-        ValueFormat(
-            allowed: "HOST:PORT, such as 127.0.0.1:8088 or [::1]:8088", wantsExample: true,
-            constraints: [
-                .init("type", "string"), .init("pattern", "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s\\[\\]]+):[0-9]{1,5}$"),
-            ],
-            read: { node, _ throws(ValueRefusal) in
-                let text = try ValueFormat<String>.lineOfText(node, maximum: 300)
-                do throws(ListeningAddress.Malformed) {
-                    return try ListeningAddress(text)
-                } catch {
-                    throw ValueRefusal(error.reason)
-                }
-            },
-            write: { .string($0.text) })
-    }
-}
-
-extension ValueFormat<String> {
-    /// The name of a host, without a port.
-    static var hostName: ValueFormat {
-        ValueFormat(
-            allowed: "a host name such as pi.example.org, without a port", wantsExample: true,
-            constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$")],
-            read: { node, _ throws(ValueRefusal) in
-                let text = try lineOfText(node, maximum: 253)
-                let isName = text.utf8.allSatisfy { byte in
-                    switch byte {
-                    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E: true
-                    default: false
-                    }
-                }
-                guard isName, text.first != "-", text.first != "." else { throw ValueRefusal("is not a host name") }
-                return text.lowercased()
-            },
-            write: { .string($0) })
-    }
-}
-
-extension ValueFormat<[String]> {
-    /// Host names; there may be none.
-    static var hostNames: ValueFormat { anyNumber(of: .hostName, atMost: 32) }
-}
-
 extension JostleSettings.Action: KeyedSettings {}
 
 extension ConfigurationSchema {
     static let actions = Section.Member.key(
         "actions", optional: \.actionList, .list(of: action, faults: faults),
         example: "[{ on: shake, publish: { topic: cmnd/lamp/POWER, payload: TOGGLE } }]",
-        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub."
-    ).withElements(RuleSwitch.section, RuleSwitch.unknown)
+        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub.",
+        elements: NamedElements(section: RuleSwitch.section, unknown: RuleSwitch.unknown))
 
     /// One rule.
     static let action = SectionOf<JostleSettings.Action>(
@@ -525,7 +477,7 @@ extension ConfigurationSchema {
             let phases = action.gesture.phases.map(\.word)
             faults.append(
                 ElementFault(
-                    key: "phase", reason: "is not a phase of \(name)", allowed: ValueFormat<String>.list(phases)))
+                    key: "phase", reason: "is not a phase of \(name)", allowed: phases.listed()))
         }
         for (key, field) in action.filter.conditions where !action.gesture.fields.contains(field) {
             faults.append(
@@ -560,7 +512,7 @@ extension ConfigurationSchema {
     /// A clause that lists the gestures with a field: `only tap has it`.
     private static func gesturesWith(_ field: Template.Field) -> String {
         let names = Gesture.allCases.filter { $0.fields.contains(field) }.map(\.word)
-        return "only \(ValueFormat<String>.list(names, "and")) \(names.count == 1 ? "has" : "have") it"
+        return "only \(names.listed("and")) \(names.count == 1 ? "has" : "have") it"
     }
 }
 

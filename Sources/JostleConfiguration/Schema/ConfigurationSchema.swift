@@ -31,7 +31,7 @@ package enum ConfigurationSchema {
                 "area", optional: \.device.area, .text(maximum: 128), example: "Laundry",
                 "The device's location, which Home Assistant suggests as its area."),
             .key(
-                "groups", \.device.groups, .groupNames,
+                "groups", \.device.groups, .anyNumber(of: .groupName, atMost: JostleSettings.Device.maximumGroups),
                 "The groups whose configuration the device takes over MQTT, lowest first. The fleet's registry may replace "
                     + "them."),
             .key(
@@ -48,52 +48,45 @@ package enum ConfigurationSchema {
         [
             .key(
                 "enabled", \.sensor.isEnabled, .boolean,
-                "Whether the sensor is read from the start; false waits for the command start."
-            ).restartingAgent,
+                "Whether the sensor is read from the start; false waits for the command start.", effect: .agentRestart),
             .key(
                 "driver", \.sensor.driver, .driver,
                 """
                 The chip's driver: auto takes the preferred chip among those found, or else a kernel driver's device; iio \
                 accepts only a kernel driver's device; virtual simulates a chip.
-                """
-            ).restartingAgent,
+                """, effect: .agentRestart),
             .key(
-                "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them."
-            ).restartingAgent,
+                "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them.", effect: .agentRestart),
             .key(
                 "address", \.sensor.address, .address,
-                "The chip's 7-bit address on the bus; auto tries all addresses that it can have."
-            ).restartingAgent,
+                "The chip's 7-bit address on the bus; auto tries all addresses that it can have.", effect: .agentRestart
+            ),
             .key(
                 "identity", \.imu.assumedIdentity, .identity,
-                "The identity to assume for a chip with a number unknown to the driver, such as a copy; needs driver."
-            ).restartingAgent,
+                "The identity to assume for a chip with a number unknown to the driver, such as a copy; needs driver.",
+                effect: .agentRestart),
             .key(
                 "device", \.sensor.device, .kernelDevice,
-                "The kernel driver's device (IIO); auto takes the preferred one, and a name implies driver iio."
-            ).restartingAgent,
+                "The kernel driver's device (IIO); auto takes the preferred one, and a name implies driver iio.",
+                effect: .agentRestart),
             .key(
                 "rate", \.imu.rate, .quantity(.frequency, 4...2000),
                 "Samples per second (Hz), as far as chip and bus allow. Smaller saves power, larger catches shorter movements."
-            ).restartingSensor,
+            ),
             .key(
                 "accelerometer_range", \.imu.accelerometerRange,
                 .oneOf([2, 4, 8, 16].map { ($0, $0 * standardGravity) }, .accelerationRange),
-                "Full scale of the accelerometer (±g). Smaller resolves finer, larger survives harder shakes."
-            ).restartingSensor,
+                "Full scale of the accelerometer (±g). Smaller resolves finer, larger survives harder shakes."),
             .key(
                 "gyroscope_range", \.imu.gyroscopeRange,
                 .oneOf([250, 500, 1000, 2000].map { ($0, $0 * .pi / 180) }, .rotationRange),
-                "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."
-            ).restartingSensor,
+                "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."),
             .key(
                 "batch", \.imu.batchInterval, .quantity(.duration, 0.001...1),
-                "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load."
-            ).restartingSensor,
+                "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load."),
             .key(
                 "magnetometer", \.imu.connectsMagnetometer, .boolean,
-                "Whether the chip's magnetometer is read, for a heading that does not drift. Calibrate it first."
-            ).restartingSensor,
+                "Whether the chip's magnetometer is read, for a heading that does not drift. Calibrate it first."),
             .group(
                 "interrupt",
                 "The GPIO line to which the chip's data-ready pin is wired: its edges then time the samples.",
@@ -105,17 +98,15 @@ package enum ConfigurationSchema {
                         "line", optional: \.sensor.interrupt.line, .gpioLine, example: "17",
                         "The line's number or name, such as GPIO17. Without it, samples are timed by the fill level of the FIFO."
                     ),
-                ]
-            ).restartingAgent,
+                ], effect: .agentRestart),
             .key(
                 "mount_matrix", \.motion.mount, .rotationMatrix,
-                "How the sensor is mounted: the rotation from its axes to the device's, row by row."
-            ).restartingSensor,
+                "How the sensor is mounted: the rotation from its axes to the device's, row by row."),
             .key(
                 "trajectory", \.sensor.trajectory, .nameOrPath,
-                "The virtual sensor's movement: demo (turns and shakes), rest, or a recording to play back."
-            ).restartingAgent,
-        ])
+                "The virtual sensor's movement: demo (turns and shakes), rest, or a recording to play back.",
+                effect: .agentRestart),
+        ], effect: .sensorRestart)
 
     private static let attitude = Section(
         "attitude", "How the attitude is filtered, and its zero.",
@@ -146,38 +137,34 @@ package enum ConfigurationSchema {
         "commands", "Which commands the device accepts over MQTT.",
         [
             .key(
-                "allow", \.commands.allow, .names(JostleSettings.Command.allCases.map { ($0.rawValue, $0) }),
-                "The allowed commands; the others are refused. An empty list allows none."
-            ).restartingAgent
-        ])
+                "allow", \.commands.allow,
+                .anyNumber(of: .choice(JostleSettings.Command.allCases.map { ($0.rawValue, $0) })),
+                "The allowed commands; the others are refused. An empty list allows none.")
+        ], effect: .agentRestart)
 
     private static let settings = Section(
         "settings", "Which keys a home may set over MQTT.",
         [
             .key(
-                "allow", \.settings.allow, .keyPatterns,
-                "The sections and keys that may be set on the device's set topics; an empty list allows none."
-            ).restartingAgent
-        ])
+                "allow", \.settings.allow, .anyNumber(of: .keyPattern(allowsVersion: false)),
+                "The sections and keys that may be set on the device's set topics; an empty list allows none.")
+        ], effect: .agentRestart)
 
     private static let fleet = Section(
         "fleet", "The configuration of a fleet over MQTT.",
         [
             .key(
-                "remote", \.fleet.remote, .fleetKeyPatterns,
-                "The sections and keys that the fleet's layers may set; an empty list allows none."
-            ).restartingAgent,
+                "remote", \.fleet.remote, .anyNumber(of: .keyPattern(allowsVersion: true)),
+                "The sections and keys that the fleet's layers may set; an empty list allows none."),
             .key(
                 "probation", \.fleet.probation, .quantity(.duration, 10...3600),
                 "Time for which a new revision is watched, and undone if the device works no longer (s). Larger notices "
-                    + "slower faults."
-            ).restartingAgent,
+                    + "slower faults."),
             .key(
-                "trusted_keys", \.fleet.trustedKeys, .trustedKeys,
+                "trusted_keys", \.fleet.trustedKeys, .anyNumber(of: .trustedKey, atMost: 16),
                 "The keys whose signature the fleet's documents need; without any, they need none. With keys, the defaults "
-                    + "of settings.allow and commands.allow are [] and [ping, get-state]."
-            ).restartingAgent,
-        ])
+                    + "of settings.allow and commands.allow are [] and [ping, get-state]."),
+        ], effect: .agentRestart)
 
     private static let log = Section(
         "log", "What is logged.",
@@ -185,9 +172,8 @@ package enum ConfigurationSchema {
             .key(
                 "level", \.log.level,
                 .choice(["error": .error, "warning": .warning, "info": .info, "debug": .debug]),
-                "The least severe messages that are logged."
-            ).restartingAgent
-        ])
+                "The least severe messages that are logged.")
+        ], effect: .agentRestart)
 }
 
 extension ConfigurationSchema {

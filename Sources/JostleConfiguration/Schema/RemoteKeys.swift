@@ -78,9 +78,9 @@ package struct RemoteKeys: Equatable, Sendable {
         if self == RemoteKeys.anyLayer {
             return DocumentProblem(
                 at: position, path: key, "cannot be set over MQTT",
-                allowed: "every key except those of \(ValueFormat<String>.list(RemoteKeys.localOnly))")
+                allowed: "every key except those of \(RemoteKeys.localOnly.listed())")
         }
-        let list = ValueFormat<String>.list(patterns)
+        let list = patterns.listed()
         return DocumentProblem(
             at: position, path: key, "cannot be set over MQTT",
             allowed: patterns.isEmpty ? "no key (\(setting) is empty)" : "keys of \(list) (\(setting))")

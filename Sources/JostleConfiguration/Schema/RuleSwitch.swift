@@ -45,7 +45,7 @@ package struct RuleSwitch: Equatable, Sendable {
     static func unknown(_ name: String, in settings: JostleSettings) -> (reason: String, allowed: String) {
         let names = settings.ruleNames
         let suggestion = EditDistance.suggestion(for: name, among: names)
-        let known = names.isEmpty ? "none: no rule of actions has a name" : ValueFormat<String>.list(names)
+        let known = names.isEmpty ? "none: no rule of actions has a name" : names.listed()
         return ("there is no rule \"\(DocumentProblem.escaped(name))\"\(suggestion)", known)
     }
 }

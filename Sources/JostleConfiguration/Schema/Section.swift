@@ -27,15 +27,24 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
     /// The keys that must be present.
     let required: [String]
 
-    init(_ name: String, _ summary: String, _ members: [Member], required: [String] = []) {
+    /// What a change of a key takes at least to become effective in a running agent.
+    let effect: SettingEffect
+
+    init(
+        _ name: String, _ summary: String, _ members: [Member], required: [String] = [], effect: SettingEffect = .live
+    ) {
         self.name = name
         self.summary = summary
         self.members = members
         self.required = required
+        self.effect = effect
     }
 
     /// A key or a section.
-    enum Member: Sendable {
+    ///
+    /// Indirect, so that a table of hundreds of them is one of pointers: with the values inline, the code that fills it
+    /// is several times as long.
+    indirect enum Member: Sendable {
         case setting(SettingOf<Root>)
         case section(SectionOf<Root>)
 
@@ -50,68 +59,51 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
     /// The member with this name.
     func member(_ name: String) -> Member? { members.first { $0.name == name } }
 
-    /// All settings below this section with their paths, in order.
-    func settings(under path: String = "") -> [(path: String, setting: SettingOf<Root>)] {
-        members.flatMap { member in
+    /// All settings below this section with their paths, in order. The effect of a section is also that of its keys.
+    func settings(
+        under path: String = "", effect: SettingEffect = .live
+    ) -> [(path: String, setting: SettingOf<Root>)] {
+        let effect = max(effect, self.effect)
+        return members.flatMap { member in
             let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
             switch member {
-            case .setting(let setting): return [(inner, setting)]
-            case .section(let section): return section.settings(under: inner)
+            case .setting(var setting):
+                setting.effect = max(setting.effect, effect)
+                return [(inner, setting)]
+            case .section(let section): return section.settings(under: inner, effect: effect)
             }
         }
     }
 }
 
+// The functions that make keys are neither inlined nor specialised: that would make a copy of them, with their closures,
+// for every key, which was a third of the module's code and of the time to compile it. They run once per key.
 extension SectionOf.Member {
     /// A key that always has a value.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func key<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
-        _ summary: String
+        _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false
     ) -> Self {
-        .setting(SettingOf(name, field, format, summary))
+        .setting(
+            SettingOf(name, field, format, summary, effect: effect, touchesNetwork: touchesNetwork))
     }
 
     /// A key that may have no value.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func key<Value: Sendable>(
-        _ name: String, optional field: WritableKeyPath<Root, Value?> & Sendable,
-        _ format: ValueFormat<Value>, example: String, _ summary: String
+        _ name: String, optional field: WritableKeyPath<Root, Value?> & Sendable, _ format: ValueFormat<Value>,
+        example: String, _ summary: String, effect: SettingEffect = .live, elements: NamedElements<Root>? = nil
     ) -> Self {
-        .setting(SettingOf(name, optional: field, format, example: example, summary))
-    }
-
-    /// The same key, whose change needs the sensor to be restarted.
-    var restartingSensor: Self { changed { $0.effect = .sensorRestart } }
-
-    /// The same key, whose change can affect the connection to the broker.
-    var touchingNetwork: Self { changed { $0.touchesNetwork = true } }
-
-    /// The same keys, whose changes need a new start of the agent.
-    var restartingAgent: Self { changed { $0.effect = max($0.effect, .agentRestart) } }
-
-    /// The same key, a list, whose elements have keys of their own by their names.
-    func withElements(
-        _ section: @escaping @Sendable (_ name: String, Root) -> SectionOf<Root>?,
-        _ unknown: @escaping @Sendable (_ name: String, Root) -> (reason: String, allowed: String)
-    ) -> Self {
-        changed { $0.elements = NamedElements(section: section, unknown: unknown) }
-    }
-
-    private func changed(_ change: (inout SettingOf<Root>) -> Void) -> Self {
-        switch self {
-        case .setting(var setting):
-            change(&setting)
-            return .setting(setting)
-        case .section(let section):
-            return .section(
-                SectionOf(
-                    section.name, section.summary, section.members.map { $0.changed(change) },
-                    required: section.required))
-        }
+        .setting(
+            SettingOf(name, field, format.optional, example: example, summary, effect: effect, elements: elements))
     }
 
     /// A nested section.
-    static func group(_ name: String, _ summary: String, _ members: [Self], required: [String] = []) -> Self {
-        .section(SectionOf(name, summary, members, required: required))
+    static func group(
+        _ name: String, _ summary: String, _ members: [Self], required: [String] = [], effect: SettingEffect = .live
+    ) -> Self {
+        .section(SectionOf(name, summary, members, required: required, effect: effect))
     }
 }
 
@@ -140,61 +132,42 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// The value in the form in which it is written; null if there is none.
     let write: @Sendable (Root) -> JSONValue
 
-    /// Sets the default.
-    let reset: @Sendable (inout Root) -> Void
-
     /// Gives the second settings the value that the first have.
     let copy: @Sendable (Root, inout Root) -> Void
 
     /// What a change takes to become effective in a running agent.
-    var effect = SettingEffect.live
+    var effect: SettingEffect
 
     /// Whether a change can affect the connection to the broker, because it changes how much is sent.
-    var touchesNetwork = false
+    let touchesNetwork: Bool
 
     /// For a list whose elements may have names: the keys of one element.
-    var elements: NamedElements<Root>?
+    let elements: NamedElements<Root>?
 
-    /// A setting that always has a value.
+    /// A setting of a field. With an `example` it may have no value; without one, its default is the example.
     init<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
-        _ summary: String
+        example: String? = nil, _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false,
+        elements: NamedElements<Root>? = nil
     ) {
-        let example = format.write(Root()[keyPath: field])
+        let shown = example ?? YAMLText.flow(format.write(Root()[keyPath: field]))
         self.name = name
         self.summary = summary
-        allowed = format.allowed + (format.wantsExample ? ", for example \(YAMLText.flow(example))" : "")
-        isOptional = false
+        allowed = format.allowed + (format.wantsExample ? ", for example \(shown)" : "")
+        isOptional = example != nil
         constraints = format.constraints
         read = { node, directory, settings throws(ValueRefusal) in
             settings[keyPath: field] = try format.read(node, directory)
         }
         write = { format.write($0[keyPath: field]) }
-        reset = { $0[keyPath: field] = Root()[keyPath: field] }
         copy = { $1[keyPath: field] = $0[keyPath: field] }
+        self.effect = effect
+        self.touchesNetwork = touchesNetwork
+        self.elements = elements
     }
 
-    /// A setting that may have no value.
-    init<Value: Sendable>(
-        _ name: String, optional field: WritableKeyPath<Root, Value?> & Sendable,
-        _ format: ValueFormat<Value>, example: String, _ summary: String
-    ) {
-        self.name = name
-        self.summary = summary
-        allowed = format.allowed + (format.wantsExample ? ", for example \(example)" : "")
-        isOptional = true
-        constraints = format.constraints
-        read = { node, directory, settings throws(ValueRefusal) in
-            if node.isNull {
-                settings[keyPath: field] = nil
-            } else {
-                settings[keyPath: field] = try format.read(node, directory)
-            }
-        }
-        write = { $0[keyPath: field].map(format.write) ?? .null }
-        reset = { $0[keyPath: field] = Root()[keyPath: field] }
-        copy = { $1[keyPath: field] = $0[keyPath: field] }
-    }
+    /// Sets the default.
+    func reset(_ value: inout Root) { copy(Root(), &value) }
 }
 
 /// The elements of a list that can be addressed by their names: `actions: { lamp: { enabled: false } }`.

@@ -1,7 +1,9 @@
 internal import Documents
 
 /// The format of one kind of value: how it is read, written, and described to people and editors.
-struct ValueFormat<Value: Sendable>: Sendable {
+///
+/// A class, so that a table of keys passes pointers on: as a structure it is nine words, with code to copy them for each key.
+final class ValueFormat<Value: Sendable>: Sendable {
     /// The values allowed, for messages.
     let allowed: String
 
@@ -16,6 +18,28 @@ struct ValueFormat<Value: Sendable>: Sendable {
 
     /// Writes a value; numbers without a unit get none.
     let write: @Sendable (Value) -> JSONValue
+
+    init(
+        _ allowed: String, wantsExample: Bool = false, _ constraints: [JSONValue.Member],
+        read: @escaping @Sendable (JSONValue, String?) throws(ValueRefusal) -> Value,
+        write: @escaping @Sendable (Value) -> JSONValue
+    ) {
+        self.allowed = allowed
+        self.wantsExample = wantsExample
+        self.constraints = constraints
+        self.read = read
+        self.write = write
+    }
+
+    /// The same format for a key that may have no value, which is null.
+    var optional: ValueFormat<Value?> {
+        ValueFormat<Value?>(
+            allowed, wantsExample: wantsExample, constraints,
+            read: { [read] node, directory throws(ValueRefusal) in
+                node.isNull ? nil : try read(node, directory)
+            },
+            write: { [write] in $0.map(write) ?? .null })
+    }
 }
 
 extension JSONValue {
@@ -27,6 +51,25 @@ extension JSONValue {
         case .object: throw ValueRefusal("is a mapping, not a single value")
         case .bool, .number, .string: return text ?? ""
         }
+    }
+
+    /// The text of a scalar; refuses empty and too long text and control characters.
+    func lineOfText(_ maximum: Int) throws(ValueRefusal) -> String {
+        let text = try scalarText()
+        guard !text.isEmpty else { throw ValueRefusal("is empty") }
+        guard text.utf8.count <= maximum else { throw ValueRefusal("is longer than \(maximum) bytes") }
+        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw ValueRefusal("has control characters")
+        }
+        return text
+    }
+}
+
+extension [String] {
+    /// `a, b or c`.
+    func listed(_ conjunction: String = "or") -> String {
+        guard let last, count > 1 else { return first ?? "" }
+        return "\(dropLast().joined(separator: ", ")) \(conjunction) \(last)"
     }
 }
 
@@ -43,8 +86,8 @@ extension ValueFormat<Double> {
         ]
         let text: JSONValue = ["type": "string", "pattern": .string(dimension.pattern)]
         return ValueFormat(
-            allowed: zeroIsOff ? "0 (off) or \(range)" : range, wantsExample: true,
-            constraints: [.init("anyOf", .array((zeroIsOff ? [["const": 0]] : []) + [number, text]))],
+            zeroIsOff ? "0 (off) or \(range)" : range, wantsExample: true,
+            [.init("anyOf", .array((zeroIsOff ? [["const": 0]] : []) + [number, text]))],
             read: { node, _ throws(ValueRefusal) in
                 let value = try dimension.read(try node.scalarText())
                 if zeroIsOff && value == 0 { return 0 }
@@ -60,8 +103,8 @@ extension ValueFormat<Double> {
     static func oneOf(_ values: [(count: Double, si: Double)], _ dimension: Dimension) -> ValueFormat {
         let names = values.map { "\(NumberText.rounded($0.count)) \(dimension.defaultUnit.symbol)" }
         return ValueFormat(
-            allowed: ValueFormat<String>.list(names), wantsExample: false,
-            constraints: [
+            names.listed(),
+            [
                 .init(
                     "anyOf",
                     [
@@ -85,8 +128,8 @@ extension ValueFormat<Int> {
     /// An integer within bounds.
     static func integer(_ bounds: ClosedRange<Int>) -> ValueFormat {
         ValueFormat(
-            allowed: "\(bounds.lowerBound) … \(bounds.upperBound)", wantsExample: false,
-            constraints: [
+            "\(bounds.lowerBound) … \(bounds.upperBound)",
+            [
                 .init("type", "integer"), .init("minimum", .number("\(bounds.lowerBound)")),
                 .init("maximum", .number("\(bounds.upperBound)")),
             ],
@@ -109,7 +152,7 @@ extension ValueFormat<Bool> {
     /// `true` or `false`.
     static var boolean: ValueFormat {
         ValueFormat(
-            allowed: "true or false", wantsExample: false, constraints: [.init("type", "boolean")],
+            "true or false", [.init("type", "boolean")],
             read: { node, _ throws(ValueRefusal) in
                 if let value = node.bool { return value }
                 throw ValueRefusal(
@@ -130,8 +173,8 @@ extension ValueFormat where Value: Equatable {
     static func choice(_ pairs: [(key: String, value: Value)]) -> ValueFormat {
         let names = pairs.map(\.key)
         return ValueFormat(
-            allowed: ValueFormat<String>.list(names), wantsExample: false,
-            constraints: [.init("enum", .array(names.map { .string($0) }))],
+            names.listed(),
+            [.init("enum", .array(names.map { .string($0) }))],
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
                 guard let pair = pairs.first(where: { $0.key == text }) else {
@@ -158,8 +201,8 @@ extension ValueFormat {
     ) -> ValueFormat where Value == [Element] {
         let one = JSONValue.object(element.constraints)
         return ValueFormat(
-            allowed: "\(element.allowed), or a list of them", wantsExample: element.wantsExample,
-            constraints: [.init("anyOf", [one, ["type": "array", "minItems": 1, "items": one]])],
+            "\(element.allowed), or a list of them", wantsExample: element.wantsExample,
+            [.init("anyOf", [one, ["type": "array", "minItems": 1, "items": one]])],
             read: { node, directory throws(ValueRefusal) in
                 guard let nodes = node.elements else { return [try element.read(node, directory)] }
                 guard !nodes.isEmpty else { throw ValueRefusal("is an empty list") }
@@ -169,15 +212,6 @@ extension ValueFormat {
                 values.count == 1 ? element.write(values[0]) : .array(values.map(element.write))
             })
     }
-}
-
-extension ValueFormat {
-    /// A list of names from a fixed set; it may be empty, and duplicates are dropped.
-    static func names<Element: Equatable & Sendable>(
-        _ pairs: [(key: String, value: Element)]
-    ) -> ValueFormat where Value == [Element] {
-        anyNumber(of: .choice(pairs))
-    }
 
     /// A list of values; it may be empty, and duplicates are dropped.
     static func anyNumber<Element: Equatable & Sendable>(
@@ -185,8 +219,8 @@ extension ValueFormat {
     ) -> ValueFormat where Value == [Element] {
         let limit = maximum.map { [JSONValue.Member("maxItems", .number("\($0)"))] } ?? []
         return ValueFormat(
-            allowed: "a list of \(maximum.map { "at most \($0) " } ?? "")\(element.allowed)", wantsExample: false,
-            constraints: [.init("type", "array"), .init("items", .object(element.constraints))] + limit,
+            "a list of \(maximum.map { "at most \($0) " } ?? "")\(element.allowed)",
+            [.init("type", "array"), .init("items", .object(element.constraints))] + limit,
             read: { node, directory throws(ValueRefusal) in
                 let nodes: [JSONValue]
                 switch node.content {
@@ -237,8 +271,8 @@ extension ValueFormat {
     ) -> ValueFormat where Value == [Element] {
         let keys = section.members.map(\.name).joined(separator: ", ")
         return ValueFormat(
-            allowed: "a list of mappings with the keys \(keys)", wantsExample: false,
-            constraints: [.init("type", "array"), .init("items", ConfigurationSchema.schema(of: section))],
+            "a list of mappings with the keys \(keys)",
+            [.init("type", "array"), .init("items", ConfigurationSchema.schema(of: section))],
             read: { node, directory throws(ValueRefusal) in
                 let nodes: [JSONValue]
                 switch node.content {
@@ -281,143 +315,82 @@ extension ElementFault {
     }
 }
 
+extension [JSONValue.Member] {
+    /// The constraints of a text that matches a regular expression (ECMA 262).
+    static func matching(_ pattern: String) -> Self { [.init("type", "string"), .init("pattern", .string(pattern))] }
+
+    /// The constraints of a text that is not empty.
+    static var nonEmptyText: Self { [.init("type", "string"), .init("minLength", 1)] }
+}
+
+extension ValueFormat {
+    /// A value that is written as text. With a `maximum` of bytes, an empty or longer text, and one with control
+    /// characters, is refused before it is parsed.
+    static func parsed(
+        _ allowed: String, wantsExample: Bool = false, _ constraints: [JSONValue.Member], maximum: Int? = nil,
+        write: @escaping @Sendable (Value) -> String,
+        parse: @escaping @Sendable (String) throws(ValueRefusal) -> Value
+    ) -> ValueFormat {
+        ValueFormat(
+            allowed, wantsExample: wantsExample, constraints,
+            read: { node, _ throws(ValueRefusal) in
+                let text = if let maximum { try node.lineOfText(maximum) } else { try node.scalarText() }
+                return try parse(text)
+            },
+            write: { .string(write($0)) })
+    }
+}
+
 extension ValueFormat<String> {
+    /// The same for a text that is the value itself once it is checked.
+    static func checked(
+        _ allowed: String, wantsExample: Bool = true, _ constraints: [JSONValue.Member], maximum: Int? = nil,
+        check: @escaping @Sendable (String) throws(ValueRefusal) -> String
+    ) -> ValueFormat {
+        parsed(allowed, wantsExample: wantsExample, constraints, maximum: maximum, write: { $0 }, parse: check)
+    }
+
     /// Free text of at most `maximum` bytes on one line.
     static func text(maximum: Int) -> ValueFormat {
-        ValueFormat(
-            allowed: "text of 1 … \(maximum) bytes on one line", wantsExample: true,
-            constraints: [.init("type", "string"), .init("minLength", 1), .init("maxLength", .number("\(maximum)"))],
-            read: { node, _ throws(ValueRefusal) in try lineOfText(node, maximum: maximum) },
-            write: { .string($0) })
+        checked(
+            "text of 1 … \(maximum) bytes on one line",
+            .nonEmptyText + [.init("maxLength", .number("\(maximum)"))], maximum: maximum
+        ) { text throws(ValueRefusal) in text }
     }
 
-    /// A file's path; a relative one refers to the directory of the configuration file that contains it.
-    static var path: ValueFormat {
+    /// A file's path; a relative one refers to the directory of the configuration file that contains it. A text that
+    /// `isName` is left as it is.
+    private static func path(
+        _ allowed: String, unless isName: @escaping @Sendable (String) throws(ValueRefusal) -> Bool
+    ) -> ValueFormat {
         ValueFormat(
-            allowed: "the path of a file", wantsExample: true,
-            constraints: [.init("type", "string"), .init("minLength", 1)],
+            allowed, wantsExample: true, .nonEmptyText,
             read: { node, directory throws(ValueRefusal) in
-                resolved(try lineOfText(node, maximum: 4095), in: directory)
+                let text = try node.lineOfText(4095)
+                guard try !isName(text), let directory, !directory.isEmpty, !text.hasPrefix("/") else { return text }
+                return directory.hasSuffix("/") ? directory + text : "\(directory)/\(text)"
             },
             write: { .string($0) })
     }
 
-    /// A file's path like `path`, or `credential:NAME` for a credential that systemd passes to the service
-    /// (LoadCredential=).
+    /// A file's path.
+    static var path: ValueFormat { path("the path of a file") { _ throws(ValueRefusal) in false } }
+
+    /// A file's path, or `credential:NAME` for a credential that systemd passes to the service (LoadCredential=).
     static var credentialPath: ValueFormat {
-        ValueFormat(
-            allowed: "the path of a file, or credential:NAME", wantsExample: true,
-            constraints: [.init("type", "string"), .init("minLength", 1)],
-            read: { node, directory throws(ValueRefusal) in
-                let text = try lineOfText(node, maximum: 4095)
-                guard let name = JostleSettings.MQTT.credentialName(text) else { return resolved(text, in: directory) }
-                guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
-                    throw ValueRefusal("is not the name of a credential")
-                }
-                return text
-            },
-            write: { .string($0) })
+        path("the path of a file, or credential:NAME") { text throws(ValueRefusal) in
+            guard let name = JostleSettings.MQTT.credentialName(text) else { return false }
+            guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+                throw ValueRefusal("is not the name of a credential")
+            }
+            return true
+        }
     }
 
     /// A name of letters and digits, or the path of a file. Any text with a slash or a dot is a path.
     static var nameOrPath: ValueFormat {
-        ValueFormat(
-            allowed: "demo, rest, or the path of a recording", wantsExample: true,
-            constraints: [.init("type", "string"), .init("minLength", 1)],
-            read: { node, directory throws(ValueRefusal) in
-                let text = try lineOfText(node, maximum: 4095)
-                return text.contains { $0 == "/" || $0 == "." } ? resolved(text, in: directory) : text
-            },
-            write: { .string($0) })
-    }
-
-    /// The version of a Debian package.
-    static var packageVersion: ValueFormat {
-        ValueFormat(
-            allowed: "the version of a package: at most 64 letters, digits and .+~:-, beginning with a digit",
-            wantsExample: true,
-            constraints: [.init("type", "string"), .init("pattern", "^[0-9][A-Za-z0-9.+~:-]{0,63}$")],
-            read: { node, _ throws(ValueRefusal) in
-                let text = try node.scalarText()
-                guard JostleSettings.Device.isVersion(text) else { throw ValueRefusal("is not a version") }
-                return text
-            },
-            write: { .string($0) })
-    }
-
-    /// A device's id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`; it fits into topics and cannot look like a fleet topic.
-    static var deviceID: ValueFormat {
-        ValueFormat(
-            allowed: "1 … 64 letters, digits, _ and -, beginning with a letter or digit", wantsExample: true,
-            constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")],
-            read: { node, _ throws(ValueRefusal) in
-                let text = try node.scalarText()
-                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a device's id") }
-                return text
-            },
-            write: { .string($0) })
-    }
-
-    /// The first part of the topics: non-empty levels separated by slashes, no wildcards, none of the broker's own `$`
-    /// topics.
-    static var topicPrefix: ValueFormat {
-        ValueFormat(
-            allowed: "levels separated by /, without +, # and spaces, not beginning with $", wantsExample: true,
-            constraints: [.init("type", "string"), .init("pattern", "^(?!\\$)[^/+#\\s]+(/[^/+#\\s]+)*$")],
-            read: { node, _ throws(ValueRefusal) in
-                let text = try lineOfText(node, maximum: 200)
-                guard !text.hasPrefix("$") else {
-                    throw ValueRefusal("begins with $, which is reserved for the broker")
-                }
-                guard !text.contains(where: { $0 == "+" || $0 == "#" || $0.isWhitespace }) else {
-                    throw ValueRefusal("has a wildcard or a space")
-                }
-                guard text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }) else {
-                    throw ValueRefusal("has an empty level")
-                }
-                return text
-            },
-            write: { .string($0) })
-    }
-
-    /// A web page's URL: http or https, a host, no spaces.
-    static var webAddress: ValueFormat {
-        ValueFormat(
-            allowed: "a URL that begins with http:// or https://", wantsExample: true,
-            constraints: [.init("type", "string"), .init("pattern", "^https?://[^/\\s]+(/\\S*)?$")],
-            read: { node, _ throws(ValueRefusal) in
-                let text = try lineOfText(node, maximum: 1024)
-                guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else {
-                    throw ValueRefusal("is not a web page's URL: it begins neither with http:// nor with https://")
-                }
-                let rest = text.dropFirst(scheme.count)
-                guard let first = rest.first, first != "/", !text.contains(where: \.isWhitespace) else {
-                    throw ValueRefusal("is not a web page's URL: it has no host, or contains a space")
-                }
-                return text
-            },
-            write: { .string($0) })
-    }
-
-    /// `a, b or c`.
-    static func list(_ names: [String], _ conjunction: String = "or") -> String {
-        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-        return "\(names.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
-    }
-
-    /// The text of a node; refuses empty and too long text and control characters.
-    static func lineOfText(_ node: JSONValue, maximum: Int) throws(ValueRefusal) -> String {
-        let text = try node.scalarText()
-        guard !text.isEmpty else { throw ValueRefusal("is empty") }
-        guard text.utf8.count <= maximum else { throw ValueRefusal("is longer than \(maximum) bytes") }
-        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw ValueRefusal("has control characters")
+        path("demo, rest, or the path of a recording") { text throws(ValueRefusal) in
+            !text.contains { $0 == "/" || $0 == "." }
         }
-        return text
-    }
-
-    private static func resolved(_ path: String, in directory: String?) -> String {
-        guard let directory, !directory.isEmpty, !path.hasPrefix("/") else { return path }
-        return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
     }
 }
