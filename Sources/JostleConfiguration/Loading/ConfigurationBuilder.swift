@@ -6,22 +6,24 @@ internal import MotionCore
 /// If a value is refused, the previous one stays in force and the problem is added to `problems`; the caller decides
 /// whether that is fatal.
 package struct ConfigurationBuilder: Sendable {
+    private var reader = SectionReader(ConfigurationSchema.root)
+
     /// The settings in force so far.
-    package private(set) var settings = JostleSettings()
+    package var settings: JostleSettings { reader.value }
 
     /// Which layer set each key.
-    package private(set) var provenance = Provenance()
+    package var provenance: Provenance { reader.provenance }
 
     /// The refused values in the order in which they were read; at most a hundred.
-    package private(set) var problems: [DocumentProblem] = []
+    package var problems: [DocumentProblem] { reader.problems }
 
     /// Creates a builder with the built-in defaults.
     package init() {}
 
     /// Creates a builder that continues from a valid configuration.
     package init(_ loaded: LoadedConfiguration) {
-        settings = loaded.settings
-        provenance = loaded.provenance
+        reader.value = loaded.settings
+        reader.provenance = loaded.provenance
     }
 
     /// Adds rules of which only the names are known.
@@ -29,26 +31,20 @@ package struct ConfigurationBuilder: Sendable {
         for name in names {
             var rule = JostleSettings.Action()
             rule.name = name
-            settings.actions.append(rule)
+            reader.value.actions.append(rule)
         }
     }
 
     /// Applies a layer. Relative paths in it refer to `directory`, or to the working directory if that is `nil`.
     package mutating func apply(_ layer: JSONValue, directory: String? = nil) {
-        var reader = SectionReader(settings, provenance, problems, directory: directory)
-        reader.read(layer, as: ConfigurationSchema.root)
-        (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
+        reader.read(layer, directory: directory)
     }
 
     /// Applies a merge patch (RFC 7396): the values replace those of the layers below, and `null` restores a default.
     ///
     /// - Returns: the keys that the patch sets or restores, and the unknown ones that it left out.
-    mutating func apply(
-        patch: JSONValue, _ rules: PatchRules
-    ) -> (patched: [String], ignored: [String]) {
-        var reader = SectionReader(settings, provenance, problems, directory: nil, patch: rules)
-        reader.read(patch, as: ConfigurationSchema.root)
-        (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
+    mutating func apply(patch: JSONValue, _ rules: PatchRules) -> (patched: [String], ignored: [String]) {
+        reader.read(patch, patch: rules)
         return (reader.patched, reader.ignored)
     }
 
@@ -58,9 +54,7 @@ package struct ConfigurationBuilder: Sendable {
     }
 
     /// Adds a problem found elsewhere, for example while reading a layer.
-    package mutating func report(_ problem: DocumentProblem) {
-        if problems.count < DocumentProblem.maximumCount { problems.append(problem) }
-    }
+    package mutating func report(_ problem: DocumentProblem) { reader.report(problem) }
 
     /// The configuration, if no value was refused and the values fit together; `files` are those that were applied.
     package func finish(_ files: [String] = []) throws(ConfigurationErrors) -> LoadedConfiguration {

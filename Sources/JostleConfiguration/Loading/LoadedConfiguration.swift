@@ -250,11 +250,11 @@ extension LoadedConfiguration {
         result.settings.fleet = defaults.fleet
         result.settings.homeAssistant = defaults.homeAssistant
         for section in ["device", "actions", "commands", "settings", "fleet", "home_assistant"] {
-            result.provenance.forget(section: section)
+            result.provenance.forget(section)
         }
         if !keepsConnection {
             result.settings.mqtt = defaults.mqtt
-            result.provenance.forget(section: "mqtt")
+            result.provenance.forget("mqtt")
         }
         return result
     }

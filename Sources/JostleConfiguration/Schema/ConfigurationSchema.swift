@@ -190,6 +190,7 @@ extension ConfigurationSchema {
     }
 
     /// The schema of a section, which is an object. The format of a list calls it for the elements' section.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func schema<Root>(of section: SectionOf<Root>) -> JSONValue {
         // If all keys of a section are commented out, its value is null.
         let type: JSONValue = section.required.isEmpty ? ["object", "null"] : "object"

@@ -77,7 +77,8 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
 }
 
 // The functions that make keys are neither inlined nor specialised: that would make a copy of them, with their closures,
-// for every key, which was a third of the module's code and of the time to compile it. They run once per key.
+// for every key, which was a third of the module's code and of the time to compile it. They run once per key. The same
+// holds for the larger functions that read values and sections.
 extension SectionOf.Member {
     /// A key that always has a value.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")

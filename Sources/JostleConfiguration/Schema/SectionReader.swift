@@ -2,47 +2,45 @@ internal import Documents
 
 /// Reads a tree as a section: sets the valid values and collects the problems.
 ///
-/// Used for the configuration itself and for each element of a list of sections.
+/// Used for the configuration itself and for each element of a list of sections. Several trees can be read one after the
+/// other: each overrides those before.
 struct SectionReader<Root: KeyedSettings> {
     /// The settings read so far.
-    private(set) var value: Root
+    var value = Root()
 
     /// The position of each key read so far.
-    private(set) var provenance: Provenance
+    var provenance = Provenance()
 
-    /// The refused values, in the order in which they were read.
-    private(set) var problems: [DocumentProblem]
+    /// The refused values, in the order in which they were read; at most a hundred.
+    private(set) var problems: [DocumentProblem] = []
 
-    /// The directory to which relative paths refer.
-    private let directory: String?
-
-    /// The section passed to `read(_:as:)`, for suggestions.
-    private var root: SectionOf<Root>?
-
-    /// The rules if the tree is a merge patch (RFC 7396), in which `null` restores a key's default.
-    private let patch: PatchRules?
-
-    /// The keys that a patch set or restored, and the unknown ones that it left out.
+    /// The keys that the last patch set or restored, and the unknown ones that it left out.
     private(set) var patched: [String] = []
     private(set) var ignored: [String] = []
 
-    init(
-        _ value: Root = Root(), _ provenance: Provenance = Provenance(), _ problems: [DocumentProblem] = [],
-        directory: String?, patch: PatchRules? = nil
-    ) {
-        self.value = value
-        self.provenance = provenance
-        self.problems = problems
+    /// The outermost section, for suggestions.
+    private let root: SectionOf<Root>
+
+    /// The directory to which relative paths of the tree refer.
+    private var directory: String?
+
+    /// The rules if the tree is a merge patch (RFC 7396), in which `null` restores a key's default.
+    private var patch: PatchRules?
+
+    init(_ root: SectionOf<Root>) {
+        self.root = root
+    }
+
+    /// Reads a tree as the outermost section. The problems of its values go to `problems`.
+    mutating func read(_ tree: JSONValue, directory: String? = nil, patch: PatchRules? = nil) {
         self.directory = directory
         self.patch = patch
+        patched = []
+        ignored = []
+        read(tree, as: root, path: "")
     }
 
-    /// Reads a node as the outermost section.
-    mutating func read(_ node: JSONValue, as section: SectionOf<Root>) {
-        root = section
-        read(node, as: section, path: "")
-    }
-
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     private mutating func read(_ node: JSONValue, as section: SectionOf<Root>, path: String) {
         switch node.content {
         case .null where patch != nil:
@@ -78,6 +76,7 @@ struct SectionReader<Root: KeyedSettings> {
     }
 
     /// Reads the keys of elements of a list by their names.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     private mutating func read(
         _ entries: [JSONValue.Member], of elements: NamedElements<Root>, path: String
     ) {
@@ -97,14 +96,14 @@ struct SectionReader<Root: KeyedSettings> {
         }
     }
 
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     private mutating func read(_ node: JSONValue, as setting: SettingOf<Root>, path: String) {
         if let patch {
             guard patch.keys.allows(path) else { return report(patch.keys.refusal(path, at: node.position)) }
             patched.append(path)
             if node.isNull {
                 setting.reset(&value)
-                provenance.forget(below: path)
-                provenance[path] = nil
+                provenance.forget(path)
                 return
             }
         }
@@ -132,17 +131,19 @@ struct SectionReader<Root: KeyedSettings> {
         }
     }
 
-    private mutating func report(_ problem: DocumentProblem) {
+    /// Adds a problem, up to the limit.
+    mutating func report(_ problem: DocumentProblem) {
         if problems.count < DocumentProblem.maximumCount { problems.append(problem) }
     }
 
     /// A problem that suggests the key of this name further down, else the nearest key of the section, else the key of
     /// this name elsewhere.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     private func unknownKey(
         _ entry: JSONValue.Member, in section: SectionOf<Root>, path: String
     ) -> DocumentProblem {
         let names = section.members.map(\.name)
-        let namesakes = (root ?? section).settings().map(\.path).filter { $0.hasSuffix(".\(entry.name)") }
+        let namesakes = root.settings().map(\.path).filter { $0.hasSuffix(".\(entry.name)") }
         let below = namesakes.filter { $0.hasPrefix(String(path.dropLast(entry.name.count))) }
         var reason = "unknown key"
         var allowed: String?
@@ -175,24 +176,5 @@ extension DocumentProblem {
         var problem = self
         problem.path = path + self.path
         return problem
-    }
-}
-
-extension Provenance {
-    /// Records the position of a value and, for a list of mappings, of each of their keys: `actions[0].publish.topic`.
-    fileprivate mutating func note(_ node: JSONValue, at path: String) {
-        forget(below: path)
-        self[path] = node.position
-        guard let elements = node.elements else { return }
-        for (index, element) in elements.enumerated() { noteKeys(of: element, at: "\(path)[\(index)]") }
-    }
-
-    private mutating func noteKeys(of node: JSONValue, at path: String) {
-        guard let entries = node.members else { return }
-        self[path] = node.position
-        for entry in entries {
-            self["\(path).\(entry.name)"] = entry.value.position
-            noteKeys(of: entry.value, at: "\(path).\(entry.name)")
-        }
     }
 }

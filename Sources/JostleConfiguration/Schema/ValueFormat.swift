@@ -32,6 +32,7 @@ final class ValueFormat<Value: Sendable>: Sendable {
     }
 
     /// The same format for a key that may have no value, which is null.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     var optional: ValueFormat<Value?> {
         ValueFormat<Value?>(
             allowed, wantsExample: wantsExample, constraints,
@@ -170,6 +171,7 @@ extension ValueFormat where Value: Equatable {
     }
 
     /// The same for names from an array.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func choice(_ pairs: [(key: String, value: Value)]) -> ValueFormat {
         let names = pairs.map(\.key)
         return ValueFormat(
@@ -196,6 +198,7 @@ extension ValueFormat where Value: ContractNamed {
 
 extension ValueFormat {
     /// One value, or a list of values; duplicates are dropped.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func oneOrMore<Element: Equatable & Sendable>(
         _ element: ValueFormat<Element>
     ) -> ValueFormat where Value == [Element] {
@@ -214,6 +217,7 @@ extension ValueFormat {
     }
 
     /// A list of values; it may be empty, and duplicates are dropped.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func anyNumber<Element: Equatable & Sendable>(
         of element: ValueFormat<Element>, atMost maximum: Int? = nil
     ) -> ValueFormat where Value == [Element] {
@@ -238,6 +242,7 @@ extension ValueFormat {
 
 extension ValueFormat where Value: Equatable {
     /// The distinct values of a list's elements, in order; a refusal contains the element's position.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     fileprivate func readDistinct(
         _ nodes: [JSONValue], _ directory: String?
     ) throws(ValueRefusal) -> [Value] {
@@ -266,6 +271,7 @@ extension ValueFormat {
     /// A list of mappings with the keys of `section`; `faults` checks an element as a whole.
     ///
     /// All problems of all elements are reported. A list with a problem is refused as a whole.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func list<Element: KeyedSettings>(
         of section: SectionOf<Element>, faults: @escaping @Sendable (Element) -> [ElementFault]
     ) -> ValueFormat where Value == [Element] {
@@ -284,8 +290,8 @@ extension ValueFormat {
                 var elements: [Element] = []
                 var problems: [DocumentProblem] = []
                 for (index, node) in nodes.enumerated() where problems.count < DocumentProblem.maximumCount {
-                    var reader = SectionReader<Element>(directory: directory)
-                    reader.read(node, as: section)
+                    var reader = SectionReader(section)
+                    reader.read(node, directory: directory)
                     elements.append(reader.value)
                     // Faults that merely follow from a refused value are not reported.
                     var found = reader.problems

@@ -1,0 +1,43 @@
+package import Documents
+
+/// Which layer set each key.
+package struct Provenance: Equatable, Sendable {
+    private var positions: [String: DocumentPosition] = [:]
+
+    /// Creates the provenance of the built-in defaults: no key is set.
+    package init() {}
+
+    /// The position at which the key with this path was set; `nil` if the built-in default is in force.
+    package internal(set) subscript(path: String) -> DocumentPosition? {
+        get { positions[path] }
+        set { positions[path] = newValue }
+    }
+
+    /// Removes the keys of a list's elements, also those by their names, before another list replaces them.
+    private mutating func forget(below path: String) {
+        positions = positions.filter { !$0.key.hasPrefix("\(path)[") && !$0.key.hasPrefix("\(path).") }
+    }
+
+    /// Removes a key or a section, and the keys below it.
+    mutating func forget(_ path: String) {
+        forget(below: path)
+        positions[path] = nil
+    }
+
+    /// Records the position of a value and, for a list of mappings, of each of their keys: `actions[0].publish.topic`.
+    mutating func note(_ node: JSONValue, at path: String) {
+        forget(below: path)
+        self[path] = node.position
+        guard let elements = node.elements else { return }
+        for (index, element) in elements.enumerated() { noteKeys(of: element, at: "\(path)[\(index)]") }
+    }
+
+    private mutating func noteKeys(of node: JSONValue, at path: String) {
+        guard let entries = node.members else { return }
+        self[path] = node.position
+        for entry in entries {
+            self["\(path).\(entry.name)"] = entry.value.position
+            noteKeys(of: entry.value, at: "\(path).\(entry.name)")
+        }
+    }
+}
