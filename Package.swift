@@ -61,15 +61,16 @@ let package = Package(
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),
+        .target(name: "JostleRuntime", dependencies: ["CLinuxSystem", "CSystemd", "LinuxSystem", "MotionCore"]),
         .target(name: "Documents", dependencies: ["CYAML", "LinuxSystem"]),
         .target(
-            name: "JostleConfiguration", dependencies: ["Documents", "IMUDrivers", "LinuxSystem", "MotionCore"]),
+            name: "JostleConfiguration",
+            dependencies: ["Documents", "IMUDrivers", "JostleRuntime", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleMessages",
             dependencies: [
                 "Cryptography", "Documents", "JostleConfiguration", "LinuxSystem", "MosquittoClient", "MotionCore",
             ]),
-        .target(name: "JostleRuntime", dependencies: ["CLinuxSystem", "CSystemd", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleAgent",
             dependencies: [
@@ -162,7 +163,8 @@ let package = Package(
         .testTarget(
             name: "JostleConfigurationTests",
             dependencies: [
-                "BrokerTestSupport", "Documents", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore",
+                "BrokerTestSupport", "Documents", "IMUDrivers", "JostleConfiguration", "JostleRuntime", "LinuxSystem",
+                "MotionCore",
             ]),
         .testTarget(
             name: "JostleAgentTests",

@@ -26,7 +26,7 @@ package enum PageCommand {
             hosts: HostNames(settings.page.hosts, machine: DeviceName.hostName()), password: secrets.password,
             metricsToken: secrets.metricsToken, usesTLS: certificate != nil,
             mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
-        let log = Log(level: settings.log.level.logLevel)
+        let log = Log(level: settings.log.level)
         FileContents.makeDirectories(PageFiles.links)
         var links = LinkTokens(directory: PageFiles.links)
         let token = links.makeInitial()

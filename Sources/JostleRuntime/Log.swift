@@ -1,17 +1,17 @@
 internal import CSystemd
 internal import Glibc
-package import JostleConfiguration
 internal import LinuxSystem
 
 /// Writes log lines: entries with fields to the journal if standard error goes there, else plain lines to standard error.
 package struct Log: Sendable {
-    /// The severity of a line; the raw values are syslog's.
-    package enum Level: Int, Comparable, Sendable {
+    /// The severity of a line; the raw values are syslog's, as in sd-daemon(3).
+    package enum Level: Int, CaseIterable, Comparable, Sendable {
         case error = 3
         case warning = 4
         case info = 6
         case debug = 7
 
+        /// Whether `a` is more severe than `b`.
         package static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
     }
 
@@ -52,17 +52,6 @@ package struct Log: Sendable {
         var line = (level <= .warning ? "jostle: \(level): " : "jostle: ") + message + "\n"
         // One write per line, so that lines of several threads do not mix.
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    }
-}
-
-extension JostleSettings.LogLevel {
-    package var logLevel: Log.Level {
-        switch self {
-        case .error: .error
-        case .warning: .warning
-        case .info: .info
-        case .debug: .debug
-        }
     }
 }
 

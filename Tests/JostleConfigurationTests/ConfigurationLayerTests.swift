@@ -1,6 +1,7 @@
 import Documents
 import Foundation
 import IMUDrivers
+import JostleRuntime
 import LinuxSystem
 import MotionCore
 import Testing
@@ -231,7 +232,7 @@ import Testing
     }
 
     @Test func logLevelsAreOrderedBySeverity() {
-        #expect(JostleSettings.LogLevel.error < .warning)
-        #expect(JostleSettings.LogLevel.allCases.sorted() == [.error, .warning, .info, .debug])
+        #expect(JostleRuntime.Log.Level.error < .warning)
+        #expect(JostleRuntime.Log.Level.allCases.sorted() == [.error, .warning, .info, .debug])
     }
 }

@@ -56,7 +56,7 @@ package final class Swarm {
         self.configuration = configuration
         self.version = version
         self.workers = workers
-        log = Log(level: options.isVerbose ? configuration.settings.log.level.logLevel : .error)
+        log = Log(level: options.isVerbose ? configuration.settings.log.level : .error)
         members = SwarmMember.all(options, below: stateDirectory)
         model = SwarmModel(members, seed: options.seed)
         // From the time at which the last board starts.

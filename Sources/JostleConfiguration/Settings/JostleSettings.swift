@@ -1,4 +1,5 @@
 package import IMUDrivers
+package import JostleRuntime
 package import LinuxSystem
 package import MotionCore
 
@@ -305,20 +306,9 @@ extension JostleSettings {
     /// What is logged.
     package struct Log: Equatable, Sendable {
         /// The least severe level that is logged. Default: information.
-        package var level = LogLevel.info
+        package var level = JostleRuntime.Log.Level.info
 
         package init() {}
-    }
-
-    /// The severity of a message; the raw value is syslog's priority, as in sd-daemon(3).
-    package enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
-        case error = 3
-        case warning = 4
-        case info = 6
-        case debug = 7
-
-        /// Whether `a` is more severe than `b`.
-        package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
     }
 }
 

@@ -54,7 +54,7 @@ enum LiveRun {
         let view = LiveView(prefix: loaded.settings.mqtt.prefix)
         let agent = try Agent(
             configuration: loaded, version: version, stateDirectory: state.path,
-            log: Log(level: min(.warning, loaded.settings.log.level.logLevel)), observer: view.observer)
+            log: Log(level: min(.warning, loaded.settings.log.level)), observer: view.observer)
         var notes = configuration.notes
         let page = pageSettings.flatMap { settings in
             startPage(settings, loaded, agent, state, &notes, signals)

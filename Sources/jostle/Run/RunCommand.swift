@@ -27,7 +27,7 @@ enum RunCommand {
         let end: Agent.End
         let agent = try Agent(
             configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
-            log: Log(level: configuration.settings.log.level.logLevel),
+            log: Log(level: configuration.settings.log.level),
             readAgain: Configuration.reading(arguments))
         end = try agent.run(for: seconds, signals: signals)
         if case .restart = end { throw Failure(.temporary, "restarting, as requested over MQTT") }
