@@ -1,6 +1,7 @@
 internal import Glibc
 package import JostleConfiguration
-package import JostleMessages
+internal import JostleMessages
+internal import JostleRuntime
 package import LinuxSystem
 package import MosquittoClient
 package import MotionCore

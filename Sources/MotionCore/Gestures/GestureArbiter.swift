@@ -6,7 +6,7 @@
 /// rejected too.
 struct GestureArbiter: ~Copyable {
     /// The state of one gesture.
-    private struct Entry {
+    struct Entry {
         /// The latest event that was reported.
         var latest: GestureEvent
         /// When the gesture last began or was recognised, and when it last ended.

@@ -79,7 +79,7 @@ extension Matrix3 {
     }
 
     /// The largest absolute value among the elements.
-    var largestElement: Double {
+    package var largestElement: Double {
         var largest = 0.0
         for row in 0..<3 {
             for column in 0..<3 { largest = max(largest, abs(self[row][column])) }

@@ -53,7 +53,7 @@ extension SensorSelection {
 
     /// Opens the magnetometer of a chip, where its identity answers; nothing is written yet.
     private static func open<Part: MagnetometerPart>(
-        _ part: Part.Type, beside chip: SensorScan.Place
+        _ part: Part.Type, beside chip: SensorScan.ChipAddress
     ) throws(LinuxSensorsError) -> any MagnetometerDevice {
         // The pins of an LSM9DS1 that select its own address and that of the magnetometer are usually connected.
         let addresses = chip.address == 0x6A ? Part.addresses : Part.addresses.reversed()

@@ -190,7 +190,7 @@ enum SecretFinder {
     /// The same. If they may overlap, a label in a value counts too, as in `{username: a, password: b}`.
     static func labelled(in line: [UInt8], mayOverlap: Bool) -> [Match] {
         let small = lowercased(line)
-        var matches: [Match] = []
+        var found: [Match] = []
         var index = 0
         while index < line.count {
             guard isFirst[Int(small[index])], let (end, isName) = value(at: index, small, line), end < line.count else {
@@ -198,10 +198,10 @@ enum SecretFinder {
                 continue
             }
             let range = extent(from: end, line)
-            matches.append(Match(range: range, isName: isName))
+            found.append(Match(range: range, isName: isName))
             index = max(mayOverlap ? range.lowerBound : range.upperBound, index + 1)
         }
-        return matches
+        return found
     }
 
     /// Whether a label or an option begins with a byte: most do not, so most places need no comparison.
@@ -255,7 +255,7 @@ enum SecretFinder {
 
     /// The user and the password in URLs: `//user:password@`.
     static func credentials(in line: [UInt8]) -> [Match] {
-        var matches: [Match] = []
+        var found: [Match] = []
         var index = 0
         let scheme = Array("://".utf8)
         while index < line.count {
@@ -267,11 +267,11 @@ enum SecretFinder {
             var end = start
             while end < line.count, line[end] != 0x20, line[end] != UInt8(ascii: "\"") { end += 1 }
             if let at = line[start..<end].lastIndex(of: UInt8(ascii: "@")) {
-                matches.append(Match(range: start..<at + 1))
+                found.append(Match(range: start..<at + 1))
             }
             index = end
         }
-        return matches
+        return found
     }
 
     /// The users in topics of answers: `_reply/user/…`.
