@@ -125,8 +125,8 @@ package struct Arguments {
 
 /// The option `--broker` of commands that can use another broker than the configured one.
 package enum BrokerArgument {
-    package static let option = CommandUsage.Option(
-        name: "broker", value: "URLS",
+    package static let option = Option(
+        "broker", value: "URLS",
         help: "use this broker, mqtt://HOST:PORT, instead of the configured one; several are tried in turn: URL,URL",
         isRepeatable: true)
 

@@ -59,57 +59,11 @@ package struct CommandUsage {
         self.isHidden = isHidden
     }
 
-    package struct Operand {
-        package let name: String
-        package let help: String
-        package var isRequired = true
-        /// Whether it may be given any number of times; only the last operand.
-        package var isRepeatable = false
-        /// What a shell may suggest; by default what the name stands for.
-        package var suggestions: Suggestions?
-
-        package init(
-            name: String, help: String, isRequired: Bool = true, isRepeatable: Bool = false,
-            suggestions: Suggestions? = nil
-        ) {
-            self.name = name
-            self.help = help
-            self.isRequired = isRequired
-            self.isRepeatable = isRepeatable
-            self.suggestions = suggestions
-        }
-
-        package var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: name) }
-    }
-
-    package struct Option {
-        package let name: String
-        /// The placeholder for its value in the help; `nil` for a switch.
-        package var value: String?
-        package let help: String
-        package var isRepeatable = false
-        /// What a shell may suggest as the value; by default what the placeholder stands for.
-        package var suggestions: Suggestions?
-
-        package init(
-            name: String, value: String? = nil, help: String, isRepeatable: Bool = false,
-            suggestions: Suggestions? = nil
-        ) {
-            self.name = name
-            self.value = value
-            self.help = help
-            self.isRepeatable = isRepeatable
-            self.suggestions = suggestions
-        }
-
-        package var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: value ?? "") }
-    }
-
     /// The options of every command that reads a configuration.
     package static let configurationOptions = [
-        Option(name: "config", value: "FILE", help: "read this configuration instead of /etc/jostle/jostle.yaml"),
+        Option("config", value: "FILE", help: "read this configuration instead of /etc/jostle/jostle.yaml"),
         Option(
-            name: "set", value: "KEY=VALUE", help: "override one key of the file, for example sensor.rate=100Hz",
+            "set", value: "KEY=VALUE", help: "override one key of the file, for example sensor.rate=100Hz",
             isRepeatable: true),
     ]
 
@@ -130,7 +84,7 @@ package struct CommandUsage {
         var text = synopsis + "\n\n" + summary + ".\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         if !operands.isEmpty { text += "\n" + CommandUsage.table(operands.map { ($0.name, $0.help) }) }
-        let all = options + [Option(name: "help", help: "show this help")]
+        let all = options + [Option("help", help: "show this help")]
         text += "\n" + CommandUsage.table(all.map { ("--\($0.name)" + ($0.value.map { " \($0)" } ?? ""), $0.help) })
         return text
     }
@@ -139,6 +93,50 @@ package struct CommandUsage {
     package static func table(_ rows: [(String, String)]) -> String {
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { "  " + $0 + String(repeating: " ", count: width - $0.count + 2) + $1 + "\n" }.joined()
+    }
+}
+
+/// A word of a command line that is no option.
+package struct Operand {
+    package let name: String
+    package let help: String
+    package let isRequired: Bool
+    /// Whether it may be given any number of times; only the last operand.
+    package let isRepeatable: Bool
+    /// What a shell may suggest; by default what the name stands for.
+    package let suggestions: Suggestions
+
+    package init(
+        _ name: String, help: String, isRequired: Bool = true, isRepeatable: Bool = false,
+        suggestions: Suggestions? = nil
+    ) {
+        self.name = name
+        self.help = help
+        self.isRequired = isRequired
+        self.isRepeatable = isRepeatable
+        self.suggestions = suggestions ?? Suggestions(placeholder: name)
+    }
+}
+
+/// A word of a command line that begins with `--`, and its value.
+package struct Option {
+    package let name: String
+    /// The placeholder for its value in the help; `nil` for a switch.
+    package let value: String?
+    package let help: String
+    package let isRepeatable: Bool
+    /// What a shell may suggest as the value; by default what the placeholder stands for.
+    package let suggestions: Suggestions
+
+    package init(
+        _ name: String, value: String? = nil, help: String, isRepeatable: Bool = false,
+        suggestions: Suggestions? = nil
+    ) {
+        self.name = name
+        self.value = value
+        self.help = help
+        self.isRepeatable = isRepeatable
+        self.suggestions = suggestions ?? Suggestions(placeholder: value ?? "")
     }
 }
 
@@ -195,16 +193,15 @@ package enum PageUsage {
             page.metrics_token_file. See docs/page.md.
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "link", help: "print a link for one browser to the server that runs already", isRequired: false,
+            Operand(
+                "link", help: "print a link for one browser to the server that runs already", isRequired: false,
                 suggestions: .words([link]))
         ],
         options: [
             BrokerArgument.option,
-            CommandUsage.Option(
-                name: "listen", value: "HOST:PORT", help: "serve the page there instead of at page.listen"),
-            CommandUsage.Option(
-                name: "insecure-http",
+            Option("listen", value: "HOST:PORT", help: "serve the page there instead of at page.listen"),
+            Option(
+                "insecure-http",
                 help: "serve the page beyond this machine without encryption, to look at and not to control"),
         ] + CommandUsage.configurationOptions)
 }

@@ -74,17 +74,15 @@ enum CalibrateCommand {
               sudo systemctl start jostle
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "WHAT", help: Subject.allCases.map(\.rawValue).joined(separator: ", "),
+            Operand(
+                "WHAT", help: Subject.allCases.map(\.rawValue).joined(separator: ", "),
                 suggestions: .words(Subject.allCases.map(\.rawValue)))
         ],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(
-                name: "poses", value: "N", help: "accelerometer: the number of poses, 6 to 20; 8 by default"),
-            CommandUsage.Option(
-                name: "full-turns", value: "N", help: "gyro-scale: also one turn of N revolutions about the vertical"),
-            CommandUsage.Option(name: "yes", help: "store the result without asking"),
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
+            Option("poses", value: "N", help: "accelerometer: the number of poses, 6 to 20; 8 by default"),
+            Option("full-turns", value: "N", help: "gyro-scale: also one turn of N revolutions about the vertical"),
+            Option("yes", help: "store the result without asking"),
+            Option("for", value: "SECONDS", help: "give up after this time; 900 by default"),
         ])
 
     static func run(_ arguments: Arguments) throws {

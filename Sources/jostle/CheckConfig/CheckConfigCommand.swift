@@ -22,14 +22,12 @@ enum CheckConfigCommand {
             Values that are valid but have no effect are warnings, for example a rule for double taps while only single
             ones are recognised. The agent logs the same warnings when it starts.
             """,
-        operands: [CommandUsage.Operand(name: "FILE", help: "the configuration; as --config", isRequired: false)],
+        operands: [Operand("FILE", help: "the configuration; as --config", isRequired: false)],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(
-                name: "show", help: "print the values of the file, where each comes from, and what is above it"),
-            CommandUsage.Option(name: "strict", help: "exit with status 78 also for warnings"),
-            CommandUsage.Option(
-                name: "no-files", help: "do not look at the files that it names: it is for another machine"),
-            CommandUsage.Option(name: "schema", help: "print the JSON schema of configuration files"),
+            Option("show", help: "print the values of the file, where each comes from, and what is above it"),
+            Option("strict", help: "exit with status 78 also for warnings"),
+            Option("no-files", help: "do not look at the files that it names: it is for another machine"),
+            Option("schema", help: "print the JSON schema of configuration files"),
         ])
 
     static func run(_ arguments: Arguments) throws {

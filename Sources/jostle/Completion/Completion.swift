@@ -66,7 +66,7 @@ struct Completion: Equatable {
             given.insert(option.name)
             guard option.value != nil, parts.count == 1 else { continue }
             guard rest.popFirst() != nil else {
-                add(option.possibleValues)
+                add(option.suggestions)
                 return
             }
         }
@@ -75,7 +75,7 @@ struct Completion: Equatable {
         } else if let operand = operands < usage.operands.count ? usage.operands[operands] : usage.operands.last,
             operands < usage.operands.count || operand.isRepeatable
         {
-            add(operand.possibleValues)
+            add(operand.suggestions)
         }
     }
 
@@ -84,7 +84,7 @@ struct Completion: Equatable {
         if let end = current.firstIndex(of: "=") {
             let name = current[..<end].dropFirst(2)
             guard let option = usage.options.first(where: { $0.name == name }), option.value != nil else { return }
-            add(option.possibleValues, after: String(current[...end]))
+            add(option.suggestions, after: String(current[...end]))
             return
         }
         for option in usage.options where option.isRepeatable || !given.contains(option.name) {
@@ -140,8 +140,8 @@ enum CompleteCommand {
             the last command of jostle fleet saw. There is no connection to the broker.
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "WORD", help: "the words after the program, up to the unfinished one", isRequired: false,
+            Operand(
+                "WORD", help: "the words after the program, up to the unfinished one", isRequired: false,
                 isRepeatable: true)
         ], isHidden: true)
 

@@ -24,8 +24,8 @@ enum DemoCommand {
             """,
         options: CommandUsage.configurationOptions + [
             BrokerArgument.option,
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
-            CommandUsage.Option(name: "no-page", help: "start no web page"),
+            Option("for", value: "SECONDS", help: "stop after this time"),
+            Option("no-page", help: "start no web page"),
         ])
 
     static func run(_ arguments: Arguments) throws {

@@ -23,9 +23,8 @@ enum DoctorCommand {
             cannot be read, 77 for permissions, 69 for everything else. A warning is no failure.
             """,
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "json", help: "print JSON"),
-            CommandUsage.Option(
-                name: "unit", value: "NAME", help: "examine this service of systemd, for example jostle@left.service"),
+            Option("json", help: "print JSON"),
+            Option("unit", value: "NAME", help: "examine this service of systemd, for example jostle@left.service"),
         ])
 
     static func run(_ arguments: Arguments) throws {

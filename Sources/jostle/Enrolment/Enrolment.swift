@@ -9,19 +9,17 @@ internal import LinuxSystem
 /// `jostle fleet enroll`, `revoke` and `replace`: boards as users of the broker.
 extension FleetCommand {
     private static let directoryOptions = [
-        CommandUsage.Option(name: "to", value: "DIR", help: "the directory of the files; enrolment by default"),
-        CommandUsage.Option(
-            name: "passwords", value: "FILE", help: "the password file of the broker; DIR/passwords by default"),
+        Option("to", value: "DIR", help: "the directory of the files; enrolment by default"),
+        Option("passwords", value: "FILE", help: "the password file of the broker; DIR/passwords by default"),
     ]
 
     private static let boardOptions =
         directoryOptions + [
-            CommandUsage.Option(
-                name: "template", value: "FILE", help: "the configuration that all boards have in common"),
-            CommandUsage.Option(
-                name: "board-broker", value: "URLS",
+            Option("template", value: "FILE", help: "the configuration that all boards have in common"),
+            Option(
+                "board-broker", value: "URLS",
                 help: "the broker for the board, if the template has none: URL or URL,URL"),
-            CommandUsage.Option(name: "ca", value: "FILE", help: "the certificate authority of the broker, for mqtts"),
+            Option("ca", value: "FILE", help: "the certificate authority of the broker, for mqtts"),
         ]
 
     private static let form = """
@@ -32,16 +30,15 @@ extension FleetCommand {
 
     static let enrollUsage = CommandUsage(
         name: "fleet enroll", summary: "make user, password and first-start files of a new board", details: form,
-        operands: [CommandUsage.Operand(name: "ID", help: "the id of the board, which is its user name too")],
+        operands: [Operand("ID", help: "the id of the board, which is its user name too")],
         options: boardOptions + [
-            CommandUsage.Option(name: "groups", value: "LIST", help: "the groups of the board: a,b"),
-            CommandUsage.Option(
-                name: "force", help: "give a board that is enrolled a new password; its configuration stays"),
+            Option("groups", value: "LIST", help: "the groups of the board: a,b"),
+            Option("force", help: "give a board that is enrolled a new password; its configuration stays"),
         ])
 
     static let revokeUsage = CommandUsage(
         name: "fleet revoke", summary: "take a board's user away, so that the broker admits it no longer",
-        operands: [CommandUsage.Operand(name: "ID", help: "the id of the board")], options: directoryOptions)
+        operands: [Operand("ID", help: "the id of the board")], options: directoryOptions)
 
     static let replaceUsage = CommandUsage(
         name: "fleet replace", summary: "let a new board take the place of another one, with its groups and its layer",
@@ -52,8 +49,8 @@ extension FleetCommand {
             \(form)
             """,
         operands: [
-            CommandUsage.Operand(name: "OLD", help: "the id of the board that goes"),
-            CommandUsage.Operand(name: "NEW", help: "the id of the board that comes"),
+            Operand("OLD", help: "the id of the board that goes"),
+            Operand("NEW", help: "the id of the board that comes"),
         ],
         options: boardOptions + FleetOptions.publishing + FleetConnection.options)
 

@@ -16,28 +16,19 @@ extension FleetCommand {
 
             \(RolloutOptions.details)
             """,
-        operands: [
-            CommandUsage.Operand(
-                name: "KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)
-        ],
+        operands: [Operand("KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)],
         options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options
             + [FleetEdit.unknownOption, FleetOptions.json] + FleetConnection.options)
 
     static let unsetUsage = CommandUsage(
         name: "fleet unset", summary: "remove keys from a layer, so that the layers below decide again",
-        operands: [
-            CommandUsage.Operand(
-                name: "KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)
-        ],
+        operands: [Operand("KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)],
         options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options + [FleetOptions.json]
             + FleetConnection.options)
 
     static let getUsage = CommandUsage(
         name: "fleet get", summary: "print the keys of a layer as the broker holds it",
-        operands: [
-            CommandUsage.Operand(
-                name: "KEY", help: "only this key or section", isRequired: false, isRepeatable: true)
-        ],
+        operands: [Operand("KEY", help: "only this key or section", isRequired: false, isRepeatable: true)],
         options: FleetOptions.selection + [FleetOptions.json] + FleetConnection.options)
 
     static func set(_ arguments: Arguments) throws {
@@ -148,12 +139,12 @@ extension FleetCommand {
 
             \(RolloutOptions.details)
             """,
-        operands: [CommandUsage.Operand(name: "DIRECTORY", help: "the directory of files")],
+        operands: [Operand("DIRECTORY", help: "the directory of files")],
         options: [
-            CommandUsage.Option(name: "check", help: "only check the files, without a broker"),
-            CommandUsage.Option(name: "prune", help: "empty the layers and groups that are not in the directory"),
-            CommandUsage.Option(
-                name: "document", value: "NAME",
+            Option("check", help: "only check the files, without a broker"),
+            Option("prune", help: "empty the layers and groups that are not in the directory"),
+            Option(
+                "document", value: "NAME",
                 help: "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
                 isRepeatable: true, suggestions: .documents),
         ] + FleetOptions.publishing + RolloutOptions.options + [FleetEdit.unknownOption, FleetOptions.json]
@@ -162,8 +153,8 @@ extension FleetCommand {
     static let exportUsage = CommandUsage(
         name: "fleet export", summary: "write what the broker holds as files for jostle fleet apply",
         details: form,
-        operands: [CommandUsage.Operand(name: "DIRECTORY", help: "an empty or a new directory")],
-        options: [CommandUsage.Option(name: "force", help: "overwrite files in a directory that is not empty")]
+        operands: [Operand("DIRECTORY", help: "an empty or a new directory")],
+        options: [Option("force", help: "overwrite files in a directory that is not empty")]
             + FleetConnection.options)
 
     static func apply(_ arguments: Arguments) throws {
@@ -275,12 +266,9 @@ extension FleetCommand {
             Every command of jostle fleet keeps the documents that it sees in the state directory of this machine.
             rollback goes back to the last one that differs from the present one.
             """,
-        operands: [
-            CommandUsage.Operand(
-                name: "DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")
-        ],
+        operands: [Operand("DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")],
         options: [
-            CommandUsage.Option(name: "to", value: "REVISION", help: "go back to this revision")
+            Option("to", value: "REVISION", help: "go back to this revision")
         ] + FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
 
     static func rollback(_ arguments: Arguments) throws {
@@ -382,8 +370,8 @@ extension FleetCommand {
         CommandUsage(
             name: "fleet group \(word)", summary: summary,
             operands: [
-                CommandUsage.Operand(name: "GROUP", help: "the group"),
-                CommandUsage.Operand(name: "ID", help: "the devices", isRepeatable: true),
+                Operand("GROUP", help: "the group"),
+                Operand("ID", help: "the devices", isRepeatable: true),
             ],
             options: FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
     }
@@ -439,10 +427,10 @@ extension FleetCommand {
             Removes its state, its layer, its groups and its announcements to Home Assistant. Its layer stays in the
             history of this machine, for jostle fleet rollback.
             """,
-        operands: [CommandUsage.Operand(name: "ID", help: "the device's id")],
+        operands: [Operand("ID", help: "the device's id")],
         options: [
-            CommandUsage.Option(name: "force", help: "also if the device is online"),
-            CommandUsage.Option(name: "dry-run", help: "list the topics, and remove nothing"),
+            Option("force", help: "also if the device is online"),
+            Option("dry-run", help: "list the topics, and remove nothing"),
         ] + FleetConnection.options)
 
     static func forget(_ arguments: Arguments) throws {

@@ -46,7 +46,7 @@ extension FleetCommand {
         summary: "wait until devices have taken over the layers and groups that the broker holds for them",
         details: "Exit status 0 if all selected devices that are online have them, else 75.",
         options: FleetOptions.selection + [
-            CommandUsage.Option(name: "wait", value: "SECONDS", help: "the longest time; 60 by default"),
+            Option("wait", value: "SECONDS", help: "the longest time; 60 by default"),
             FleetOptions.json,
         ] + FleetConnection.options)
 
@@ -78,17 +78,16 @@ extension FleetCommand {
             does not take over a layer) or offline.
             """,
         options: [
-            CommandUsage.Option(name: "group", value: "GROUP", help: "only devices of this group"),
-            CommandUsage.Option(name: "version", value: "VERSION", help: "only devices with this version of Jostle"),
-            CommandUsage.Option(name: "chip", value: "NAME", help: "only devices whose chip has this in its name"),
-            CommandUsage.Option(
-                name: "status", value: "STATUS", help: "only devices with this state, or with a layer of this status",
+            Option("group", value: "GROUP", help: "only devices of this group"),
+            Option("version", value: "VERSION", help: "only devices with this version of Jostle"),
+            Option("chip", value: "NAME", help: "only devices whose chip has this in its name"),
+            Option(
+                "status", value: "STATUS", help: "only devices with this state, or with a layer of this status",
                 suggestions: .words(LayerStatus.words + FleetFilter.states)),
-            CommandUsage.Option(name: "problem", help: "only devices with a problem"),
-            CommandUsage.Option(name: "online", help: "only devices that are online"),
-            CommandUsage.Option(name: "offline", help: "only devices that are not online"),
-            CommandUsage.Option(
-                name: "listen", value: "SECONDS", help: "listen for so long, and show the last event of each device"),
+            Option("problem", help: "only devices with a problem"),
+            Option("online", help: "only devices that are online"),
+            Option("offline", help: "only devices that are not online"),
+            Option("listen", value: "SECONDS", help: "listen for so long, and show the last event of each device"),
             FleetOptions.json,
         ] + FleetConnection.options)
 
@@ -155,9 +154,9 @@ extension String {
 extension FleetCommand {
     static let showUsage = CommandUsage(
         name: "fleet show", summary: "show a device: its layers, what it refused, and the settings in force",
-        operands: [CommandUsage.Operand(name: "ID", help: "the device's id")],
+        operands: [Operand("ID", help: "the device's id")],
         options: [
-            CommandUsage.Option(name: "defaults", help: "also show settings that have their built-in default"),
+            Option("defaults", help: "also show settings that have their built-in default"),
             FleetOptions.json,
         ] + FleetConnection.options)
 
@@ -266,8 +265,8 @@ extension FleetCommand {
     static let logUsage = CommandUsage(
         name: "fleet log", summary: "show who published each document in force, when and why",
         options: [
-            CommandUsage.Option(
-                name: "document", value: "NAME",
+            Option(
+                "document", value: "NAME",
                 help: "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID",
                 suggestions: .documents),
             FleetOptions.json,
@@ -343,13 +342,13 @@ extension FleetCommand {
         name: "fleet diff", summary: "show what jostle fleet set or apply would change, device by device",
         details: "The present values are those that the devices report. Nothing is published.",
         operands: [
-            CommandUsage.Operand(
-                name: "DIRECTORY|KEY=VALUE",
+            Operand(
+                "DIRECTORY|KEY=VALUE",
                 help: "a directory as for apply; or keys as for set, with --device, --group or --all",
                 isRepeatable: true)
         ],
         options: FleetOptions.selection + [
-            CommandUsage.Option(name: "prune", help: "as for apply"), FleetEdit.unknownOption, FleetOptions.json,
+            Option("prune", help: "as for apply"), FleetEdit.unknownOption, FleetOptions.json,
         ] + FleetConnection.options)
 
     static func diff(_ arguments: Arguments) throws {
@@ -435,13 +434,13 @@ extension FleetCommand {
             out, 75 if one did not answer, 69 if one refused it.
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "NAME", help: "the command: ping, identify, get-state, …",
+            Operand(
+                "NAME", help: "the command: ping, identify, get-state, …",
                 suggestions: .words(JostleSettings.Command.allCases.map(\.rawValue))),
-            CommandUsage.Operand(name: "JSON", help: "its arguments, for example {\"seconds\":20}", isRequired: false),
+            Operand("JSON", help: "its arguments, for example {\"seconds\":20}", isRequired: false),
         ],
         options: FleetOptions.selection + [
-            CommandUsage.Option(name: "timeout", value: "SECONDS", help: "wait so long for answers; 10 by default"),
+            Option("timeout", value: "SECONDS", help: "wait so long for answers; 10 by default"),
             FleetOptions.json,
         ] + FleetConnection.options)
 

@@ -20,8 +20,8 @@ struct FleetConnection {
     static let options =
         [
             BrokerArgument.option,
-            CommandUsage.Option(
-                name: "settle", value: "SECONDS",
+            Option(
+                "settle", value: "SECONDS",
                 help: "the state is complete after this time without a retained message; 0.5 by default"),
         ] + CommandUsage.configurationOptions
 

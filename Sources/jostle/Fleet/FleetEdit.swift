@@ -13,8 +13,8 @@ enum FleetEdit {
         var unchanged: [FleetDocumentID] = []
     }
 
-    static let unknownOption = CommandUsage.Option(
-        name: "unknown", value: "WHAT",
+    static let unknownOption = Option(
+        "unknown", value: "WHAT",
         help: "reject or ignore: what boards do with keys that they do not know; reject by default",
         suggestions: .words(["reject", "ignore"]))
 

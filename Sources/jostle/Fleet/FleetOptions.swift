@@ -5,29 +5,28 @@ internal import LinuxSystem
 
 /// Options that several commands of `jostle fleet` share.
 enum FleetOptions {
-    static let json = CommandUsage.Option(name: "json", help: "print JSON, for programs")
+    static let json = Option("json", help: "print JSON, for programs")
 
     /// The options that select a part of the fleet.
     static let selection = [
-        CommandUsage.Option(name: "device", value: "ID", help: "this device; may be repeated", isRepeatable: true),
-        CommandUsage.Option(
-            name: "group", value: "GROUP", help: "the devices of this group; may be repeated", isRepeatable: true),
-        CommandUsage.Option(name: "all", help: "all devices"),
+        Option("device", value: "ID", help: "this device; may be repeated", isRepeatable: true),
+        Option("group", value: "GROUP", help: "the devices of this group; may be repeated", isRepeatable: true),
+        Option("all", help: "all devices"),
     ]
 
-    static let note = CommandUsage.Option(name: "note", value: "TEXT", help: "why, for jostle fleet log")
+    static let note = Option("note", value: "TEXT", help: "why, for jostle fleet log")
 
     /// The options of commands that publish.
     static let publishing = [
         note,
-        CommandUsage.Option(name: "wait", value: "TIME", help: "wait so long for the devices; 10 s by default"),
-        CommandUsage.Option(name: "no-wait", help: "do not wait for the devices"),
-        CommandUsage.Option(name: "dry-run", help: "show what would be published, and publish nothing"),
+        Option("wait", value: "TIME", help: "wait so long for the devices; 10 s by default"),
+        Option("no-wait", help: "do not wait for the devices"),
+        Option("dry-run", help: "show what would be published, and publish nothing"),
         signKey,
     ]
 
-    static let signKey = CommandUsage.Option(
-        name: "sign-key", value: "FILE", help: "sign what is published with this key of jostle fleet keygen")
+    static let signKey = Option(
+        "sign-key", value: "FILE", help: "sign what is published with this key of jostle fleet keygen")
 
     /// The part of the fleet that the arguments select: exactly one of `--device`, `--group` and `--all`.
     static func selection(_ arguments: Arguments) throws -> FleetSelection {

@@ -20,26 +20,23 @@ struct RolloutOptions {
     /// The options of the commands that can begin a rollout.
     static let options =
         [
-            CommandUsage.Option(
-                name: "canary", value: "SHARE",
+            Option(
+                "canary", value: "SHARE",
                 help: "roll out: first to this share of the devices, such as 5%, as a candidate")
         ] + pace + [
-            CommandUsage.Option(
-                name: "seed", value: "TEXT", help: "choose the same devices as another rollout with this seed")
+            Option("seed", value: "TEXT", help: "choose the same devices as another rollout with this seed")
         ]
 
     /// The options of a rollout that has begun.
     static let pace = [
-        CommandUsage.Option(
-            name: "steps", value: "SHARES", help: "the next shares; 25%,100% by default. 100% always comes last"),
-        CommandUsage.Option(
-            name: "abort-above", value: "SHARE",
+        Option("steps", value: "SHARES", help: "the next shares; 25%,100% by default. 100% always comes last"),
+        Option(
+            "abort-above", value: "SHARE",
             help: "stop and withdraw the change if more of the devices fail; 2% by default"),
-        CommandUsage.Option(
-            name: "max-event-rate", value: "RATE",
+        Option(
+            "max-event-rate", value: "RATE",
             help: "the gestures that a device may recognise: 10x as before by default, or 120 an hour, or off"),
-        CommandUsage.Option(
-            name: "only", value: "TIMES", help: "begin steps only at these times of day, such as 02:00-05:00"),
+        Option("only", value: "TIMES", help: "begin steps only at these times of day, such as 02:00-05:00"),
     ]
 
     static let details = """
@@ -138,10 +135,8 @@ extension FleetCommand {
                         details: RolloutOptions.details, operands: [seedOperand],
                         options: RolloutOptions.pace + [
                             FleetOptions.note,
-                            CommandUsage.Option(
-                                name: "wait", value: "TIME", help: "the longest time of a step; 10m by default"),
-                            CommandUsage.Option(
-                                name: "dry-run", help: "show the devices of each step, and publish nothing"),
+                            Option("wait", value: "TIME", help: "the longest time of a step; 10m by default"),
+                            Option("dry-run", help: "show the devices of each step, and publish nothing"),
                             FleetOptions.signKey,
                             FleetOptions.json,
                         ] + FleetConnection.options),
@@ -156,8 +151,7 @@ extension FleetCommand {
             ])
     }
 
-    private static let seedOperand = CommandUsage.Operand(
-        name: "ROLLOUT", help: "its name, if there are several", isRequired: false)
+    private static let seedOperand = Operand("ROLLOUT", help: "its name, if there are several", isRequired: false)
 
     // MARK: For set, unset and apply
 

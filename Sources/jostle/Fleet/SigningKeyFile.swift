@@ -59,12 +59,10 @@ extension FleetCommand {
             them, with --sign-key FILE. Without FILE, the file is NAME.key.
             """,
         operands: [
-            CommandUsage.Operand(name: "NAME", help: "the name of the key: letters, digits, _ and -"),
-            CommandUsage.Operand(name: "FILE", help: "the file to write", isRequired: false),
+            Operand("NAME", help: "the name of the key: letters, digits, _ and -"),
+            Operand("FILE", help: "the file to write", isRequired: false),
         ],
-        options: [
-            CommandUsage.Option(name: "show", help: "only print the public key of a file that exists")
-        ])
+        options: [Option("show", help: "only print the public key of a file that exists")])
 
     static func keygen(_ arguments: Arguments) throws {
         let name = arguments.operand(0) ?? ""

@@ -240,7 +240,7 @@ enum ManualCommand {
     static let usage = CommandUsage(
         name: "manual", summary: "write the manual pages into a directory such as /usr/share/man",
         details: "They are made from the same descriptions as the help and the schema of the configuration.",
-        operands: [CommandUsage.Operand(name: "DIRECTORY", help: "gets man1 and man5")], isHidden: true)
+        operands: [Operand("DIRECTORY", help: "gets man1 and man5")], isHidden: true)
 
     static func run(_ arguments: Arguments) throws {
         let directory = arguments.operand(0) ?? ""

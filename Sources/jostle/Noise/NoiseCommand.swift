@@ -17,12 +17,11 @@ enum NoiseCommand {
             Noise density is as in data sheets (one-sided); random walk is the error after an hour of an angle or a
             speed integrated from the samples; bias instability is the curve's minimum over 0.664 (IEEE Std 952-1997).
             """,
-        operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
+        operands: [Operand("FILE", help: "the recording; - for standard input")],
         options: [
-            CommandUsage.Option(
-                name: "svg", value: "FILE",
-                help: "write the plot as a picture; - for standard output, without other output"),
-            CommandUsage.Option(name: "json", help: "print JSON, with every point of the curves"),
+            Option(
+                "svg", value: "FILE", help: "write the plot as a picture; - for standard output, without other output"),
+            Option("json", help: "print JSON, with every point of the curves"),
         ])
 
     static func run(_ arguments: Arguments) throws {

@@ -16,10 +16,8 @@ enum RecordCommand {
             The samples are along the sensor's axes, as measured, without the mount matrix. `jostle replay` puts a
             recording through the pipeline.
             """,
-        operands: [CommandUsage.Operand(name: "FILE", help: "the file to write; - for standard output")],
-        options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
-        ])
+        operands: [Operand("FILE", help: "the file to write; - for standard output")],
+        options: CommandUsage.configurationOptions + [Option("for", value: "SECONDS", help: "stop after this time")])
 
     static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter()

@@ -22,10 +22,9 @@ enum ConfigCommand {
             /etc/jostle, that is the directory of the service, /var/lib/jostle, which root may read.
             """,
         options: [
-            CommandUsage.Option(name: "origin", help: "say where each value comes from"),
-            CommandUsage.Option(name: "json", help: "print {\"settings\":…,\"origins\":…}, as in config/reported"),
-            CommandUsage.Option(
-                name: "state", value: "DIR", help: "read this state directory instead of $STATE_DIRECTORY"),
+            Option("origin", help: "say where each value comes from"),
+            Option("json", help: "print {\"settings\":…,\"origins\":…}, as in config/reported"),
+            Option("state", value: "DIR", help: "read this state directory instead of $STATE_DIRECTORY"),
         ] + CommandUsage.configurationOptions)
 
     static func show(_ arguments: Arguments) throws {
@@ -66,14 +65,12 @@ extension ConfigCommand {
             once, without a restart. If the agent does not run, its state directory is changed.
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "KEY", help: "the key, for example gestures.shake.sensitivity", isRequired: false,
-                isRepeatable: true)
+            Operand(
+                "KEY", help: "the key, for example gestures.shake.sensitivity", isRequired: false, isRepeatable: true)
         ],
         options: [
-            CommandUsage.Option(name: "all", help: "all values that were set over MQTT"),
-            CommandUsage.Option(
-                name: "state", value: "DIR", help: "change this state directory, without asking for a running agent"),
+            Option("all", help: "all values that were set over MQTT"),
+            Option("state", value: "DIR", help: "change this state directory, without asking for a running agent"),
         ] + CommandUsage.configurationOptions)
 
     static func clear(_ arguments: Arguments) throws {

@@ -29,7 +29,7 @@ enum SwitchCommand {
                 The setting lasts until the agent's next start; then sensor.enabled in its configuration applies.
                 """,
             options: CommandUsage.configurationOptions + [
-                CommandUsage.Option(name: "on", value: "ID", help: "the agent with this device.id, wherever it runs")
+                Option("on", value: "ID", help: "the agent with this device.id, wherever it runs")
             ])
     }
 

@@ -16,11 +16,11 @@ enum ReplayCommand {
             --explain writes sentences instead: every gesture, and for every near miss the condition that failed.
             Samples that cannot be measurements, such as an axis that is always at the end of its range, are not used.
             """,
-        operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
+        operands: [Operand("FILE", help: "the recording; - for standard input")],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "attitude", value: "FILE", help: "write t_s,w,x,y,z, one row per sample"),
-            CommandUsage.Option(name: "events", value: "FILE", help: "write one row per phase of a gesture"),
-            CommandUsage.Option(name: "explain", help: "explain why movements were gestures, or nearly"),
+            Option("attitude", value: "FILE", help: "write t_s,w,x,y,z, one row per sample"),
+            Option("events", value: "FILE", help: "write one row per phase of a gesture"),
+            Option("explain", help: "explain why movements were gestures, or nearly"),
         ])
 
     static func run(_ arguments: Arguments) throws {

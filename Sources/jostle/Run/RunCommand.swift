@@ -16,9 +16,7 @@ enum RunCommand {
 
             Without a terminal, as a service, SIGHUP makes it read the configuration again.
             """,
-        options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
-        ])
+        options: CommandUsage.configurationOptions + [Option("for", value: "SECONDS", help: "stop after this time")])
 
     static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter(mayReload: true)

@@ -24,18 +24,15 @@ enum ScanCommand {
             is 0 only if every axis passed.
             """,
         options: [
-            CommandUsage.Option(name: "bus", value: "PATH", help: "search this bus only, for example /dev/i2c-1"),
-            CommandUsage.Option(name: "address", value: "ADDRESS", help: "search this address only, for example 0x68"),
-            CommandUsage.Option(
-                name: "driver", value: "FAMILY",
-                help:
-                    "consider chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))",
+            Option("bus", value: "PATH", help: "search this bus only, for example /dev/i2c-1"),
+            Option("address", value: "ADDRESS", help: "search this address only, for example 0x68"),
+            Option(
+                "driver", value: "FAMILY",
+                help: "consider chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))",
                 suggestions: .words(SensorScan.families.map(\.name))),
-            CommandUsage.Option(
-                name: "self-test", help: "run the chip's self-test and compare it with the factory's values"),
-            CommandUsage.Option(
-                name: "verbose", help: "also say which of the constants used for a chip no source confirms"),
-            CommandUsage.Option(name: "json", help: "print JSON"),
+            Option("self-test", help: "run the chip's self-test and compare it with the factory's values"),
+            Option("verbose", help: "also say which of the constants used for a chip no source confirms"),
+            Option("json", help: "print JSON"),
         ])
 
     static func run(_ arguments: Arguments) throws {

@@ -172,32 +172,27 @@ enum SetupCommand {
             sensor and broker work, unless --no-test says so.
             """,
         options: [
-            CommandUsage.Option(
-                name: "broker", value: "URL",
-                help: "mqtt://HOST or mqtts://HOST; found with avahi if it announces itself"),
-            CommandUsage.Option(name: "username", value: "NAME", help: "the user at the broker; empty for none"),
-            CommandUsage.Option(
-                name: "password-file", value: "FILE", help: "a file with the password; - for standard input"),
-            CommandUsage.Option(
-                name: "ca-file", value: "FILE", help: "the CA of an mqtts broker, unless the system has it"),
-            CommandUsage.Option(name: "id", value: "TEXT", help: "the device's id in topics"),
-            CommandUsage.Option(name: "name", value: "TEXT", help: "the device's name for people"),
-            CommandUsage.Option(name: "area", value: "TEXT", help: "the area that Home Assistant suggests"),
-            CommandUsage.Option(
-                name: "driver", value: "NAME",
+            Option(
+                "broker", value: "URL", help: "mqtt://HOST or mqtts://HOST; found with avahi if it announces itself"),
+            Option("username", value: "NAME", help: "the user at the broker; empty for none"),
+            Option("password-file", value: "FILE", help: "a file with the password; - for standard input"),
+            Option("ca-file", value: "FILE", help: "the CA of an mqtts broker, unless the system has it"),
+            Option("id", value: "TEXT", help: "the device's id in topics"),
+            Option("name", value: "TEXT", help: "the device's name for people"),
+            Option("area", value: "TEXT", help: "the area that Home Assistant suggests"),
+            Option(
+                "driver", value: "NAME",
                 help: "a family of chips, iio, or virtual for a trial without a sensor; auto otherwise",
                 suggestions: .words(["auto", "iio", "virtual"] + SensorScan.families.map(\.name))),
-            CommandUsage.Option(name: "bus", value: "PATH", help: "the I2C bus, for example /dev/i2c-1; all otherwise"),
-            CommandUsage.Option(
-                name: "address", value: "ADDRESS", help: "the chip's address; all usual ones otherwise"),
-            CommandUsage.Option(name: "calibrate", help: "calibrate the gyroscope, without asking"),
-            CommandUsage.Option(name: "no-calibrate", help: "do not offer that"),
-            CommandUsage.Option(name: "enable", help: "start the service, now and with the board, without asking"),
-            CommandUsage.Option(name: "no-enable", help: "leave the service as it is"),
-            CommandUsage.Option(name: "no-test", help: "write the answers even if sensor or broker do not work"),
-            CommandUsage.Option(name: "yes", help: "ask nothing"),
-            CommandUsage.Option(
-                name: "output", value: "DIR", help: "write to this directory instead of /etc/jostle, and start nothing"),
+            Option("bus", value: "PATH", help: "the I2C bus, for example /dev/i2c-1; all otherwise"),
+            Option("address", value: "ADDRESS", help: "the chip's address; all usual ones otherwise"),
+            Option("calibrate", help: "calibrate the gyroscope, without asking"),
+            Option("no-calibrate", help: "do not offer that"),
+            Option("enable", help: "start the service, now and with the board, without asking"),
+            Option("no-enable", help: "leave the service as it is"),
+            Option("no-test", help: "write the answers even if sensor or broker do not work"),
+            Option("yes", help: "ask nothing"),
+            Option("output", value: "DIR", help: "write to this directory instead of /etc/jostle, and start nothing"),
         ])
 
     static func run(_ arguments: Arguments) throws {

@@ -27,17 +27,17 @@ enum SimulateCommand {
             or, without --on, the path of a recording, which is played repeatedly.
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "TRAJECTORY", help: "a name from the list above, or the path of a recording",
+            Operand(
+                "TRAJECTORY", help: "a name from the list above, or the path of a recording",
                 suggestions: .wordsOrFiles(SensorSelection.trajectories.map { $0.name }))
         ],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(
-                name: "for", value: "SECONDS",
+            Option(
+                "for", value: "SECONDS",
                 help: "stop after this time; with --on, the duration of a movement without an end, such as walk"),
-            CommandUsage.Option(name: "once", help: "stop after the first round of the movement"),
-            CommandUsage.Option(name: "on", value: "ID", help: "simulate inside the running agent with this device.id"),
-            CommandUsage.Option(name: "count", value: "N", help: "with --on: repeat the movement N times"),
+            Option("once", help: "stop after the first round of the movement"),
+            Option("on", value: "ID", help: "simulate inside the running agent with this device.id"),
+            Option("count", value: "N", help: "with --on: repeat the movement N times"),
             BrokerArgument.option,
         ])
 

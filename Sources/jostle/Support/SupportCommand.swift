@@ -25,14 +25,12 @@ enum SupportCommand {
             has what that board publishes and answers over MQTT. The log of that board is not among it.
             """,
         options: [
-            CommandUsage.Option(name: "device", value: "ID", help: "a report of this device, over MQTT"),
-            CommandUsage.Option(
-                name: "output", value: "FILE", help: "the new file; - for standard output. The default has id and time"),
-            CommandUsage.Option(name: "lines", value: "COUNT", help: "lines of the log, 1 … 10000; 1000 by default"),
-            CommandUsage.Option(name: "hide-broker", help: "write [broker] instead of the broker's host"),
-            CommandUsage.Option(
-                name: "state", value: "DIR",
-                help: "the state directory; by default $STATE_DIRECTORY or that of the service"),
+            Option("device", value: "ID", help: "a report of this device, over MQTT"),
+            Option("output", value: "FILE", help: "the new file; - for standard output. The default has id and time"),
+            Option("lines", value: "COUNT", help: "lines of the log, 1 … 10000; 1000 by default"),
+            Option("hide-broker", help: "write [broker] instead of the broker's host"),
+            Option(
+                "state", value: "DIR", help: "the state directory; by default $STATE_DIRECTORY or that of the service"),
             BrokerArgument.option,
         ] + CommandUsage.configurationOptions)
 

@@ -31,30 +31,24 @@ enum SwarmCommand {
             With the same --seed, the same boards are chosen. SIGTERM and SIGINT make all boards leave cleanly.
             """,
         options: [
-            CommandUsage.Option(name: "devices", value: "N", help: "the number of boards"),
+            Option("devices", value: "N", help: "the number of boards"),
             BrokerArgument.option,
-            CommandUsage.Option(name: "id-prefix", value: "TEXT", help: "the beginning of each id (default swarm)"),
-            CommandUsage.Option(
-                name: "groups", value: "LIST", help: "put the boards in turn into these groups: a,b,c, or their number"),
-            CommandUsage.Option(
-                name: "connect-rate", value: "N", help: "the boards that start per second (default 500)"),
-            CommandUsage.Option(
-                name: "events", value: "N", help: "shakes per minute, of all boards together (default 0)"),
-            CommandUsage.Option(
-                name: "deaths", value: "N", help: "deaths per minute, of all boards together (default 0)"),
-            CommandUsage.Option(
-                name: "death-pause", value: "SECONDS", help: "the time from a death to the next start (default 5)"),
-            CommandUsage.Option(
-                name: "defect", value: "DEFECT",
+            Option("id-prefix", value: "TEXT", help: "the beginning of each id (default swarm)"),
+            Option("groups", value: "LIST", help: "put the boards in turn into these groups: a,b,c, or their number"),
+            Option("connect-rate", value: "N", help: "the boards that start per second (default 500)"),
+            Option("events", value: "N", help: "shakes per minute, of all boards together (default 0)"),
+            Option("deaths", value: "N", help: "deaths per minute, of all boards together (default 0)"),
+            Option("death-pause", value: "SECONDS", help: "the time from a death to the next start (default 5)"),
+            Option(
+                "defect", value: "DEFECT",
                 help: "break a share of the boards while a setting has a value; KIND:SHARE:KEY=VALUE; may be repeated",
                 isRepeatable: true),
-            CommandUsage.Option(name: "seed", value: "N", help: "the seed of all random choices (default 1)"),
-            CommandUsage.Option(
-                name: "state", value: "DIR", help: "keep the boards' state there (default: a temporary directory)"),
-            CommandUsage.Option(name: "workers", value: "N", help: "the threads that drive the boards (default 2)"),
-            CommandUsage.Option(name: "json", help: "print the figures every second as a line of JSON"),
-            CommandUsage.Option(name: "verbose", help: "print the boards' log lines, at the configured log.level"),
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
+            Option("seed", value: "N", help: "the seed of all random choices (default 1)"),
+            Option("state", value: "DIR", help: "keep the boards' state there (default: a temporary directory)"),
+            Option("workers", value: "N", help: "the threads that drive the boards (default 2)"),
+            Option("json", help: "print the figures every second as a line of JSON"),
+            Option("verbose", help: "print the boards' log lines, at the configured log.level"),
+            Option("for", value: "SECONDS", help: "stop after this time"),
         ] + CommandUsage.configurationOptions)
 
     private static let maximumDevices = 100_000

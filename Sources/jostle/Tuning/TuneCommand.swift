@@ -29,28 +29,24 @@ enum TuneCommand {
             kept; the oldest are deleted. --list shows them, --forget deletes them.
             """,
         operands: [
-            CommandUsage.Operand(
-                name: "GESTURE", help: Gesture.allCases.map(\.word).joined(separator: ", "), isRequired: false,
+            Operand(
+                "GESTURE", help: Gesture.allCases.map(\.word).joined(separator: ", "), isRequired: false,
                 suggestions: .words(Gesture.allCases.map(\.word)))
         ],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(
-                name: "times", value: "N", help: "how often you make the gesture, 2 to 20; 5 by default"),
-            CommandUsage.Option(
-                name: "handling", value: "SECONDS", help: "how long you then handle the board; 60 by default"),
-            CommandUsage.Option(name: "shown", value: "FILE", help: "a recording of the gesture, made several times"),
-            CommandUsage.Option(name: "ordinary", value: "FILE", help: "a recording of ordinary handling"),
-            CommandUsage.Option(name: "take", value: "1…10", help: "write this sensitivity instead of the best one"),
-            CommandUsage.Option(name: "yes", help: "write without asking"),
-            CommandUsage.Option(
-                name: "clear", help: "with --yes: also clear a value that was set over MQTT, which would win"),
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
-            CommandUsage.Option(name: "keep", help: "keep the recordings without asking"),
-            CommandUsage.Option(name: "no-keep", help: "do not keep the recordings, and do not ask"),
-            CommandUsage.Option(name: "list", help: "list the recordings that are kept"),
-            CommandUsage.Option(
-                name: "export", value: "FILE", help: "write all of them into a new tar file, for a bug report"),
-            CommandUsage.Option(name: "forget", value: "NAME", help: "delete one of them, or all"),
+            Option("times", value: "N", help: "how often you make the gesture, 2 to 20; 5 by default"),
+            Option("handling", value: "SECONDS", help: "how long you then handle the board; 60 by default"),
+            Option("shown", value: "FILE", help: "a recording of the gesture, made several times"),
+            Option("ordinary", value: "FILE", help: "a recording of ordinary handling"),
+            Option("take", value: "1…10", help: "write this sensitivity instead of the best one"),
+            Option("yes", help: "write without asking"),
+            Option("clear", help: "with --yes: also clear a value that was set over MQTT, which would win"),
+            Option("for", value: "SECONDS", help: "give up after this time; 900 by default"),
+            Option("keep", help: "keep the recordings without asking"),
+            Option("no-keep", help: "do not keep the recordings, and do not ask"),
+            Option("list", help: "list the recordings that are kept"),
+            Option("export", value: "FILE", help: "write all of them into a new tar file, for a bug report"),
+            Option("forget", value: "NAME", help: "delete one of them, or all"),
         ])
 
     static func run(_ arguments: Arguments) throws {

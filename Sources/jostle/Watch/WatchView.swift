@@ -324,12 +324,11 @@ enum WatchCommand {
             each event, health report and change of state, and the attitude once a second.
             """,
         options: [
-            CommandUsage.Option(name: "device", value: "ID", help: "the device to watch, by its device.id"),
+            Option("device", value: "ID", help: "the device to watch, by its device.id"),
             BrokerArgument.option,
-            CommandUsage.Option(name: "plain", help: "print lines, also on a terminal"),
-            CommandUsage.Option(
-                name: "json", help: "print every message as a line {\"topic\":…,\"retained\":…,\"payload\":…}"),
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
+            Option("plain", help: "print lines, also on a terminal"),
+            Option("json", help: "print every message as a line {\"topic\":…,\"retained\":…,\"payload\":…}"),
+            Option("for", value: "SECONDS", help: "stop after this time"),
         ] + CommandUsage.configurationOptions)
 
     static func run(_ arguments: Arguments) throws {
