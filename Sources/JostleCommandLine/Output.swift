@@ -1,42 +1,58 @@
 internal import Glibc
 internal import LinuxSystem
+internal import Synchronization
 
 /// Standard output and standard error, for all commands.
 ///
 /// Much of the output comes from the network or from files, and must not control the terminal. So control characters in
 /// any text are escaped, and terminal commands are static strings or built by `ScreenDifference`.
 package enum Output {
-    private static let startOfLine = "\r\u{1B}[K"
+    /// The progress line, which the next output on standard output replaces; empty if there is none.
+    private static let progress = Mutex("")
 
     // MARK: Standard output
 
-    /// Writes a line. If it `replacesLive`, it overwrites the line that `live` wrote.
-    package static func line(_ text: String = "", replacesLive: Bool = false) {
-        print((replacesLive ? startOfLine : "") + ForeignText.oneLine(text))
-    }
+    /// Writes a line.
+    package static func line(_ text: String = "") { write(ForeignText.oneLine(text) + "\n") }
 
     /// Writes a text of several lines that includes its last line feed: a table, a help text.
-    package static func text(_ text: String, replacesLive: Bool = false) {
-        print((replacesLive ? startOfLine : "") + ForeignText.lines(text), terminator: "")
-    }
+    package static func text(_ text: String) { write(ForeignText.lines(text)) }
 
     /// Writes JSON on one line, without changing its value.
-    package static func json(_ text: String) {
-        print(ForeignText.json(text))
-    }
+    package static func json(_ text: String) { write(ForeignText.json(text) + "\n") }
 
-    /// Writes a line over the previous live line; the next line overwrites it.
+    /// Writes a progress line over the one before.
     package static func live(_ text: String) {
-        print(startOfLine + ForeignText.oneLine(text), terminator: "")
+        progress.withLock { progress in
+            guard text != progress else { return }
+            progress = text
+            print("\r\u{1B}[K" + ForeignText.oneLine(text), terminator: "")
+            fflush(nil)
+        }
     }
 
-    /// Flushes all output to the system (fflush(3)).
+    /// Leaves the progress line as it is: further output begins on a new line. Flushes all output to the system
+    /// (fflush(3)).
     package static func flush() {
-        fflush(nil)
+        progress.withLock { progress in
+            if !progress.isEmpty { print() }
+            progress = ""
+            fflush(nil)
+        }
     }
 
     /// Flushes standard output at the end of the program; returns false if any of it was not written.
-    package static func finish() -> Bool { StandardOutput.isWritten() }
+    package static func finish() -> Bool {
+        flush()
+        return StandardOutput.isWritten()
+    }
+
+    private static func write(_ text: String) {
+        progress.withLock { progress in
+            print((progress.isEmpty ? "" : "\r\u{1B}[K") + text, terminator: "")
+            progress = ""
+        }
+    }
 
     // MARK: Standard output with error checking
 
@@ -54,8 +70,8 @@ package enum Output {
 
     // MARK: Standard error
 
-    /// Writes lines to standard error, in one write(2).
-    package static func errors(_ lines: String...) { errors(lines) }
+    /// Writes that something is not as it should be, which does not end the program.
+    package static func warn(_ text: String) { errors(["jostle: \(text)"]) }
 
     /// Writes lines to standard error, in one write(2).
     package static func errors(_ lines: [String]) {
@@ -69,6 +85,7 @@ package enum Output {
 
     /// Writes all of the text (write(2)); returns false, with errno set, on failure.
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
+        if progress.withLock({ !$0.isEmpty }) { flush() }
         var text = text
         return text.withUTF8 { bytes in
             var rest = bytes[...]

@@ -99,7 +99,6 @@ enum CalibrateCommand {
         let limit = try arguments.seconds("for") ?? 900
         let settings = try Configuration.load(arguments).settings
         let dialogue = Dialogue(signals: signals)
-        defer { dialogue.end() }
         if subject == .magnetometer {
             return try magnetometer(
                 settings, dialogue: dialogue, limit: limit, storesWithoutAsking: arguments.has("yes"))
@@ -368,8 +367,7 @@ extension CalibrateCommand {
                     "\(sensor) has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one, and some kernel drivers"
                 )
             case .noGyroscope(let sensor):
-                throw Failure(
-                    .unavailable, "\(sensor) has no gyroscope, which the calibration of a magnetometer needs")
+                throw Failure(.unavailable, "\(sensor) has no gyroscope, which the calibration of a magnetometer needs")
             }
         }
     }
@@ -441,9 +439,7 @@ extension CalibrateCommand {
         }
     }
 
-    private static func report(
-        _ solution: MagneticFit.Solution, before: MagneticCalibration?, _ dialogue: Dialogue
-    ) {
+    private static func report(_ solution: MagneticFit.Solution, before: MagneticCalibration?, _ dialogue: Dialogue) {
         let new = solution.calibration
         var hardIron = "Hard iron: \(words(new.hardIron, 1)) µT"
         if let before {

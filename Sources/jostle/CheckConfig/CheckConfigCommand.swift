@@ -66,7 +66,7 @@ enum CheckConfigCommand {
             for note in all { Output.line("note: \(note)") }
         }
         Output.flush()
-        for warning in warnings { Output.errors("jostle: warning: \(warning)") }
+        for warning in warnings { Output.warn("warning: \(warning)") }
     }
 
     /// The files of the drop-in directory that nobody reads because of their names.
@@ -86,7 +86,7 @@ enum CheckConfigCommand {
             overrides.map { ($0.key, "not in force: \($0.text)") }, uniquingKeysWith: { first, _ in first })
         Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance, notes: notes))
         Output.flush()
-        for override in overrides { Output.errors("jostle: \(override.text); \(override.advice)") }
+        for override in overrides { Output.warn("\(override.text); \(override.advice)") }
     }
 
     /// The values of the file and of the arguments that are not in force on this board, because others are above them.

@@ -101,14 +101,14 @@ struct LayersInForce {
         self.directory = directory
         id = loaded.settings.device.id ?? DeviceName.ofThisMachine(instance: file.flatMap(LayersInForce.instance))
         if access(directory, R_OK | X_OK) != 0, errno == EACCES {
-            Output.errors(
-                "jostle: what was set over MQTT or by the fleet is unknown: \(directory): \(systemMessage(EACCES)); "
+            Output.warn(
+                "what was set over MQTT or by the fleet is unknown: \(directory): \(systemMessage(EACCES)); "
                     + "use sudo")
             stack = ConfigurationStack(loaded, layers: [])
             return
         }
         let stored = StoredConfiguration.read(loaded, id: id, in: StateDirectory(path: directory))
-        for problem in stored.problems { Output.errors("jostle: \(problem)") }
+        for problem in stored.problems { Output.warn("\(problem)") }
         stack = stored.stack
     }
 

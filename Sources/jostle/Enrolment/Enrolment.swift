@@ -82,8 +82,7 @@ extension FleetCommand {
         let old = try boardID(arguments, 0)
         let new = try boardID(arguments, 1)
         guard old != new else {
-            throw Failure(
-                .usage, "OLD and NEW are the same; for a new password: jostle fleet enroll \(new) --force")
+            throw Failure(.usage, "OLD and NEW are the same; for a new password: jostle fleet enroll \(new) --force")
         }
         let publishing = try FleetRun.PublishOptions(arguments)
         let note = try FleetOptions.note(arguments) ?? "replaces \(old)"
@@ -134,8 +133,7 @@ extension FleetCommand {
     private static func requireUsable(_ documents: [FleetDocumentID], _ model: FleetModel) throws {
         for id in documents {
             if let problem = model.documents[id]?.problem {
-                throw Failure(
-                    .badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
+                throw Failure(.badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
             }
             try FleetEdit.requireNothingLost(id, RevisionPlan(for: id, in: model), isSigned: model.trust != nil)
         }
@@ -168,8 +166,8 @@ extension FleetCommand {
 
     private static func describeBroker(_ files: EnrolmentFiles) throws {
         if try !files.passwords().has("operator") {
-            Output.errors(
-                "jostle: \(files.passwordFile) has no user operator: if the broker has other users, begin with a copy of"
+            Output.warn(
+                "\(files.passwordFile) has no user operator: if the broker has other users, begin with a copy of"
                     + " its file")
         }
         Output.line(
@@ -219,8 +217,7 @@ extension FleetCommand {
             throw Failure(.badData, lines: "\(error)".split(separator: "\n").map(String.init))
         }
         guard enrolment.config["mqtt"]?["broker"] != nil else {
-            throw Failure(
-                .usage, "the board needs a broker: mqtt.broker in --template FILE, or --board-broker URL")
+            throw Failure(.usage, "the board needs a broker: mqtt.broker in --template FILE, or --board-broker URL")
         }
         return enrolment
     }
@@ -281,9 +278,7 @@ struct EnrolmentFiles {
     /// Reads the password file, changes it and writes it. A lock keeps others out meanwhile.
     ///
     /// - Throws: status 73 if the file cannot be locked or written, and what `change` throws.
-    private func changePasswords(
-        _ change: (inout MosquittoPasswords) throws -> Void
-    ) throws {
+    private func changePasswords(_ change: (inout MosquittoPasswords) throws -> Void) throws {
         // The lock is not on the file itself, which is replaced.
         let path = "\(passwordFile).lock"
         let lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -323,8 +318,7 @@ struct EnrolmentFiles {
 
     /// Why a board is not enrolled again.
     static func isEnrolled(_ id: String) -> Failure {
-        Failure(
-            .cannotCreate, "\(id) is enrolled already; jostle fleet enroll \(id) --force gives it a new password")
+        Failure(.cannotCreate, "\(id) is enrolled already; jostle fleet enroll \(id) --force gives it a new password")
     }
 
     /// Takes the user away, and deletes the files of the board.

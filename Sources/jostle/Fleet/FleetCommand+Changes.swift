@@ -68,7 +68,7 @@ extension FleetCommand {
         guard case .devices(let ids) = selection else { return }
         for id in ids where model.boards[id] == nil && model.documents[.registry(id)] == nil {
             let suggestion = EditDistance.suggestion(for: id, among: model.allBoards.map(\.id).filter { $0 != id })
-            Output.errors("jostle: the broker knows no device \(id) yet; its layer waits for it\(suggestion)")
+            Output.warn("the broker knows no device \(id) yet; its layer waits for it\(suggestion)")
         }
     }
 
@@ -80,8 +80,7 @@ extension FleetCommand {
         for id in selection.layers {
             let stored = connection.model.documents[id]
             if let problem = stored?.problem {
-                throw Failure(
-                    .badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
+                throw Failure(.badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
             }
             let document = stored?.layer
             let values = document.map { leaves(of: $0.config, path: "") } ?? []
@@ -190,15 +189,12 @@ extension FleetCommand {
     }
 
     /// Leaves only the named documents in a directory.
-    private static func limit(
-        _ directory: inout FleetDirectory, to names: [String], prunes: Bool
-    ) throws {
+    private static func limit(_ directory: inout FleetDirectory, to names: [String], prunes: Bool) throws {
         guard !names.isEmpty else { return }
         if prunes { throw Failure(.usage, "--prune and --document exclude each other") }
         for name in names where name != "registry" {
             guard let id = FleetDocumentID(name), id.layer != nil else {
-                throw Failure(
-                    .usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, or registry")
+                throw Failure(.usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, or registry")
             }
             guard directory.layers[id] != nil else {
                 throw Failure(.noInput, "the directory has no file for \(name)")
@@ -231,14 +227,14 @@ extension FleetCommand {
         }
         let connection = try FleetConnection.open(arguments)
         for (id, stored) in connection.model.documents.sorted(by: { $0.key < $1.key }) {
-            if let problem = stored.problem { Output.errors("jostle: \(id.text) is unreadable: \(problem)") }
+            if let problem = stored.problem { Output.warn("\(id.text) is unreadable: \(problem)") }
             guard let layer = stored.layer else { continue }
             if layer.ignoresUnknownKeys {
-                Output.errors(
-                    "jostle: \(id.text): boards leave out keys that they do not know; files do not say so. It stays so if "
+                Output.warn(
+                    "\(id.text): boards leave out keys that they do not know; files do not say so. It stays so if "
                         + "you apply them, with --unknown ignore if this program does not know a key either")
             }
-            if layer.candidate != nil { Output.errors("jostle: \(id.text): files do not hold its candidate") }
+            if layer.candidate != nil { Output.warn("\(id.text): files do not hold its candidate") }
         }
         let files = FleetDirectory.files(of: connection.model)
         FileContents.makeDirectories(path)
@@ -252,7 +248,7 @@ extension FleetCommand {
         }
         let written = Set(files.map(\.name))
         for name in former where !written.contains(name) {
-            Output.errors("jostle: \(path)/\(name) is not on the broker; it stays")
+            Output.warn("\(path)/\(name) is not on the broker; it stays")
         }
         Output.line("\(path): \(FleetText.count(files.count, "file")) written")
     }
@@ -277,8 +273,7 @@ extension FleetCommand {
         let note = try FleetOptions.note(arguments)
         let publishing = try FleetRun.PublishOptions(arguments)
         if FleetDocumentID(name) == nil, !name.contains("/") {
-            throw Failure(
-                .usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
+            throw Failure(.usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
         }
         let connection = try FleetConnection.open(arguments)
         guard let id = FleetDocumentID(name) ?? FleetDocumentID(topic: name, connection.session.topics) else {
@@ -326,9 +321,7 @@ extension FleetCommand {
             == DocumentDraft(copying: present, by: nil, at: nil, note: nil)
     }
 
-    private static func noRevision(
-        _ id: FleetDocumentID, _ number: Int64?, _ revisions: [StoredDocument]
-    ) -> Failure {
+    private static func noRevision(_ id: FleetDocumentID, _ number: Int64?, _ revisions: [StoredDocument]) -> Failure {
         let known = revisions.compactMap(\.number).map { "\($0)" }.joined(separator: ", ")
         let what = number.map { "revision \($0)" } ?? "an earlier revision"
         return Failure(
@@ -376,9 +369,7 @@ extension FleetCommand {
             options: FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
     }
 
-    private static func changeGroups(
-        _ arguments: Arguments, _ change: ([String], String) -> [String]
-    ) throws {
+    private static func changeGroups(_ arguments: Arguments, _ change: ([String], String) -> [String]) throws {
         let name = arguments.operand(0) ?? ""
         let ids = arguments.operands(from: 1)
         try FleetOptions.check(group: name)
@@ -395,24 +386,21 @@ extension FleetCommand {
         for id in Set(ids).sorted() {
             let document = FleetDocumentID.registry(id)
             if let problem = model.documents[document]?.problem {
-                throw Failure(
-                    .badData, "\(document.text): the broker holds a document that cannot be used: \(problem)")
+                throw Failure(.badData, "\(document.text): the broker holds a document that cannot be used: \(problem)")
             }
             let plan = RevisionPlan(for: document, in: model)
             try FleetEdit.requireNothingLost(document, plan, isSigned: model.trust != nil)
             let present = model.groups(of: id)
             let groups = change(present, name)
             guard groups.count <= JostleSettings.Device.maximumGroups else {
-                throw Failure(
-                    .badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
+                throw Failure(.badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
             }
             if groups == present, !plan.mustRepeat {
                 if !publishing.isJSON { Output.line("\(id): nothing to change") }
                 if model.documents[document] != nil { unchanged.append(document) }
                 continue
             }
-            let draft = DocumentDraft(
-                groups: groups, by: FleetConnection.author, at: FleetConnection.now, note: note)
+            let draft = DocumentDraft(groups: groups, by: FleetConnection.author, at: FleetConnection.now, note: note)
             changes.append(FleetRun.Change(document: document, draft: draft, revision: plan))
         }
         try FleetRun.publish(changes, unchanged: unchanged, connection, publishing)

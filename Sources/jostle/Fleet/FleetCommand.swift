@@ -132,8 +132,7 @@ extension FleetCommand {
         filter.status = arguments.value("status")
         let statuses = LayerStatus.words + FleetFilter.states
         if let status = filter.status, !statuses.contains(status) {
-            throw Failure(
-                .usage, "--status is \"\(status)\"; the statuses are \(statuses.joined(separator: ", "))")
+            throw Failure(.usage, "--status is \"\(status)\"; the statuses are \(statuses.joined(separator: ", "))")
         }
         filter.hasProblem = arguments.has("problem")
         if arguments.has("online"), arguments.has("offline") {
@@ -276,8 +275,7 @@ extension FleetCommand {
         let name = arguments.value("document")
         let id = name.flatMap { FleetDocumentID($0) }
         if let name, id == nil {
-            throw Failure(
-                .usage, "--document is \"\(name)\", not all, group:GROUP, device:ID or registry:ID")
+            throw Failure(.usage, "--document is \"\(name)\", not all, group:GROUP, device:ID or registry:ID")
         }
         let connection = try FleetConnection.open(arguments)
         let model = connection.model
@@ -460,19 +458,15 @@ extension FleetCommand {
         let selection = try FleetOptions.selection(arguments)
         let seconds = try arguments.seconds("timeout") ?? 10
         let connection = try FleetConnection.open(arguments)
-        let boards = Dictionary(
-            connection.model.allBoards.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let boards = Dictionary(connection.model.allBoards.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let selected = selection.ids(in: connection.model)
         let asked = selected.filter { boards[$0]?.isOnline == true }
         let absent = selected.filter { boards[$0]?.isOnline != true }
         let isJSON = arguments.has("json")
-        let hasProgress = !isJSON && TerminalScreen.isAvailable
         let answers = try connection.session.command(name, Array(json.utf8), to: asked, within: seconds) { count in
-            guard hasProgress else { return }
-            Output.live("\(count) of \(FleetText.count(asked.count, "device")) answered")
-            Output.flush()
+            guard !isJSON else { return }
+            TerminalScreen.progress("\(count) of \(FleetText.count(asked.count, "device")) answered")
         }
-        if hasProgress { Output.live("") }
         if isJSON {
             for id in selected { Output.json(result(id, isAsked: asked.contains(id), answers)) }
         } else if selected.isEmpty {

@@ -26,9 +26,7 @@ struct FleetConnection {
         ] + CommandUsage.configurationOptions
 
     /// Connects and reads what the broker holds. The documents are kept for `rollback`, the names for completion.
-    static func open(
-        _ arguments: Arguments, interests: FleetSession.Interests = []
-    ) throws -> FleetConnection {
+    static func open(_ arguments: Arguments, interests: FleetSession.Interests = []) throws -> FleetConnection {
         let signals = SignalWaiter()
         let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         let signer = try arguments.value("sign-key").map { path throws in try SigningKeyFile.read(path)
@@ -47,8 +45,7 @@ struct FleetConnection {
         session = try FleetSession(
             settings: settings, interests: interests, times: times, trust: trust, signals: signals)
         try session.connect()
-        let connection = FleetConnection(
-            session: session, settings: settings, signer: signer, history: history)
+        let connection = FleetConnection(session: session, settings: settings, signer: signer, history: history)
         session.remember(history.numbers, sent: history.sentNumbers)
         connection.keepDocuments()
         FleetNames(session.model).keep(stateDirectory: Configuration.stateDirectory)
@@ -57,9 +54,7 @@ struct FleetConnection {
     }
 
     /// Completes a draft for publication, signed if there is a key.
-    func publication(
-        _ draft: DocumentDraft, of document: FleetDocumentID, revision: Int64
-    ) throws -> FleetPublication {
+    func publication(_ draft: DocumentDraft, of document: FleetDocumentID, revision: Int64) throws -> FleetPublication {
         try FleetPublication(draft, of: document, revision: revision, topics: session.topics, signer: signer)
     }
 
@@ -70,7 +65,7 @@ struct FleetConnection {
         do {
             try history.keep(documents)
         } catch {
-            Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
+            Output.warn("the documents cannot be kept for jostle fleet rollback: \(error)")
         }
     }
 
@@ -79,7 +74,7 @@ struct FleetConnection {
         do {
             try history.keep(sending: publications)
         } catch {
-            Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
+            Output.warn("the documents cannot be kept for jostle fleet rollback: \(error)")
         }
     }
 
@@ -103,8 +98,8 @@ struct FleetConnection {
 
     private func reportSkipped() {
         if session.gaps == .likely {
-            Output.errors(
-                "jostle: the broker did not send everything at once, so devices and documents may be missing here: "
+            Output.warn(
+                "the broker did not send everything at once, so devices and documents may be missing here: "
                     + "raise its limit, with mosquitto max_queued_messages")
         }
         guard model.skippedMessages > 0 else { return }

@@ -21,9 +21,7 @@ enum FleetEdit {
     /// The edit of `KEY=VALUE` arguments, and of keys to remove. Checks the keys and values with this program's schema.
     ///
     /// - Throws: status 64 for an argument that is none, 65 for keys and values that boards would refuse.
-    static func edit(
-        setting: [String], unsetting: [String], _ arguments: Arguments
-    ) throws -> LayerEdit {
+    static func edit(setting: [String], unsetting: [String], _ arguments: Arguments) throws -> LayerEdit {
         var changes: [LayerEdit.Change] = []
         try Failure.with(.usage) {
             for argument in setting { changes.append(try LayerEdit.set(argument)) }
@@ -108,16 +106,14 @@ enum FleetEdit {
         }
         for (key, ids) in ids.sorted(by: { $0.key < $1.key }) {
             let names = FleetText.names(ids)
-            Output.errors("jostle: \(key) is not in fleet.remote of \(names): the layer will be refused there")
+            Output.warn("\(key) is not in fleet.remote of \(names): the layer will be refused there")
         }
     }
 
     /// Refuses to build on a layer of which boards or this machine have seen a newer revision than the broker holds.
     /// With signatures also on nothing, if there was a document: otherwise, somebody who takes it away at the broker would
     /// have it replaced by one that contains only the change.
-    static func requireNothingLost(
-        _ id: FleetDocumentID, _ plan: RevisionPlan, isSigned: Bool
-    ) throws {
+    static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, isSigned: Bool) throws {
         guard plan.isHeldCredible else {
             throw Failure(
                 .badData,

@@ -83,16 +83,15 @@ enum FleetFiles {
     ///
     /// - Throws: status 66 if they cannot be read, 65 with file, line and column of every problem.
     static func read(_ path: String, ignoresUnknownKeys: Bool) throws -> FleetDirectory {
-        let directory = FleetDirectory(
-            try FleetDirectory.files(at: path), ignoresUnknownKeys: ignoresUnknownKeys)
+        let directory = FleetDirectory(try FleetDirectory.files(at: path), ignoresUnknownKeys: ignoresUnknownKeys)
         guard directory.problems.isEmpty else {
             throw Failure(
                 .badData, lines: directory.problems.map(\.description) + more(directory.moreProblems, "problem"))
         }
         for key in directory.unknownKeys {
-            Output.errors("jostle: \(key): unknown key; boards that do not know it either leave it out")
+            Output.warn("\(key): unknown key; boards that do not know it either leave it out")
         }
-        for line in more(directory.moreUnknownKeys, "unknown key") { Output.errors("jostle: \(line)") }
+        for line in more(directory.moreUnknownKeys, "unknown key") { Output.warn("\(line)") }
         return directory
     }
 

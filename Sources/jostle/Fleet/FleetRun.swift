@@ -44,8 +44,8 @@ enum FleetRun {
             publications.append(
                 try connection.publication(change.draft, of: change.document, revision: change.revision.next))
             for report in change.revision.implausible.prefix(1) {
-                Output.errors(
-                    "jostle: \(report.id) reports revision \(report.number) of \(change.document.text); ignored as implausible"
+                Output.warn(
+                    "\(report.id) reports revision \(report.number) of \(change.document.text); ignored as implausible"
                 )
             }
         }
@@ -53,8 +53,8 @@ enum FleetRun {
         for change in changes {
             guard let candidate = connection.model.documents[change.document]?.layer?.candidate, candidate.percent > 0
             else { continue }
-            Output.errors(
-                "jostle: \(change.document.text) is being rolled out to \(RolloutPercents.text(candidate.percent)) of the"
+            Output.warn(
+                "\(change.document.text) is being rolled out to \(RolloutPercents.text(candidate.percent)) of the"
                     + " devices: these keep what they have, and the rollout cannot go on after this change, only be withdrawn"
             )
         }
@@ -147,29 +147,16 @@ enum FleetRun {
     static func wait(
         for condition: WaitCondition, _ seconds: Double, _ connection: FleetConnection, isJSON: Bool
     ) throws {
-        let hasProgress = !isJSON && TerminalScreen.isAvailable
-        var shown = ""
-        do {
-            try connection.session.listen(for: seconds) { model in
-                let summary = WaitSummary(condition.boards(in: model))
-                let text = progress(summary)
-                if hasProgress, text != shown {
-                    Output.live(text)
-                    Output.flush()
-                    shown = text
-                }
-                return summary.isSettled
-            }
-        } catch {
-            // The error gets a line of its own.
-            if hasProgress { Output.line(shown, replacesLive: true) }
-            throw error
+        try connection.session.listen(for: seconds) { model in
+            let summary = WaitSummary(condition.boards(in: model))
+            if !isJSON { TerminalScreen.progress(progress(summary)) }
+            return summary.isSettled
         }
         let summary = WaitSummary(condition.boards(in: connection.model))
         if isJSON {
             printResult(summary, condition.documents)
         } else {
-            Output.line(progress(summary), replacesLive: hasProgress)
+            Output.line(progress(summary))
             if !summary.offline.isEmpty {
                 Output.line("offline, will follow: \(FleetText.names(summary.offline))")
             }

@@ -8,19 +8,11 @@ internal import JostleOperator
 struct RolloutReport {
     let isJSON: Bool
     let seed: String
-    /// Whether the last line is overwritten by the next one.
-    private var isLive = false
-    private var shown = ""
-
-    init(isJSON: Bool, seed: String) {
-        self.isJSON = isJSON
-        self.seed = seed
-    }
 
     // MARK: Events
 
     /// The devices that each step will choose.
-    mutating func plan(_ plan: RolloutPlan, _ steps: [RolloutStep], _ readers: [RolloutReader], isDryRun: Bool) {
+    func plan(_ plan: RolloutPlan, _ steps: [RolloutStep], _ readers: [RolloutReader], isDryRun: Bool) {
         let offline = readers.filter { !$0.isOnline }.map(\.id)
         guard !isJSON else {
             let list = steps.map { step in
@@ -47,7 +39,7 @@ struct RolloutReport {
     }
 
     /// A step with other devices than were announced: some have come or gone.
-    mutating func step(_ step: RolloutStep) {
+    func step(_ step: RolloutStep) {
         guard !isJSON else {
             event("step", [.init("percent", .number(step.percent)), .init("added", names(step.added))])
             return
@@ -55,10 +47,9 @@ struct RolloutReport {
         line("  now, \(RolloutPercents.text(step.percent)): \(step.added.count) more: \(FleetText.names(step.added))")
     }
 
-    mutating func published(_ revisions: [FleetDocumentID: DocumentRevision], _ stage: String) {
+    func published(_ revisions: [FleetDocumentID: DocumentRevision], _ stage: String) {
         guard !isJSON else {
-            event(
-                "published", [.init("stage", .string(stage)), .init("documents", FleetJSON.documents(revisions))])
+            event("published", [.init("stage", .string(stage)), .init("documents", FleetJSON.documents(revisions))])
             return
         }
         let list = revisions.sorted { $0.key < $1.key }.map { "\($0.key.text) \($0.value.number)" }
@@ -66,24 +57,22 @@ struct RolloutReport {
     }
 
     /// How many devices of a step have the change.
-    mutating func progress(_ judgement: RolloutJudgement, of step: RolloutStep) {
-        guard !isJSON, TerminalScreen.isAvailable else { return }
+    func progress(_ judgement: RolloutJudgement, of step: RolloutStep) {
+        guard !isJSON else { return }
         var text = "  \(judgement.healthy.count) of \(FleetText.count(step.online.count, "device")) have it and work"
         if !judgement.unproven.isEmpty { text += ", \(judgement.unproven.count) on trial" }
         if !judgement.failing.isEmpty { text += ", \(judgement.failing.count) not yet" }
         if !judgement.failed.isEmpty { text += ", \(judgement.failed.count) failed" }
-        live(text)
+        TerminalScreen.progress(text)
     }
 
-    mutating func waiting(for text: String) {
-        guard !isJSON, TerminalScreen.isAvailable else { return }
-        live("  waiting for \(text)")
+    func waiting(for text: String) {
+        guard !isJSON else { return }
+        TerminalScreen.progress("  waiting for \(text)")
     }
 
     /// What became of a step.
-    mutating func judged(
-        _ judgement: RolloutJudgement, of step: RolloutStep, verdict: RolloutJudgement.Verdict, isEnd: Bool
-    ) {
+    func judged(_ judgement: RolloutJudgement, of step: RolloutStep, verdict: RolloutJudgement.Verdict, isEnd: Bool) {
         let failures = judgement.failures(isEnd: isEnd)
         let waiting = isEnd ? [] : judgement.failing
         guard !isJSON else {
@@ -104,7 +93,7 @@ struct RolloutReport {
         for (ids, reason) in grouped(failures) { line("  failed: \(FleetText.names(ids)): \(reason)") }
     }
 
-    mutating func ended(_ word: String, _ revisions: [FleetDocumentID: DocumentRevision], _ summary: WaitSummary) {
+    func ended(_ word: String, _ revisions: [FleetDocumentID: DocumentRevision], _ summary: WaitSummary) {
         guard !isJSON else {
             let refused = summary.refused.map { RolloutJudgement.Reasons(id: $0.id, lines: $0.lines) }
             let waiting = summary.waiting.map { RolloutJudgement.Reasons(id: $0.id, lines: [$0.reason]) }
@@ -128,25 +117,9 @@ struct RolloutReport {
 
     // MARK: Lines
 
-    mutating func line(_ text: String) {
-        guard !isJSON else { return }
-        Output.line(text, replacesLive: isLive)
+    private func line(_ text: String) {
+        Output.line(text)
         Output.flush()
-        isLive = false
-        shown = ""
-    }
-
-    private mutating func live(_ text: String) {
-        guard text != shown else { return }
-        Output.live(text)
-        Output.flush()
-        isLive = true
-        shown = text
-    }
-
-    /// Ends a line that would be overwritten, before an error.
-    mutating func endLine() {
-        if isLive { line(shown) }
     }
 
     private func event(_ name: String, _ members: [JSONValue.Member]) {

@@ -15,7 +15,7 @@ struct RolloutRun {
     private let plan: RolloutPlan
     private var options: RolloutOptions
     private let note: String?
-    private var report: RolloutReport
+    private let report: RolloutReport
     /// The documents that the broker should hold; until the first publication, those that it held.
     private var held: [FleetDocumentID: DocumentRevision]
     /// What was last seen of the connection: another one may be to a broker that has lost documents.
@@ -87,7 +87,6 @@ struct RolloutRun {
             _ = try awaitWindow(for: 0)
             try complete()
         } catch {
-            report.endLine()
             let failure = Failure(error)
             throw failure.status == .badData ? failure : unfinished(failure)
         }
@@ -106,8 +105,7 @@ struct RolloutRun {
             let rest = readers.filter { $0.place >= reached / 100 && present.contains($0.id) }.map(\.id)
             if rest.isEmpty { return nil }
             guard WallClock.monotonic < deadline else {
-                throw Failure(
-                    .temporary, "\(FleetText.names(rest)): offline, but online when the rollout began")
+                throw Failure(.temporary, "\(FleetText.names(rest)): offline, but online when the rollout began")
             }
             report.waiting(for: "\(FleetText.count(rest.count, "device")) that went offline")
             try connection.session.listen(for: 1)
@@ -138,14 +136,8 @@ struct RolloutRun {
     /// Takes the change back everywhere.
     mutating func withdraw() throws {
         try connection.checkSignatures(plan.layers.map(\.document))
-        do {
-            let summary = try end(.withdrawn, "withdrawn", note: note)
-            guard summary.isComplete else {
-                throw Failure(.temporary, "not all devices have taken the withdrawal over yet")
-            }
-        } catch {
-            report.endLine()
-            throw error
+        guard try end(.withdrawn, "withdrawn", note: note).isComplete else {
+            throw Failure(.temporary, "not all devices have taken the withdrawal over yet")
         }
     }
 
@@ -182,13 +174,12 @@ struct RolloutRun {
         }
         guard needed > options.wait else { return }
         func text(_ seconds: Double) -> String { formatted(seconds, "%.15g") }
-        Output.errors(
-            "jostle: a step can take \(text(needed)) s, not --wait \(text(options.wait)) s: the devices' trial of a change"
+        Output.warn(
+            "a step can take \(text(needed)) s, not --wait \(text(options.wait)) s: the devices' trial of a change"
                 + " and their next health report take so long")
         options.wait = needed
         if let window = options.window, window.length < needed {
-            throw Failure(
-                .usage, "--only \(window.text) is shorter than that, so that no step would fit into it")
+            throw Failure(.usage, "--only \(window.text) is shorter than that, so that no step would fit into it")
         }
     }
 
@@ -259,9 +250,7 @@ struct RolloutRun {
     }
 
     /// Withdraws the change because devices failed.
-    private mutating func stop(
-        _ reason: String, _ failures: [RolloutJudgement.Reasons]
-    ) throws -> Never {
+    private mutating func stop(_ reason: String, _ failures: [RolloutJudgement.Reasons]) throws -> Never {
         failure = reason
         let text = MessageText.line("withdrawn: \(reason)", maximum: 1000)
         var isComplete = false
@@ -290,9 +279,7 @@ struct RolloutRun {
     }
 
     /// Publishes the end of the rollout and waits for the devices.
-    private mutating func end(
-        _ stage: RolloutPlan.Stage, _ word: String, note: String?
-    ) throws -> WaitSummary {
+    private mutating func end(_ stage: RolloutPlan.Stage, _ word: String, note: String?) throws -> WaitSummary {
         try hold(stage, word, note: note)
         isUnderWay = false
         let deadline = WallClock.monotonic.advanced(bySeconds: min(options.wait, RolloutRun.ending))
@@ -318,9 +305,7 @@ struct RolloutRun {
     /// Publishes the documents of a stage, until the broker holds them.
     ///
     /// - Throws: status 75 if somebody else has published one of the layers, or the broker stays away; 77 if it refuses.
-    private mutating func hold(
-        _ stage: RolloutPlan.Stage, _ title: String, note: String?
-    ) throws {
+    private mutating func hold(_ stage: RolloutPlan.Stage, _ title: String, note: String?) throws {
         let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
         let drafts = plan.drafts(stage, author)
         let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))

@@ -23,7 +23,7 @@ enum SigningKeyFile {
         }
         if let mode = DirectoryContents.permissions(path), mode & 0o077 != 0 {
             let octal = String(mode, radix: 8)
-            Output.errors("jostle: --sign-key: others may read or write \(path) (mode \(octal)); chmod 600 \(path)")
+            Output.warn("--sign-key: others may read or write \(path) (mode \(octal)); chmod 600 \(path)")
         }
         return signer
     }
@@ -42,8 +42,8 @@ extension FleetConnection {
                 "the configuration has fleet.trusted_keys: sign with --sign-key FILE, for example \(key.name).key")
         }
         for id in documents where model.documents[id]?.envelope?.signature != nil {
-            Output.errors(
-                "jostle: \(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)"
+            Output.warn(
+                "\(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)"
             )
         }
     }
@@ -80,7 +80,7 @@ extension FleetCommand {
             try Failure.about(path, .cannotCreate) {
                 try FileContents.create(path, with: Array(new.fileText.utf8), mode: 0o600)
             }
-            Output.errors("jostle: the private key is in \(path): keep a copy offline, and keep it out of Git")
+            Output.warn("the private key is in \(path): keep a copy offline, and keep it out of Git")
             signer = new
         }
         guard let key = signer.trustedKey else {

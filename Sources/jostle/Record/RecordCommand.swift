@@ -28,21 +28,20 @@ enum RecordCommand {
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion.withoutReference,
             updateInterval: 1)
         let device = try OpenSensor.open(settings, before: "record")
-        let recorder = Recorder(
-            path: path, hasField: device.magnetometerName != nil, info: { manager.sensorInfo })
+        let recorder = Recorder(path: path, hasField: device.magnetometerName != nil, info: { manager.sensorInfo })
         manager.addMagneticFieldHandler { recorder.take($0) }
         manager.addSampleHandler { recorder.take($0) }
         manager.addSensorHandler { event, _ in
             switch event {
-            case .failed(.measurement(let fault)): Output.errors("jostle: \(fault.explanation)")
+            case .failed(.measurement(let fault)): Output.warn("\(fault.explanation)")
             case .failed(let fault):
-                Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
+                Output.warn("the sensor is lost: \(fault.explanation); trying again")
             case .gap(let lost, let fault): recorder.noteGap(lost, fault)
             case .none, .streaming: break
             }
         }
         if let matrix = device.mountMatrix, settings.motion.mount == .identity {
-            Output.errors("jostle: to replay it with this board's mounting, set sensor.mount_matrix: \(matrix.rows)")
+            Output.warn("to replay it with this board's mounting, set sensor.mount_matrix: \(matrix.rows)")
         }
         try manager.start(with: device)
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
@@ -52,11 +51,11 @@ enum RecordCommand {
         }
         let dropped = manager.droppedDeliveries
         if dropped > 0 {
-            Output.errors("jostle: \(dropped) samples are missing: the file could not be written in time")
+            Output.warn("\(dropped) samples are missing: the file could not be written in time")
         }
         if let name = device.magnetometerName, let status = manager.lastMagnetometerStatus, status.readings == 0 {
             let fault = status.lastFault.map { ": \($0.explanation)" } ?? ""
-            Output.errors("jostle: the magnetometer \(name) gave no reading\(fault)")
+            Output.warn("the magnetometer \(name) gave no reading\(fault)")
         }
         manager.stop()
         try recorder.finish()
@@ -135,9 +134,9 @@ private final class Recorder: Sendable {
             }
             return (state.failure, state.count, gaps)
         }
-        if let gaps { Output.errors("jostle: \(gaps)") }
+        if let gaps { Output.warn("\(gaps)") }
         if let failure { throw failure }
         guard count > 0 else { throw Failure(.unavailable, "the sensor gave no sample") }
-        Output.errors("\(count) samples in \(path == "-" ? "standard output" : path)")
+        Output.errors(["\(count) samples in \(path == "-" ? "standard output" : path)"])
     }
 }

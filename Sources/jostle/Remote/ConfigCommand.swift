@@ -47,11 +47,11 @@ enum ConfigCommand {
         }
         Output.flush()
         for override in layers.overrides where override.layer == nil {
-            Output.errors("jostle: \(override.text); \(override.advice)")
+            Output.warn("\(override.text); \(override.advice)")
         }
-        for problem in stack.resolution.refused { Output.errors("jostle: not in force: \(problem)") }
+        for problem in stack.resolution.refused { Output.warn("not in force: \(problem)") }
         for outcome in stack.resolution.outcomes where outcome.chosen == nil {
-            for problem in outcome.problems.last ?? [] { Output.errors("jostle: not in force: \(problem)") }
+            for problem in outcome.problems.last ?? [] { Output.warn("not in force: \(problem)") }
         }
     }
 }

@@ -29,8 +29,7 @@ enum ReplayCommand {
         let explains = arguments.has("explain")
         let events = arguments.value("events") ?? (attitude == nil && !explains ? "-" : nil)
         if [attitude == "-", events == "-", explains].filter({ $0 }).count > 1 {
-            throw Failure(
-                .usage, "only one of --attitude -, --events - and --explain can write to standard output")
+            throw Failure(.usage, "only one of --attitude -, --events - and --explain can write to standard output")
         }
         var reader = try RecordingReader(path: arguments.operand(0) ?? "-")
         let output = try ReplayCommand.create(attitude: attitude, events: events)
@@ -45,7 +44,7 @@ enum ReplayCommand {
                 fault = pipeline.fault
                 let change = fault.map { "not used from here: \($0.explanation)" } ?? "used again from here"
                 let text = "\(reader.timeText) s: samples are \(change)"
-                if explains { Output.line(text) } else { Output.errors("jostle: \(text)") }
+                if explains { Output.line(text) } else { Output.warn("\(text)") }
             }
             try ReplayCommand.write(output, pipeline.state.attitude, recognised, time: reader.timeText)
             guard explains else { continue }

@@ -126,7 +126,7 @@ extension Setup {
         }
         // The answer to the next question may be that the service stays as it is.
         defer { if isServiceUp { _ = systemctl("start") } }
-        dialogue.end()
+        Output.flush()
         do {
             let end = try ChildProgram(words[0], Array(words.dropFirst())).runInForeground()
             if end != .exited(0) { dialogue.say("The gyroscope is not calibrated; jostle calibrate does that later.") }

@@ -75,8 +75,8 @@ enum SimulateCommand {
         else {
             return
         }
-        Output.errors(
-            "jostle: every tap is reported as a single one; to distinguish them: --set gestures.tap.counts='[single, double, triple]'"
+        Output.warn(
+            "every tap is reported as a single one; to distinguish them: --set gestures.tap.counts='[single, double, triple]'"
         )
     }
 
@@ -91,9 +91,7 @@ enum SimulateCommand {
     }
 
     /// The duration of a run without `--on`; `nil` if only a signal ends it.
-    private static func duration(
-        of trajectory: String, _ round: Double?, _ arguments: Arguments
-    ) throws -> Double? {
+    private static func duration(of trajectory: String, _ round: Double?, _ arguments: Arguments) throws -> Double? {
         let seconds = try arguments.seconds("for")
         guard arguments.has("once") else { return seconds }
         if seconds != nil { throw Failure(.usage, "--once and --for exclude each other") }
@@ -152,7 +150,7 @@ extension SimulateCommand {
             let time = WallClock.monotonic.seconds(since: start)
             let taken = device.takeEvents()
             if taken.dropped > 0 {
-                Output.errors("jostle: events arrived too fast, or were too long: \(taken.dropped) are not shown")
+                Output.warn("events arrived too fast, or were too long: \(taken.dropped) are not shown")
             }
             for event in taken.events {
                 Output.line(

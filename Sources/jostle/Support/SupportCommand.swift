@@ -149,7 +149,7 @@ enum SupportCommand {
         let size = "\((text.utf8.count + 999) / 1000) kB"
         guard path != "-" else {
             Output.text(text)
-            Output.errors("jostle: a report of \(size). Read it before you send it. \(SupportReport.promise)")
+            Output.warn("a report of \(size). Read it before you send it. \(SupportReport.promise)")
             return
         }
         do {

@@ -116,8 +116,8 @@ struct SwarmRun {
         guard let reader = input.start() else { throw Swarm.noResources }
         defer { input.stop(reader) }
         let failure = failure(for: seconds, signals)
-        view.endLiveLine()
-        for problem in swarm.stop() { view.error(problem) }
+        Output.flush()
+        for problem in swarm.stop() { Output.warn(problem) }
         if let failure { throw failure }
     }
 
@@ -159,7 +159,7 @@ struct SwarmRun {
         do {
             parsed = try SwarmOrder(parsing: line)
         } catch {
-            view.error("standard input, line \(lineNumber): \(error)")
+            Output.warn("standard input, line \(lineNumber): \(error)")
             return true
         }
         guard let parsed else { return true }
@@ -171,7 +171,7 @@ struct SwarmRun {
             do {
                 boards = try swarm.carryOut(parsed)
             } catch {
-                view.error("standard input, line \(lineNumber): \(error)")
+                Output.warn("standard input, line \(lineNumber): \(error)")
                 return true
             }
             try view.carriedOut(parsed, boards)

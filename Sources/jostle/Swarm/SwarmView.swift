@@ -23,8 +23,6 @@ struct SwarmView {
     private let format: Format
     private var next: Timestamp
     private var last: (time: Double, sent: Int, received: Int)?
-    private var hasLiveLine = false
-    private var isReady = false
 
     init(_ format: Format, at now: Timestamp) {
         self.format = format
@@ -67,17 +65,15 @@ struct SwarmView {
             "online \(statistics.online) of \(statistics.boards)   reported \(statistics.reported)   "
                 + "deaths \(statistics.deaths)   messages/s: out \(formatted(sent, "%.0f")), "
                 + "in \(formatted(received, "%.0f"))")
-        Output.flush()
-        hasLiveLine = true
     }
 
     /// Writes the figures with all details.
-    mutating func status(_ swarm: Swarm) throws {
+    func status(_ swarm: Swarm) throws {
         try json(swarm.statistics().json(details: true))
     }
 
     /// Writes which boards an order concerned.
-    mutating func carriedOut(_ order: SwarmOrder, _ boards: [String]) throws {
+    func carriedOut(_ order: SwarmOrder, _ boards: [String]) throws {
         if format == .json {
             var object = JSONObject()
             object.add("order", order.name)
@@ -89,26 +85,11 @@ struct SwarmView {
         try line(boards.isEmpty ? order.name : "\(order.name): \(listed)\(rest)")
     }
 
-    /// Writes an error. It does not end the swarm.
-    mutating func error(_ text: String) {
-        endLiveLine()
-        Output.errors("jostle: \(text)")
-    }
-
-    /// Leaves the terminal with the cursor on a new line.
-    mutating func endLiveLine() {
-        if hasLiveLine { Output.line() }
-        hasLiveLine = false
-        Output.flush()
-    }
-
-    private mutating func line(_ text: String) throws {
-        endLiveLine()
+    private func line(_ text: String) throws {
         if !Output.writes(line: text) { throw SwarmView.outputFailure() }
     }
 
-    private mutating func json(_ object: JSONObject) throws {
-        endLiveLine()
+    private func json(_ object: JSONObject) throws {
         if !Output.writes(json: object.description) { throw SwarmView.outputFailure() }
     }
 

@@ -13,12 +13,8 @@ final class Dialogue: Sendable {
     let isInteractive: Bool
 
     private let signals: SignalWaiter
-    private let live = Mutex(LiveLine())
-
-    private struct LiveLine {
-        var text = ""
-        var nextChange = Timestamp(nanoseconds: .min)
-    }
+    /// When the progress line may change again.
+    private let nextChange = Mutex(Timestamp(nanoseconds: .min))
 
     /// Create it before any thread starts, like the `SignalWaiter`.
     init(signals: SignalWaiter) {
@@ -30,10 +26,7 @@ final class Dialogue: Sendable {
 
     /// Writes a permanent line.
     func say(_ text: String) {
-        live.withLock { live in
-            Output.text(text + "\n", replacesLive: !live.text.isEmpty)
-            live.text = ""
-        }
+        Output.text(text + "\n")
         Output.flush()
     }
 
@@ -41,22 +34,11 @@ final class Dialogue: Sendable {
     func show(_ text: String) {
         guard isInteractive else { return }
         let now = WallClock.monotonic
-        live.withLock { live in
-            guard text != live.text, now >= live.nextChange else { return }
+        nextChange.withLock { nextChange in
+            guard now >= nextChange else { return }
             Output.live(text)
-            live.text = text
-            live.nextChange = now.advanced(bySeconds: 0.1)
+            nextChange = now.advanced(bySeconds: 0.1)
         }
-        Output.flush()
-    }
-
-    /// Ends the progress line, so that further output starts on a new line.
-    func end() {
-        live.withLock { live in
-            if !live.text.isEmpty { Output.line() }
-            live.text = ""
-        }
-        Output.flush()
     }
 
     /// A progress bar for a fraction 0 … 1.

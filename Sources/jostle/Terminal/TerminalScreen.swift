@@ -19,6 +19,11 @@ final class TerminalScreen {
         isatty(STDOUT_FILENO) == 1 && !["", "dumb"].contains(Configuration.variable("TERM") ?? "")
     }
 
+    /// Writes a progress line over the one before; without such a terminal it does nothing.
+    static func progress(_ text: String) {
+        if isAvailable { Output.live(text) }
+    }
+
     deinit {
         leave()
     }

@@ -60,7 +60,6 @@ enum TuneCommand {
         let loaded = try Configuration.load(arguments)
         let settings = loaded.settings
         let dialogue = Dialogue(signals: signals)
-        defer { dialogue.end() }
         let recordings = TuningRecordings(for: Configuration.file(arguments))
         let movements: TuningMovements
         var keeps = arguments.has("keep")
@@ -82,8 +81,7 @@ enum TuneCommand {
 
     private static func gesture(_ arguments: Arguments) throws -> Gesture {
         guard let word = arguments.operand(0) else {
-            throw Failure(
-                .usage, lines: ["GESTURE is missing", usage.synopsis, "More: jostle \(usage.name) --help"])
+            throw Failure(.usage, lines: ["GESTURE is missing", usage.synopsis, "More: jostle \(usage.name) --help"])
         }
         guard let gesture = Gesture(word: word) else {
             let known = Gesture.allCases.map(\.word)
@@ -173,8 +171,7 @@ extension TuneCommand {
         _ movements: TuningMovements, _ gesture: Gesture, _ proposal: TuningProposal, _ settings: JostleSettings,
         in recordings: TuningRecordings, _ arguments: Arguments, _ dialogue: Dialogue
     ) throws {
-        let contents = TuningContents(
-            gesture: gesture, movements: movements, proposal: proposal, settings: settings)
+        let contents = TuningContents(gesture: gesture, movements: movements, proposal: proposal, settings: settings)
         do {
             let (added, deleted) = try recordings.add(gesture) { (directory) throws in
                 try contents.write(into: directory)
@@ -243,9 +240,7 @@ extension TuneCommand {
         Output.line("Delete one with: jostle tune --forget \(runs[0].name), or all with: jostle tune --forget all")
     }
 
-    private static func forget(
-        _ name: String, _ runs: [TuningRecordings.Run], _ recordings: TuningRecordings
-    ) throws {
+    private static func forget(_ name: String, _ runs: [TuningRecordings.Run], _ recordings: TuningRecordings) throws {
         let chosen = name == "all" ? runs : runs.filter { $0.name == name }
         guard !chosen.isEmpty || name == "all" else {
             let names = runs.map(\.name)
@@ -265,9 +260,7 @@ extension TuneCommand {
     }
 
     /// Writes all runs into a new tar file.
-    private static func export(
-        _ runs: [TuningRecordings.Run], to file: String, _ recordings: TuningRecordings
-    ) throws {
+    private static func export(_ runs: [TuningRecordings.Run], to file: String, _ recordings: TuningRecordings) throws {
         guard !runs.isEmpty else {
             throw Failure(
                 .noInput, "no recordings are kept in \(recordings.path): jostle tune GESTURE --keep keeps some")

@@ -232,7 +232,7 @@ final class WatchView {
         case .lines:
             let time = WallClock.timeOfDay(milliseconds: WallClock.milliseconds(at: WallClock.monotonic))
             try put(glyphs.clean("\(time)  \(text)"))
-        case .json: Output.errors("jostle: \(text)")
+        case .json: Output.warn("\(text)")
         }
     }
 
