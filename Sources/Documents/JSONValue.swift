@@ -69,8 +69,12 @@ extension JSONValue {
     /// A finite number in the shortest exact notation.
     package static func number(_ value: Double) -> JSONValue { JSONValue(.number(NumberText.exact(value))) }
 
-    /// A string; null if there is none.
+    package static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
+
+    /// A value; null if there is none.
     package static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+    package static func optional(_ value: Bool?) -> JSONValue { value.map { .bool($0) } ?? .null }
+    package static func optional(_ number: Int64?) -> JSONValue { number.map { .number($0) } ?? .null }
 
     /// What YAML means by a scalar without quotes.
     package init(plain text: String, at position: DocumentPosition = .none) {
@@ -90,6 +94,9 @@ extension JSONValue {
             JSONValue(.object([Member(name, value, at: position)]), at: position)
         }
     }
+
+    /// This object with the members of another one after its own.
+    package func adding(_ other: JSONValue) -> JSONValue { .object((members ?? []) + (other.members ?? [])) }
 
     /// The same value with one position for all its parts.
     package func placed(at position: DocumentPosition) -> JSONValue {

@@ -31,9 +31,7 @@ package struct Arguments {
         if !wantsHelp { try check(usage) }
     }
 
-    private mutating func parseOption(
-        _ word: String, _ rest: inout ArraySlice<String>, _ usage: CommandUsage
-    ) throws {
+    private mutating func parseOption(_ word: String, _ rest: inout ArraySlice<String>, _ usage: CommandUsage) throws {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let option = usage.options.first(where: { "--\($0.name)" == parts[0] }) else {
             let names = (usage.options.map(\.name) + ["help"]).map { "--\($0)" }
@@ -82,8 +80,16 @@ package struct Arguments {
     /// All values of an option that may be repeated.
     package func values(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// Whether a switch is given.
-    package func has(_ name: String) -> Bool { switches.contains(name) }
+    /// Whether an option is given.
+    package func has(_ name: String) -> Bool { switches.contains(name) || values[name] != nil }
+
+    /// Refuses more than one of some options.
+    package func exclude(_ names: String...) throws {
+        guard names.count(where: has) > 1 else { return }
+        let options = names.map { "--\($0)" }
+        let list = options.dropLast().joined(separator: ", ")
+        throw Failure(.usage, "\(list) and \(options.last ?? "") exclude each other")
+    }
 
     /// The value of an option as a positive time in seconds: `30`, `30s`, `30 s`, `10m` or `2h`; at most three years.
     package func seconds(_ name: String, atMost maximum: Double = 1e8) throws -> Double? {

@@ -1,3 +1,4 @@
+package import Documents
 internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
@@ -20,6 +21,7 @@ package enum Output {
 
     /// Writes JSON on one line, without changing its value.
     package static func json(_ text: String) { write(ForeignText.json(text) + "\n") }
+    package static func json(_ value: JSONValue) { json(value.compactText) }
 
     /// Writes a progress line over the one before.
     package static func live(_ text: String) {

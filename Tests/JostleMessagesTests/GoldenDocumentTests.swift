@@ -24,13 +24,14 @@ import Testing
 
     /// Adds a document, and the same one signed for its topic.
     private func add(
-        _ name: String, _ draft: DocumentDraft, revision: Int64, topic: String, to golden: inout GoldenText
+        _ name: String, _ draft: DocumentDraft, _ author: DocumentAuthor = DocumentAuthor(), revision: Int64,
+        topic: String, to golden: inout GoldenText
     ) throws {
         golden.heading(name)
-        let bytes = draft.bytes(revision: revision)
+        let bytes = draft.bytes(revision: revision, author: author)
         let plain = try envelope(bytes, topic)
         let signature = try #require(try signer().sign(plain, topic: topic))
-        let signedBytes = draft.bytes(revision: revision, signature: signature)
+        let signedBytes = draft.bytes(revision: revision, author: author, signature: signature)
         let signed = try envelope(signedBytes, topic)
         golden.add("document", bytes)
         golden.add("signed document", signedBytes)
@@ -56,27 +57,29 @@ import Testing
         let all = Self.topics.all
         var golden = GoldenText()
         try add(
-            "an empty layer", DocumentDraft(config: try value("{}"), by: nil, at: nil), revision: 1, topic: all,
+            "an empty layer", DocumentDraft(config: try value("{}")), revision: 1, topic: all,
             to: &golden)
         try add(
             "a layer with author, time and note",
-            DocumentDraft(config: config, by: "ada@desk", at: 1_795_182_603_123, note: "less eager, \"Ünïcode\" \\ 😀"),
+            DocumentDraft(config: config),
+            DocumentAuthor(by: "ada@desk", at: 1_795_182_603_123, note: "less eager, \"Ünïcode\" \\ 😀"),
             revision: 12, topic: Self.topics.group("laundry"), to: &golden)
         try add(
             "a layer with a candidate",
-            DocumentDraft(config: config, candidate: candidate, by: "ada@desk", at: 0), revision: 13,
+            DocumentDraft(config: config, candidate: candidate), DocumentAuthor(by: "ada@desk", at: 0), revision: 13,
             topic: Self.topics.desired("washer-1"), to: &golden)
         try add(
             "a layer that ignores unknown keys",
             DocumentDraft(
-                config: try value(#"{"future":{"a":1}}"#), candidate: candidate, ignoresUnknownKeys: true, by: nil,
-                at: nil, note: "future"),
+                config: try value(#"{"future":{"a":1}}"#), candidate: candidate, ignoresUnknownKeys: true),
+            DocumentAuthor(note: "future"),
             revision: DocumentRevision.maximum, topic: all, to: &golden)
         try add(
-            "a registry", DocumentDraft(groups: ["laundry", "floor-2"], by: "ada@desk", at: 1_795_182_603_123),
+            "a registry", DocumentDraft(groups: ["laundry", "floor-2"]),
+            DocumentAuthor(by: "ada@desk", at: 1_795_182_603_123),
             revision: 3, topic: Self.topics.registry("washer-1"), to: &golden)
         try add(
-            "an empty registry", DocumentDraft(groups: [], by: nil, at: nil, note: "none"), revision: 4,
+            "an empty registry", DocumentDraft(groups: []), DocumentAuthor(note: "none"), revision: 4,
             topic: Self.topics.registry("door"), to: &golden)
         golden.heading("keys")
         golden.add("key file", try signer().fileText)

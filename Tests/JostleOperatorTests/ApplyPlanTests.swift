@@ -12,7 +12,7 @@ import Testing
     }
 
     private func plan(_ directory: FleetDirectory, _ model: FleetModel, prunes: Bool = false) -> ApplyPlan {
-        ApplyPlan(directory, model, author: .init(by: "ada", at: 1, note: nil), prunes: prunes)
+        ApplyPlan(directory, model, prunes: prunes)
     }
 
     private func summary(_ plan: ApplyPlan) -> [String] {
@@ -78,8 +78,7 @@ import Testing
         let model = fleet(["_all/config": layer(3, #"{"sensor":{"rate":50}}"#, more: #","unknown":"ignore""#)])
         #expect(plan(files, model).unchanged == [.all])
         for (ignores, count) in [(true, 0), (false, 1)] {
-            let author = ApplyPlan.Author(by: "ada", at: 1, note: nil)
-            #expect(ApplyPlan(files, model, author: author, ignoresUnknownKeys: ignores).items.count == count)
+            #expect(ApplyPlan(files, model, ignoresUnknownKeys: ignores).items.count == count)
         }
         let changed = plan(directory(["all.yaml": "sensor: { rate: 60 }"]), model)
         #expect(changed.items.first?.draft.content.last == .init("unknown", "ignore"))

@@ -46,10 +46,8 @@ import Testing
 
     private func publication(_ revision: Int64, _ config: String = "{}") throws -> FleetPublication {
         let document = stored(revision, config)
-        let layer = try #require(document.layer)
         return try FleetPublication(
-            DocumentDraft(copying: layer, by: nil, at: nil, note: nil), of: .all, revision: revision,
-            topics: FleetTopics(prefix: "jostle"))
+            #require(document.draft), of: .all, revision: revision, topics: FleetTopics(prefix: "jostle"))
     }
 
     /// A broker that is killed right after it has passed a document on may have lost it.

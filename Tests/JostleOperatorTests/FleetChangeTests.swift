@@ -40,8 +40,10 @@ import Testing
             4, #"{"a":1}"#, more: #","candidate":{"config":{"a":2},"percent":12.5,"seed":"s"},"unknown":"ignore""#)
         let document = try LayerDocument(reading: Array(text.utf8), layer: "all")
         let edit = LayerEdit([try LayerEdit.set("b=3")])
-        let draft = try #require(try edit.draft(changing: document, by: "ada", at: 5, note: nil))
-        let published = try FleetPublication(draft, of: .all, revision: 5, topics: FleetTopics(prefix: "jostle"))
+        let draft = try #require(try edit.draft(changing: document))
+        let published = try FleetPublication(
+            draft, of: .all, revision: 5, author: DocumentAuthor(by: "ada", at: 5),
+            topics: FleetTopics(prefix: "jostle"))
         let next = try LayerDocument(reading: published.bytes, layer: "all")
         #expect(next.revision == published.revision && next.revision.number == 5)
         #expect(next.candidate?.percent == 12.5 && next.candidate?.seed == "s" && next.ignoresUnknownKeys)
@@ -51,15 +53,15 @@ import Testing
 
     @Test func equalContentIsNoChange() throws {
         let document = try LayerDocument(reading: Array(layer(4, #"{"a":{"b":1.0}}"#).utf8), layer: "all")
-        #expect(try LayerEdit([LayerEdit.set("a.b=1")]).draft(changing: document, by: nil, at: nil, note: nil) == nil)
-        #expect(try LayerEdit([LayerEdit.unset("x")]).draft(changing: document, by: nil, at: nil, note: nil) == nil)
-        #expect(try LayerEdit([LayerEdit.unset("x")]).draft(changing: nil, by: nil, at: nil, note: nil) == nil)
+        #expect(try LayerEdit([LayerEdit.set("a.b=1")]).draft(changing: document) == nil)
+        #expect(try LayerEdit([LayerEdit.unset("x")]).draft(changing: document) == nil)
+        #expect(try LayerEdit([LayerEdit.unset("x")]).draft(changing: nil) == nil)
         // Unless devices have another document of this revision.
         let same = try LayerEdit.set("a.b=1")
         #expect(
-            try LayerEdit([same]).draft(changing: document, repeats: true, by: nil, at: nil, note: nil) != nil)
+            try LayerEdit([same]).draft(changing: document, repeats: true) != nil)
         let rule = LayerEdit([], ignoresUnknownKeys: true)
-        #expect(try rule.draft(changing: document, by: nil, at: nil, note: nil) != nil)
+        #expect(try rule.draft(changing: document) != nil)
     }
 
     @Test func documentBeyondLimitsIsRefused() throws {
@@ -68,7 +70,7 @@ import Testing
         for key in keys.indices { config = try LayerEdit([.set(path: ["k\(key)"], 1)]).applied(to: config) }
         #expect(throws: DocumentProblem.self) {
             try FleetPublication(
-                DocumentDraft(config: config, by: nil, at: nil), of: .all, revision: 1,
+                DocumentDraft(config: config), of: .all, revision: 1,
                 topics: FleetTopics(prefix: "jostle"))
         }
     }

@@ -12,7 +12,7 @@ import Testing
 /// it.
 @Suite struct GoldenPublicationTests {
     private let topics = FleetTopics(prefix: "jostle")
-    private let ada = ApplyPlan.Author(by: "ada@desk", at: 1_795_182_603_123, note: "less \"eager\", é")
+    private let ada = DocumentAuthor(by: "ada@desk", at: 1_795_182_603_123, note: "less \"eager\", é")
 
     private func signer() throws -> DocumentSigner {
         try #require(DocumentSigner(reading: goldenSigningKey, otherName: "none"))
@@ -59,9 +59,10 @@ import Testing
         var golden = GoldenText()
         for (title, signer) in [("unsigned", nil), ("signed", try signer())] as [(String, DocumentSigner?)] {
             golden.heading(title)
-            for item in ApplyPlan(directory, model, author: ada, prunes: true).items {
+            for item in ApplyPlan(directory, model, prunes: true).items {
                 let publication = try FleetPublication(
-                    item.draft, of: item.document, revision: item.revision.next, topics: topics, signer: signer)
+                    item.draft, of: item.document, revision: item.revision.next, author: ada, topics: topics,
+                    signer: signer)
                 add(publication, " \(item.reason)", to: &golden)
             }
         }
@@ -106,14 +107,14 @@ import Testing
             let held = model.documents[id]?.layer
             for (name, set, unset) in edits {
                 let edit = LayerEdit(try set.map(LayerEdit.set) + unset.map(LayerEdit.unset))
-                let draft = try edit.draft(changing: held, by: ada.by, at: ada.at, note: ada.note)
+                let draft = try edit.draft(changing: held)
                 guard let draft else {
                     golden.add(name, "nothing changes")
                     continue
                 }
                 add(
                     try FleetPublication(
-                        draft, of: id, revision: RevisionPlan(for: id, in: model).next, topics: topics),
+                        draft, of: id, revision: RevisionPlan(for: id, in: model).next, author: ada, topics: topics),
                     " \(name)", to: &golden)
             }
         }
@@ -153,15 +154,15 @@ import Testing
         ]
         for (name, stage) in stages {
             golden.heading(name)
-            for (id, draft) in plan.drafts(stage, ada).sorted(by: { $0.key < $1.key }) {
+            for (id, draft) in plan.drafts(stage).sorted(by: { $0.key < $1.key }) {
                 let number = RevisionPlan(for: id, in: model).next
-                add(try FleetPublication(draft, of: id, revision: number, topics: topics), to: &golden)
+                add(try FleetPublication(draft, of: id, revision: number, author: ada, topics: topics), to: &golden)
             }
         }
         golden.heading("a running one")
         let running = try #require(RolloutPlan(runningIn: model, seed: "spring"))
-        for (id, draft) in running.drafts(.candidate(percent: 50), ada) {
-            add(try FleetPublication(draft, of: id, revision: 9, topics: topics), to: &golden)
+        for (id, draft) in running.drafts(.candidate(percent: 50)) {
+            add(try FleetPublication(draft, of: id, revision: 9, author: ada, topics: topics), to: &golden)
         }
         golden.heading("shares")
         for percent in [5, 12.5, 0.0001, 33.3333, 100] as [Double] {
@@ -178,9 +179,9 @@ import Testing
         let history = DocumentHistory(
             stateDirectory: directory.path, broker: "mqtts://b.example:8883", prefix: "home/jostle")
         try history.keep(model.documents)
-        let draft = DocumentDraft(groups: ["attic"], by: ada.by, at: ada.at, note: ada.note)
+        let draft = DocumentDraft(groups: ["attic"])
         try history.keep(sending: [
-            try FleetPublication(draft, of: .registry("a"), revision: 3, topics: topics, signer: signer())
+            try FleetPublication(draft, of: .registry("a"), revision: 3, author: ada, topics: topics, signer: signer())
         ])
         FleetNames(model).keep(stateDirectory: directory.path)
         var golden = GoldenText()

@@ -18,8 +18,6 @@ private func target(_ id: FleetDocumentID, _ config: String) throws -> RolloutPl
     RolloutPlan.Target(id, config: try value(config), ignoresUnknownKeys: false)
 }
 
-private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
-
 /// Requirement: a change that is rolled out keeps everything needed to go on with it, or to take it back, in its documents.
 @Suite struct RolloutPlanTests {
     @Test func newRolloutHasBaseAndCandidate() throws {
@@ -28,7 +26,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
             [target(.all, sensitive), target(.group("laundry"), "{\"sensor\":{\"rate\":\"50 Hz\"}}")], in: model,
             newSeed: "s1")
         #expect(plan.reached == 0 && plan.seed == "s1")
-        let drafts = plan.drafts(.candidate(percent: 5), nobody)
+        let drafts = plan.drafts(.candidate(percent: 5))
         let all = try LayerDocument(reading: try #require(drafts[.all]).bytes(revision: 4), layer: "all")
         #expect(try all.config == value(usual))
         #expect(all.candidate?.percent == 5 && all.candidate?.seed == "s1")
@@ -42,7 +40,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
     @Test func endsWithCandidateOrWithBase() throws {
         let plan = try RolloutPlan([target(.all, sensitive)], in: fleet(["_all/config": layer(3, usual)]), newSeed: "s")
         for (stage, config) in [(RolloutPlan.Stage.complete, sensitive), (.withdrawn, usual)] {
-            let draft = try #require(plan.drafts(stage, nobody)[.all])
+            let draft = try #require(plan.drafts(stage)[.all])
             let document = try LayerDocument(reading: draft.bytes(revision: 9), layer: "all")
             #expect(try document.config == value(config) && document.candidate == nil)
         }
@@ -57,7 +55,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         let same = RolloutPlan.Target(.all, config: try value(sensitive), ignoresUnknownKeys: true)
         let plan = try RolloutPlan([same], in: model, newSeed: "s")
         for stage in [RolloutPlan.Stage.candidate(percent: 5), .complete, .withdrawn] {
-            let bytes = try #require(plan.drafts(stage, nobody)[.all]).bytes(revision: 4)
+            let bytes = try #require(plan.drafts(stage)[.all]).bytes(revision: 4)
             #expect(try LayerDocument(reading: bytes, layer: "all").ignoresUnknownKeys)
         }
     }

@@ -142,9 +142,7 @@ extension JSONValue {
     }
 
     /// A text on one line; `nil` if the key is absent.
-    func line(
-        _ key: String, maximum: Int, under parent: String? = nil
-    ) throws(DocumentProblem) -> String? {
+    func line(_ key: String, maximum: Int, under parent: String? = nil) throws(DocumentProblem) -> String? {
         guard let node = self[key] else { return nil }
         guard let text = node.string, (1...maximum).contains(text.utf8.count),
             text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
@@ -157,43 +155,52 @@ extension JSONValue {
     }
 }
 
-/// A document to be published, without its revision.
-package struct DocumentDraft: Equatable, Sendable {
-    /// The layer's configuration or the device's groups, and other members that belong to the kind of document.
-    package var content: [JSONValue.Member]
-
-    /// Who publishes it, when (epoch milliseconds), and why.
+/// Who publishes a document, when (epoch milliseconds), and why.
+package struct DocumentAuthor: Equatable, Sendable {
     package var by: String?
     package var at: Int64?
     package var note: String?
 
-    /// A draft of a layer.
-    package init(
-        config: JSONValue, candidate: JSONValue? = nil, ignoresUnknownKeys: Bool = false, by: String?, at: Int64?,
-        note: String? = nil
-    ) {
-        content = [.init("config", config)]
-        if let candidate { content.append(.init("candidate", candidate)) }
-        if ignoresUnknownKeys { content.append(.init("unknown", "ignore")) }
+    package init(by: String? = nil, at: Int64? = nil, note: String? = nil) {
         self.by = by
         self.at = at
         self.note = note
+    }
+}
+
+/// What a document to be published says.
+package struct DocumentDraft: Equatable, Sendable {
+    /// The layer's configuration or the device's groups, and other members that belong to the kind of document.
+    package let content: [JSONValue.Member]
+
+    /// A draft of a layer.
+    package init(config: JSONValue, candidate: JSONValue? = nil, ignoresUnknownKeys: Bool = false) {
+        var content: [JSONValue.Member] = [.init("config", config)]
+        if let candidate { content.append(.init("candidate", candidate)) }
+        if ignoresUnknownKeys { content.append(.init("unknown", "ignore")) }
+        self.content = content
     }
 
     /// A draft of the groups of a device.
-    package init(groups: [String], by: String?, at: Int64?, note: String? = nil) {
+    package init(groups: [String]) {
         content = [.init("groups", .array(groups.map { .string($0) }))]
-        self.by = by
-        self.at = at
-        self.note = note
     }
 
+    /// The configuration of a layer.
+    package var config: JSONValue? { JSONValue.object(content)["config"] }
+
+    package var ignoresUnknownKeys: Bool { content.contains { $0.name == "unknown" } }
+
+    package var hasCandidate: Bool { content.contains { $0.name == "candidate" } }
+
     /// The message to publish.
-    package func bytes(revision: Int64, signature: DocumentEnvelope.Signature? = nil) -> [UInt8] {
+    package func bytes(
+        revision: Int64, author: DocumentAuthor = DocumentAuthor(), signature: DocumentEnvelope.Signature? = nil
+    ) -> [UInt8] {
         var members: [JSONValue.Member] = [.init("schema", 1), .init("revision", .number("\(revision)"))] + content
-        if let by { members.append(.init("by", .string(by))) }
-        if let at { members.append(.init("at", .number("\(at)"))) }
-        if let note { members.append(.init("note", .string(note))) }
+        if let by = author.by { members.append(.init("by", .string(by))) }
+        if let at = author.at { members.append(.init("at", .number("\(at)"))) }
+        if let note = author.note { members.append(.init("note", .string(note))) }
         if let signature {
             members.append(.init("signature", ["key": .string(signature.key), "value": .string(signature.value)]))
         }

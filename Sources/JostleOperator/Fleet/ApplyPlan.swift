@@ -2,21 +2,29 @@ internal import Documents
 internal import JostleConfiguration
 package import JostleMessages
 
+/// A document to be published.
+package struct FleetChange: Equatable, Sendable {
+    package let document: FleetDocumentID
+    package let draft: DocumentDraft
+    /// The number above what broker and devices know.
+    package let revision: RevisionPlan
+    /// Why it is published, if that is not what the command says.
+    package let reason: String
+
+    package init(_ document: FleetDocumentID, _ draft: DocumentDraft, _ revision: RevisionPlan, reason: String = "") {
+        self.document = document
+        self.draft = draft
+        self.revision = revision
+        self.reason = reason
+    }
+}
+
 /// What `jostle fleet apply` publishes to make the broker hold what the files of a directory say.
 package struct ApplyPlan: Equatable, Sendable {
-    /// A document to be published.
-    package struct Item: Equatable, Sendable {
-        package var document: FleetDocumentID
-        package var draft: DocumentDraft
-        package var revision: RevisionPlan
-        /// Why it is published: `new`, `changed`, `lost by the broker`, `held in two versions`,
-        /// `older at another broker`, `older than this machine has seen`, `not signed by a trusted key`,
-        /// `not in the directory`.
-        package var reason: String
-    }
-
-    /// The documents to be published, lowest layer first.
-    package private(set) var items: [Item] = []
+    /// The documents to be published, lowest layer first, and why: `new`, `changed`, `lost by the broker`, `held in two
+    /// versions`, `older at another broker`, `older than this machine has seen`, `not signed by a trusted key`, `not in the
+    /// directory`.
+    package private(set) var items: [FleetChange] = []
 
     /// The documents that the broker holds already.
     package private(set) var unchanged: [FleetDocumentID] = []
@@ -27,49 +35,28 @@ package struct ApplyPlan: Equatable, Sendable {
     /// The layers whose candidate stays as it is.
     package private(set) var candidates: [FleetDocumentID] = []
 
-    /// Who publishes, when (epoch milliseconds), and why.
-    package struct Author: Equatable, Sendable {
-        package var by: String
-        package var at: Int64
-        package var note: String?
-
-        package init(by: String, at: Int64, note: String?) {
-            self.by = by
-            self.at = at
-            self.note = note
-        }
-    }
-
     /// Plans the publications; with `prunes`, documents that are not in the directory are emptied. Without
     /// `ignoresUnknownKeys`, the documents at the broker say what devices do with keys that they do not know.
     package init(
-        _ directory: FleetDirectory, _ model: FleetModel, author: Author, prunes: Bool = false,
-        ignoresUnknownKeys: Bool? = nil
+        _ directory: FleetDirectory, _ model: FleetModel, prunes: Bool = false, ignoresUnknownKeys: Bool? = nil
     ) {
         for (id, config) in directory.layers.sorted(by: { $0.key < $1.key }) {
-            plan(id, config, model, author, ignoresUnknownKeys)
+            plan(id, config, model, ignoresUnknownKeys)
         }
         for (device, groups) in directory.registry.sorted(by: { $0.key < $1.key }) {
-            plan(.registry(device), groups, model, author)
+            plan(.registry(device), groups, model)
         }
         let wanted = Set(directory.layers.keys).union(directory.registry.keys.map { .registry($0) })
         extra = ApplyPlan.known(in: model).subtracting(wanted).sorted()
         guard prunes else { return }
         for id in extra {
-            let draft: DocumentDraft
-            if case .registry = id {
-                draft = DocumentDraft(groups: [], by: author.by, at: author.at, note: author.note)
-            } else {
-                draft = DocumentDraft(config: .object([]), by: author.by, at: author.at, note: author.note)
-            }
-            let revision = RevisionPlan(for: id, in: model)
-            items.append(Item(document: id, draft: draft, revision: revision, reason: "not in the directory"))
+            let isRegistry = if case .registry = id { true } else { false }
+            let draft = isRegistry ? DocumentDraft(groups: []) : DocumentDraft(config: .object([]))
+            items.append(FleetChange(id, draft, RevisionPlan(for: id, in: model), reason: "not in the directory"))
         }
     }
 
-    private mutating func plan(
-        _ id: FleetDocumentID, _ config: JSONValue, _ model: FleetModel, _ author: Author, _ wanted: Bool?
-    ) {
+    private mutating func plan(_ id: FleetDocumentID, _ config: JSONValue, _ model: FleetModel, _ wanted: Bool?) {
         let stored = model.documents[id]
         let revision = RevisionPlan(for: id, in: model)
         let ignores = wanted ?? stored?.layer?.ignoresUnknownKeys ?? false
@@ -82,18 +69,16 @@ package struct ApplyPlan: Equatable, Sendable {
             if stored == nil, config == .object([]) { return }
         }
         let draft = DocumentDraft(
-            config: config, candidate: stored?.layer?.candidate?.json, ignoresUnknownKeys: ignores, by: author.by,
-            at: author.at, note: author.note)
+            config: config, candidate: stored?.layer?.candidate?.json, ignoresUnknownKeys: ignores)
         add(id, draft, revision, stored, isEqual: isEqual)
     }
 
-    private mutating func plan(_ id: FleetDocumentID, _ groups: [String], _ model: FleetModel, _ author: Author) {
+    private mutating func plan(_ id: FleetDocumentID, _ groups: [String], _ model: FleetModel) {
         let stored = model.documents[id]
         let revision = RevisionPlan(for: id, in: model)
         let isEqual = stored?.registry.map { $0.groups == groups }
         if isEqual == true, revision.isUpToDate { return unchanged.append(id) }
-        let draft = DocumentDraft(groups: groups, by: author.by, at: author.at, note: author.note)
-        add(id, draft, revision, stored, isEqual: isEqual)
+        add(id, DocumentDraft(groups: groups), revision, stored, isEqual: isEqual)
     }
 
     private mutating func add(
@@ -118,7 +103,7 @@ package struct ApplyPlan: Equatable, Sendable {
             } else {
                 "changed"
             }
-        items.append(Item(document: id, draft: draft, revision: revision, reason: reason))
+        items.append(FleetChange(id, draft, revision, reason: reason))
     }
 
     /// The documents that say anything: on the broker, or of which devices have a newer revision than the broker.

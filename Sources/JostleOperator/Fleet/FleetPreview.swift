@@ -29,13 +29,11 @@ package struct FleetPreview: Sendable {
         package var layers: [FleetDocumentID: JSONValue] = [:]
         package var groups: [String: [String]] = [:]
 
-        package init() {}
-
-        /// The documents of drafts.
-        package init(_ drafts: [(document: FleetDocumentID, content: [JSONValue.Member])]) {
-            for (document, content) in drafts {
-                if let config = content.first(where: { $0.name == "config" })?.value { layers[document] = config }
-                guard case .registry(let id) = document, let names = content.first?.value.elements else { continue }
+        package init(_ changes: [FleetChange] = []) {
+            for change in changes {
+                if let config = change.draft.config { layers[change.document] = config }
+                guard case .registry(let id) = change.document, let names = change.draft.content.first?.value.elements
+                else { continue }
                 groups[id] = names.compactMap(\.string)
             }
         }
@@ -110,8 +108,7 @@ package struct FleetPreview: Sendable {
             for document in [.all] + groups.map({ FleetDocumentID.group($0) }) + [.device(id)] {
                 let name = document.layer?.text ?? ""
                 for value in self.values(document, id, proposal, model) {
-                    values[value.key] = Source(
-                        value: value.value ?? Checks.defaults[value.key] ?? .null, layer: name)
+                    values[value.key] = Source(value: value.value ?? Checks.defaults[value.key] ?? .null, layer: name)
                 }
             }
             return values

@@ -107,16 +107,15 @@ package struct LayerEdit: Equatable, Sendable {
     /// document has to be published again (`repeats`).
     ///
     /// - Throws: if the change cannot be made.
-    package func draft(
-        changing document: LayerDocument?, repeats: Bool = false, by: String?, at: Int64?, note: String?
-    ) throws(DocumentProblem) -> DocumentDraft? {
+    package func draft(changing document: LayerDocument?, repeats: Bool = false) throws(DocumentProblem)
+        -> DocumentDraft?
+    {
         let old = document?.config ?? .object([])
         let new = try applied(to: old)
         let ignores = ignoresUnknownKeys ?? document?.ignoresUnknownKeys ?? false
         if let document, !repeats, ignores == document.ignoresUnknownKeys, LayerEdit.isEqual(new, old) { return nil }
         if document == nil, new == .object([]) { return nil }
-        return DocumentDraft(
-            config: new, candidate: document?.candidate?.json, ignoresUnknownKeys: ignores, by: by, at: at, note: note)
+        return DocumentDraft(config: new, candidate: document?.candidate?.json, ignoresUnknownKeys: ignores)
     }
 
     /// Whether two configurations are the same, whatever the order of their keys and the notation of their numbers.
@@ -128,17 +127,6 @@ package struct LayerEdit: Equatable, Sendable {
 extension LayerDocument.Candidate {
     /// The candidate as a member of a document.
     var json: JSONValue {
-        .object([
-            .init("config", config), .init("percent", .number(percent)), .init("seed", .string(seed)),
-        ])
-    }
-}
-
-extension DocumentDraft {
-    /// A draft with the content of an earlier document, its candidate included.
-    package init(copying layer: LayerDocument, by: String?, at: Int64?, note: String?) {
-        self.init(
-            config: layer.config, candidate: layer.candidate?.json,
-            ignoresUnknownKeys: layer.ignoresUnknownKeys, by: by, at: at, note: note)
+        ["config": config, "percent": .number(percent), "seed": .string(seed)]
     }
 }

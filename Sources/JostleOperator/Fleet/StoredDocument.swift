@@ -72,15 +72,20 @@ package struct StoredDocument: Equatable, Sendable {
     /// Whether no trusted key has signed the document.
     package var isUntrusted: Bool { if case .untrusted = content { true } else { false } }
 
+    /// What it says, a candidate included; `nil` if it cannot be used.
+    package var draft: DocumentDraft? {
+        switch content {
+        case .layer(let layer):
+            DocumentDraft(
+                config: layer.config, candidate: layer.candidate?.json, ignoresUnknownKeys: layer.ignoresUnknownKeys)
+        case .registry(let document): DocumentDraft(groups: document.groups)
+        case .unreadable, .untrusted: nil
+        }
+    }
+
     /// Whether it says what a draft says, whoever published it, when and why.
     package func hasContent(of draft: DocumentDraft) -> Bool {
-        if let registry {
-            let same = DocumentDraft(groups: registry.groups, by: nil, at: nil)
-            return LayerEdit.isEqual(.object(same.content), .object(draft.content))
-        }
-        guard let layer else { return false }
-        let same = DocumentDraft(copying: layer, by: nil, at: nil, note: nil)
-        return LayerEdit.isEqual(.object(same.content), .object(draft.content))
+        self.draft.map { LayerEdit.isEqual(.object($0.content), .object(draft.content)) } ?? false
     }
 
     package static func == (one: StoredDocument, other: StoredDocument) -> Bool { one.bytes == other.bytes }
@@ -109,18 +114,18 @@ package struct FleetPublication: Equatable, Sendable {
     ///
     /// - Throws: why devices would refuse the document: too large, too many keys, nested too deeply.
     package init(
-        _ draft: DocumentDraft, of document: FleetDocumentID, revision number: Int64, topics: FleetTopics,
-        signer: DocumentSigner? = nil
+        _ draft: DocumentDraft, of document: FleetDocumentID, revision number: Int64,
+        author: DocumentAuthor = DocumentAuthor(), topics: FleetTopics, signer: DocumentSigner? = nil
     ) throws {
         func problem(_ reason: String) -> DocumentProblem {
             DocumentProblem(at: DocumentPosition(.layer(document.text)), reason)
         }
-        var stored = StoredDocument(document, draft.bytes(revision: number))
+        var stored = StoredDocument(document, draft.bytes(revision: number, author: author))
         if let signer, let envelope = stored.envelope {
             guard let signature = try signer.sign(envelope, topic: document.topic(topics)) else {
                 throw problem("cannot be signed: OpenSSL has no Ed25519")
             }
-            stored = StoredDocument(document, draft.bytes(revision: number, signature: signature))
+            stored = StoredDocument(document, draft.bytes(revision: number, author: author, signature: signature))
         }
         guard let revision = stored.revision else { throw stored.problem ?? problem("unreadable") }
         self.document = document

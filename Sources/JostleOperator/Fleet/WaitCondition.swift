@@ -117,20 +117,26 @@ package struct WaitCondition: Equatable, Sendable {
     }
 }
 
+/// A device, and why it has not taken something over.
+package struct DeviceReasons: Equatable, Sendable {
+    package let id: String
+    package let lines: [String]
+}
+
 /// What became of documents on all devices.
 package struct WaitSummary: Equatable, Sendable {
     package var applied: [String] = []
     package var offline: [String] = []
-    package var waiting: [(id: String, reason: String)] = []
-    package var refused: [(id: String, lines: [String])] = []
+    package var waiting: [DeviceReasons] = []
+    package var refused: [DeviceReasons] = []
 
     package init(_ boards: [WaitCondition.Board]) {
         for board in boards {
             switch board.state {
             case .applied: applied.append(board.id)
             case .offline: offline.append(board.id)
-            case .waiting(let reason): waiting.append((board.id, reason))
-            case .refused(let lines): refused.append((board.id, lines))
+            case .waiting(let reason): waiting.append(DeviceReasons(id: board.id, lines: [reason]))
+            case .refused(let lines): refused.append(DeviceReasons(id: board.id, lines: lines))
             }
         }
     }
@@ -140,10 +146,4 @@ package struct WaitSummary: Equatable, Sendable {
 
     /// Whether all devices that are online have taken the documents over.
     package var isComplete: Bool { waiting.isEmpty && refused.isEmpty }
-
-    package static func == (one: WaitSummary, other: WaitSummary) -> Bool {
-        one.applied == other.applied && one.offline == other.offline
-            && one.waiting.elementsEqual(other.waiting, by: ==)
-            && one.refused.elementsEqual(other.refused) { $0.id == $1.id && $0.lines == $1.lines }
-    }
 }

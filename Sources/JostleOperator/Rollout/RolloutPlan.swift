@@ -47,9 +47,7 @@ package struct RolloutPlan: Equatable, Sendable {
     /// - Throws: if a layer cannot be changed in this way, or is part of another rollout.
     ///
     /// With `marksBase`, a new seed also gets a mark of the configurations before the change: see `isBaseChanged`.
-    package init(
-        _ targets: [Target], in model: FleetModel, newSeed: String, marksBase: Bool = false
-    ) throws {
+    package init(_ targets: [Target], in model: FleetModel, newSeed: String, marksBase: Bool = false) throws {
         var layers: [Layer] = []
         var running: [(document: FleetDocumentID, candidate: LayerDocument.Candidate)] = []
         for target in targets.sorted(by: { $0.document < $1.document }) {
@@ -177,7 +175,7 @@ package struct RolloutPlan: Equatable, Sendable {
     }
 
     /// The documents of a stage.
-    package func drafts(_ stage: Stage, _ author: ApplyPlan.Author) -> [FleetDocumentID: DocumentDraft] {
+    package func drafts(_ stage: Stage) -> [FleetDocumentID: DocumentDraft] {
         var drafts: [FleetDocumentID: DocumentDraft] = [:]
         for layer in layers {
             let candidate: JSONValue?
@@ -185,17 +183,12 @@ package struct RolloutPlan: Equatable, Sendable {
             switch stage {
             case .candidate(let percent):
                 config = layer.base
-                candidate = .object([
-                    .init("config", layer.candidate), .init("percent", .number(percent)),
-                    .init("seed", .string(seed)),
-                ])
+                candidate = ["config": layer.candidate, "percent": .number(percent), "seed": .string(seed)]
             case .complete: (config, candidate) = (layer.candidate, nil)
             case .withdrawn: (config, candidate) = (layer.base, nil)
             }
             drafts[layer.document] = DocumentDraft(
-                config: config, candidate: candidate, ignoresUnknownKeys: layer.ignoresUnknownKeys, by: author.by,
-                at: author.at,
-                note: author.note)
+                config: config, candidate: candidate, ignoresUnknownKeys: layer.ignoresUnknownKeys)
         }
         return drafts
     }

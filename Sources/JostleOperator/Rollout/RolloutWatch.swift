@@ -224,22 +224,11 @@ package struct RolloutWatch: Sendable {
 
 /// What is known of all devices of a step.
 package struct RolloutJudgement: Equatable, Sendable {
-    /// Devices, and why.
-    package struct Reasons: Equatable, Sendable {
-        package var id: String
-        package var lines: [String]
-
-        package init(id: String, lines: [String]) {
-            self.id = id
-            self.lines = lines
-        }
-    }
-
     private let step: RolloutStep
     package private(set) var healthy: [String] = []
-    package private(set) var unproven: [Reasons] = []
-    package private(set) var failing: [Reasons] = []
-    package private(set) var failed: [Reasons] = []
+    package private(set) var unproven: [DeviceReasons] = []
+    package private(set) var failing: [DeviceReasons] = []
+    package private(set) var failed: [DeviceReasons] = []
 
     init(_ step: RolloutStep) {
         self.step = step
@@ -248,9 +237,9 @@ package struct RolloutJudgement: Equatable, Sendable {
     mutating func add(_ id: String, _ state: RolloutWatch.State) {
         switch state {
         case .healthy: healthy.append(id)
-        case .unproven(let reason): unproven.append(Reasons(id: id, lines: [reason]))
-        case .failing(let lines): failing.append(Reasons(id: id, lines: lines))
-        case .failed(let lines): failed.append(Reasons(id: id, lines: lines))
+        case .unproven(let reason): unproven.append(DeviceReasons(id: id, lines: [reason]))
+        case .failing(let lines): failing.append(DeviceReasons(id: id, lines: lines))
+        case .failed(let lines): failed.append(DeviceReasons(id: id, lines: lines))
         }
     }
 
@@ -282,5 +271,5 @@ package struct RolloutJudgement: Equatable, Sendable {
     }
 
     /// The devices that have failed, in the order of the step.
-    package func failures(isEnd: Bool) -> [Reasons] { isEnd ? failed + failing : failed }
+    package func failures(isEnd: Bool) -> [DeviceReasons] { isEnd ? failed + failing : failed }
 }

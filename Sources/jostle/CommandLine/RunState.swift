@@ -45,4 +45,10 @@ enum DeviceIDArgument {
             throw Failure(.usage, "--\(option) is \"\(id)\", not a device id: letters, digits, _ and -")
         }
     }
+
+    static func check(operand id: String) throws {
+        guard JostleSettings.Device.isID(id) else {
+            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
+        }
+    }
 }

@@ -52,7 +52,7 @@ extension FleetCommand {
             Operand("OLD", help: "the id of the board that goes"),
             Operand("NEW", help: "the id of the board that comes"),
         ],
-        options: boardOptions + FleetOptions.publishing + FleetConnection.options)
+        options: boardOptions + FleetOptions.publishing + FleetOperation.options)
 
     // MARK: Commands
 
@@ -84,38 +84,31 @@ extension FleetCommand {
         guard old != new else {
             throw Failure(.usage, "OLD and NEW are the same; for a new password: jostle fleet enroll \(new) --force")
         }
-        let publishing = try FleetRun.PublishOptions(arguments)
-        let note = try FleetOptions.note(arguments) ?? "replaces \(old)"
         let files = files(arguments)
         let passwords = try files.passwords()
         guard passwords.has(old) else { throw files.hasNoUser(old) }
         guard !passwords.has(new) else { throw EnrolmentFiles.isEnrolled(new) }
-        let connection = try FleetConnection.open(arguments)
-        try connection.complete([.device(old), .registry(old), .device(new), .registry(new)])
-        let model = connection.model
-        try requireUsable([.device(old), .registry(old), .device(new), .registry(new)], model)
+        let operation = try FleetOperation(arguments)
+        let documents: [FleetDocumentID] = [.device(old), .registry(old), .device(new), .registry(new)]
+        try operation.complete(documents)
+        let model = operation.model
+        for id in documents { _ = try FleetEdit.nextRevision(of: id, in: model) }
         let groups = model.groups(of: old)
         let enrolment = try enrolment(new, groups, arguments)
         var drafts: [(FleetDocumentID, DocumentDraft)] = []
-        let (author, now) = (FleetConnection.author, FleetConnection.now)
         if let layer = model.documents[.device(old)]?.layer {
             if let candidate = layer.candidate, candidate.percent > 0 {
                 throw Failure(.badData, "device:\(old) is in a rollout: finish it, or withdraw it, first")
             }
             drafts.append(
-                (
-                    .device(new),
-                    DocumentDraft(
-                        config: layer.config, ignoresUnknownKeys: layer.ignoresUnknownKeys, by: author,
-                        at: now, note: note)
-                ))
+                (.device(new), DocumentDraft(config: layer.config, ignoresUnknownKeys: layer.ignoresUnknownKeys)))
         }
         if model.documents[.registry(old)]?.registry != nil {
-            drafts.append((.registry(new), DocumentDraft(groups: groups, by: author, at: now, note: note)))
+            drafts.append((.registry(new), DocumentDraft(groups: groups)))
         }
         let (changes, unchanged) = try changes(drafts, model)
-        try FleetRun.publish(changes, unchanged: unchanged, connection, publishing)
-        guard !publishing.isDryRun else { return }
+        try operation.publish(changes, unchanged: unchanged, note: operation.note ?? "replaces \(old)")
+        guard !operation.isDryRun else { return }
         try files.add(enrolment, replacesUser: false)
         try files.remove(old)
         Output.line("\(files.directory(of: new)): made; \(old): removed")
@@ -129,23 +122,13 @@ extension FleetCommand {
         EnrolmentFiles(arguments.value("to") ?? "enrolment", passwordFile: arguments.value("passwords"))
     }
 
-    /// Refuses to build on documents that cannot be used, or that are older than what boards or this machine have seen.
-    private static func requireUsable(_ documents: [FleetDocumentID], _ model: FleetModel) throws {
-        for id in documents {
-            if let problem = model.documents[id]?.problem {
-                throw Failure(.badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
-            }
-            try FleetEdit.requireNothingLost(id, RevisionPlan(for: id, in: model), isSigned: model.trust != nil)
-        }
-    }
-
     /// The drafts that are to be published, and the documents that the broker holds already.
     ///
     /// - Throws: status 65 if one of the new board's documents has something else.
     private static func changes(
         _ drafts: [(FleetDocumentID, DocumentDraft)], _ model: FleetModel
-    ) throws -> (changes: [FleetRun.Change], unchanged: [FleetDocumentID]) {
-        var changes: [FleetRun.Change] = []
+    ) throws -> (changes: [FleetChange], unchanged: [FleetDocumentID]) {
+        var changes: [FleetChange] = []
         var unchanged: [FleetDocumentID] = []
         for (id, draft) in drafts {
             let stored = model.documents[id]
@@ -159,7 +142,7 @@ extension FleetCommand {
                     .badData,
                     "\(id.text) exists already, with something else than the old board's (jostle fleet get \(id.text))")
             }
-            changes.append(.init(document: id, draft: draft, revision: RevisionPlan(for: id, in: model)))
+            changes.append(FleetChange(id, draft, RevisionPlan(for: id, in: model)))
         }
         return (changes, unchanged)
     }

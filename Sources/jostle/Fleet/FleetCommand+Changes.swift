@@ -18,49 +18,41 @@ extension FleetCommand {
             """,
         operands: [Operand("KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)],
         options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options
-            + [FleetEdit.unknownOption, FleetOptions.json] + FleetConnection.options)
+            + [FleetEdit.unknownOption, FleetOptions.json] + FleetOperation.options)
 
     static let unsetUsage = CommandUsage(
         name: "fleet unset", summary: "remove keys from a layer, so that the layers below decide again",
         operands: [Operand("KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)],
         options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options + [FleetOptions.json]
-            + FleetConnection.options)
+            + FleetOperation.options)
 
     static let getUsage = CommandUsage(
         name: "fleet get", summary: "print the keys of a layer as the broker holds it",
         operands: [Operand("KEY", help: "only this key or section", isRequired: false, isRepeatable: true)],
-        options: FleetOptions.selection + [FleetOptions.json] + FleetConnection.options)
+        options: FleetOptions.selection + [FleetOptions.json] + FleetOperation.options)
 
     static func set(_ arguments: Arguments) throws {
-        let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
-        try publish(edit, arguments)
+        try publish(try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments), arguments)
     }
 
     static func unset(_ arguments: Arguments) throws {
-        let edit = try FleetEdit.edit(setting: [], unsetting: arguments.operands(from: 0), arguments)
-        try publish(edit, arguments)
+        try publish(try FleetEdit.edit(setting: [], unsetting: arguments.operands(from: 0), arguments), arguments)
     }
 
     private static func publish(_ edit: LayerEdit, _ arguments: Arguments) throws {
         let selection = try FleetOptions.selection(arguments)
-        let publishing = try FleetRun.PublishOptions(arguments)
-        let note = try FleetOptions.note(arguments)
-        let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
-        let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
-        try connection.complete(selection.layers)
-        let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: note)
-        if !publishing.isJSON {
+        let operation = try FleetOperation(arguments, mayRollOut: true)
+        try operation.complete(selection.layers)
+        let result = try FleetEdit.apply(edit, to: selection.layers, operation.model)
+        if !operation.isJSON {
             for id in result.unchanged {
-                let number = connection.model.documents[id]?.number
+                let number = operation.model.documents[id]?.number
                 Output.line("\(id.text): nothing to change\(number.map { " in revision \($0)" } ?? "")")
             }
         }
-        FleetEdit.warnOfRefusals(result, connection.model)
-        warnOfUnknownDevices(selection, connection.model)
-        if let rollout, !result.changes.isEmpty {
-            return try rollOut(result.changes, connection, rollout, publishing, note: note)
-        }
-        try FleetRun.publish(result.changes, unchanged: result.unchanged, connection, publishing)
+        FleetEdit.warnOfRefusals(result, operation.model)
+        warnOfUnknownDevices(selection, operation.model)
+        try operation.publish(result.changes, unchanged: result.unchanged)
     }
 
     /// A layer for a device that does not exist yet is in order, but more often the id is mistyped.
@@ -75,22 +67,20 @@ extension FleetCommand {
     static func get(_ arguments: Arguments) throws {
         let selection = try FleetOptions.selection(arguments)
         let keys = arguments.operands(from: 0)
-        let connection = try FleetConnection.open(arguments)
-        try connection.complete(selection.layers)
+        let operation = try FleetOperation(arguments)
+        try operation.complete(selection.layers)
         for id in selection.layers {
-            let stored = connection.model.documents[id]
-            if let problem = stored?.problem {
-                throw Failure(.badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
-            }
+            try FleetEdit.requireUsable(id, in: operation.model)
+            let stored = operation.model.documents[id]
             let document = stored?.layer
             let values = document.map { leaves(of: $0.config, path: "") } ?? []
             let shown = values.filter { value in
                 keys.isEmpty || keys.contains { value.key == $0 || value.key.hasPrefix("\($0).") }
             }
-            guard !arguments.has("json") else {
-                let members = stored.map { FleetJSON.document(id, $0) } ?? [.init("document", .string(id.text))]
+            guard !operation.isJSON else {
                 let config = JSONValue.object(shown.map { .init($0.key, $0.value) })
-                Output.json(JSONValue.object(members + [.init("config", config)]).compactText)
+                let head = stored.map { FleetJSON.document(id, $0) } ?? ["document": .string(id.text)]
+                Output.json(head.adding(["config": config]))
                 continue
             }
             if let envelope = document?.envelope {
@@ -147,51 +137,42 @@ extension FleetCommand {
                 help: "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
                 isRepeatable: true, suggestions: .documents),
         ] + FleetOptions.publishing + RolloutOptions.options + [FleetEdit.unknownOption, FleetOptions.json]
-            + FleetConnection.options)
+            + FleetOperation.options)
 
     static let exportUsage = CommandUsage(
         name: "fleet export", summary: "write what the broker holds as files for jostle fleet apply",
         details: form,
         operands: [Operand("DIRECTORY", help: "an empty or a new directory")],
         options: [Option("force", help: "overwrite files in a directory that is not empty")]
-            + FleetConnection.options)
+            + FleetOperation.options)
 
     static func apply(_ arguments: Arguments) throws {
         let path = arguments.operand(0) ?? ""
         let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
         var directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
-        try limit(&directory, to: arguments.values("document"), prunes: arguments.has("prune"))
+        try arguments.exclude("prune", "document")
+        try limit(&directory, to: arguments.values("document"))
         if arguments.has("prune"), directory.documents.isEmpty {
             throw Failure(
                 .noInput,
                 "\(path) has no file of a fleet, and --prune would empty everything: is it the right directory?")
         }
-        let note = try FleetOptions.note(arguments)
-        let publishing = try FleetRun.PublishOptions(arguments)
         if arguments.has("check") {
             let layers = FleetText.count(directory.layers.count, "layer")
             Output.line("\(path): valid, \(layers), groups of \(FleetText.count(directory.registry.count, "device"))")
             return
         }
-        let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
-        let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
-        try connection.complete(directory.documents)
-        let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
-        let plan = ApplyPlan(
-            directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
-        let showsRest = !arguments.has("prune") && arguments.values("document").isEmpty
-        if !publishing.isJSON { describe(plan, showsRest: showsRest) }
-        let changes = plan.items.map {
-            FleetRun.Change(document: $0.document, draft: $0.draft, revision: $0.revision)
-        }
-        if let rollout, !changes.isEmpty { return try rollOut(changes, connection, rollout, publishing, note: note) }
-        try FleetRun.publish(changes, unchanged: plan.unchanged, connection, publishing)
+        let operation = try FleetOperation(arguments, mayRollOut: true)
+        try operation.complete(directory.documents)
+        let plan = ApplyPlan(directory, operation.model, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
+        let showsRest = !arguments.has("prune") && !arguments.has("document")
+        if !operation.isJSON { describe(plan, showsRest: showsRest) }
+        try operation.publish(plan.items, unchanged: plan.unchanged)
     }
 
     /// Leaves only the named documents in a directory.
-    private static func limit(_ directory: inout FleetDirectory, to names: [String], prunes: Bool) throws {
+    private static func limit(_ directory: inout FleetDirectory, to names: [String]) throws {
         guard !names.isEmpty else { return }
-        if prunes { throw Failure(.usage, "--prune and --document exclude each other") }
         for name in names where name != "registry" {
             guard let id = FleetDocumentID(name), id.layer != nil else {
                 throw Failure(.usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, or registry")
@@ -225,8 +206,8 @@ extension FleetCommand {
         if !present.isEmpty, !arguments.has("force") {
             throw Failure(.cannotCreate, "\(path) is not empty; --force overwrites the files in it")
         }
-        let connection = try FleetConnection.open(arguments)
-        for (id, stored) in connection.model.documents.sorted(by: { $0.key < $1.key }) {
+        let model = try FleetOperation(arguments).model
+        for (id, stored) in model.documents.sorted(by: { $0.key < $1.key }) {
             if let problem = stored.problem { Output.warn("\(id.text) is unreadable: \(problem)") }
             guard let layer = stored.layer else { continue }
             if layer.ignoresUnknownKeys {
@@ -236,7 +217,7 @@ extension FleetCommand {
             }
             if layer.candidate != nil { Output.warn("\(id.text): files do not hold its candidate") }
         }
-        let files = FleetDirectory.files(of: connection.model)
+        let files = FleetDirectory.files(of: model)
         FileContents.makeDirectories(path)
         for directory in ["groups", "devices"] where files.contains(where: { $0.name.hasPrefix("\(directory)/") }) {
             FileContents.makeDirectories("\(path)/\(directory)")
@@ -265,60 +246,39 @@ extension FleetCommand {
         operands: [Operand("DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")],
         options: [
             Option("to", value: "REVISION", help: "go back to this revision")
-        ] + FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
+        ] + FleetOptions.publishing + [FleetOptions.json] + FleetOperation.options)
 
     static func rollback(_ arguments: Arguments) throws {
         let name = arguments.operand(0) ?? ""
         let number = try arguments.count("to", within: 1...Int(DocumentRevision.maximum)).map { Int64($0) }
-        let note = try FleetOptions.note(arguments)
-        let publishing = try FleetRun.PublishOptions(arguments)
         if FleetDocumentID(name) == nil, !name.contains("/") {
             throw Failure(.usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
         }
-        let connection = try FleetConnection.open(arguments)
-        guard let id = FleetDocumentID(name) ?? FleetDocumentID(topic: name, connection.session.topics) else {
-            let prefix = connection.session.topics.prefix
+        let operation = try FleetOperation(arguments)
+        guard let id = FleetDocumentID(name) ?? FleetDocumentID(topic: name, operation.session.topics) else {
+            let prefix = operation.session.topics.prefix
             throw Failure(.usage, "\"\(name)\" is no topic of a document under \(prefix)/")
         }
-        try connection.complete([id])
-        let present = connection.model.documents[id]
-        let revisions = connection.revisions(of: id)
-        let plan = RevisionPlan(for: id, in: connection.model)
+        try operation.complete([id])
+        let present = operation.model.documents[id]
+        let revisions = operation.revisions(of: id)
+        let plan = RevisionPlan(for: id, in: operation.model)
+        func isPresent(_ revision: StoredDocument) -> Bool {
+            revision.draft.map { present?.hasContent(of: $0) ?? false } ?? false
+        }
         // What this machine saw before the present one.
         let place = present.flatMap { revisions.firstIndex(of: $0) }
         let before = revisions[(place.map { $0 + 1 } ?? 0)...]
-        let earlier =
-            if let number { connection.revision(number, of: id) } else {
-                before.first { !hasSameContent($0, present) }
-            }
-        guard let earlier else { throw noRevision(id, number, revisions) }
-        if hasSameContent(earlier, present), plan.isUpToDate {
-            if !publishing.isJSON {
+        let earlier = number.map { operation.revision($0, of: id) } ?? before.first { !isPresent($0) }
+        guard let earlier, let draft = earlier.draft else { throw noRevision(id, number, revisions) }
+        if isPresent(earlier), plan.isUpToDate {
+            if !operation.isJSON {
                 Output.line("\(id.text): revision \(present?.number ?? 0) is the same as \(earlier.number ?? 0)")
             }
-            try FleetRun.publish([], unchanged: [id], connection, publishing)
-            return
+            return try operation.publish([], unchanged: [id])
         }
-        let reason = note ?? "back to revision \(earlier.number ?? 0)"
-        let draft: DocumentDraft
-        let (author, now) = (FleetConnection.author, FleetConnection.now)
-        if let groups = earlier.registry?.groups {
-            draft = DocumentDraft(groups: groups, by: author, at: now, note: reason)
-        } else if let layer = earlier.layer {
-            draft = DocumentDraft(copying: layer, by: author, at: now, note: reason)
-        } else {
-            throw noRevision(id, number, revisions)
-        }
-        try FleetRun.publish([FleetRun.Change(document: id, draft: draft, revision: plan)], connection, publishing)
-    }
-
-    /// Whether two documents say the same, whoever published them.
-    private static func hasSameContent(_ one: StoredDocument, _ other: StoredDocument?) -> Bool {
-        guard let other else { return false }
-        if let groups = one.registry?.groups { return groups == other.registry?.groups }
-        guard let layer = one.layer, let present = other.layer else { return false }
-        return DocumentDraft(copying: layer, by: nil, at: nil, note: nil)
-            == DocumentDraft(copying: present, by: nil, at: nil, note: nil)
+        try operation.publish(
+            [FleetChange(id, draft, plan)], note: operation.note ?? "back to revision \(earlier.number ?? 0)")
     }
 
     private static func noRevision(_ id: FleetDocumentID, _ number: Int64?, _ revisions: [StoredDocument]) -> Failure {
@@ -366,44 +326,35 @@ extension FleetCommand {
                 Operand("GROUP", help: "the group"),
                 Operand("ID", help: "the devices", isRepeatable: true),
             ],
-            options: FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
+            options: FleetOptions.publishing + [FleetOptions.json] + FleetOperation.options)
     }
 
     private static func changeGroups(_ arguments: Arguments, _ change: ([String], String) -> [String]) throws {
         let name = arguments.operand(0) ?? ""
         let ids = arguments.operands(from: 1)
         try FleetOptions.check(group: name)
-        for id in ids where !JostleSettings.Device.isID(id) {
-            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
-        }
-        let note = try FleetOptions.note(arguments)
-        let publishing = try FleetRun.PublishOptions(arguments)
-        let connection = try FleetConnection.open(arguments)
-        try connection.complete(ids.map { .registry($0) })
-        let model = connection.model
-        var changes: [FleetRun.Change] = []
+        for id in ids { try DeviceIDArgument.check(operand: id) }
+        let operation = try FleetOperation(arguments)
+        try operation.complete(ids.map { .registry($0) })
+        let model = operation.model
+        var changes: [FleetChange] = []
         var unchanged: [FleetDocumentID] = []
         for id in Set(ids).sorted() {
             let document = FleetDocumentID.registry(id)
-            if let problem = model.documents[document]?.problem {
-                throw Failure(.badData, "\(document.text): the broker holds a document that cannot be used: \(problem)")
-            }
-            let plan = RevisionPlan(for: document, in: model)
-            try FleetEdit.requireNothingLost(document, plan, isSigned: model.trust != nil)
+            let plan = try FleetEdit.nextRevision(of: document, in: model)
             let present = model.groups(of: id)
             let groups = change(present, name)
             guard groups.count <= JostleSettings.Device.maximumGroups else {
                 throw Failure(.badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
             }
             if groups == present, !plan.mustRepeat {
-                if !publishing.isJSON { Output.line("\(id): nothing to change") }
+                if !operation.isJSON { Output.line("\(id): nothing to change") }
                 if model.documents[document] != nil { unchanged.append(document) }
                 continue
             }
-            let draft = DocumentDraft(groups: groups, by: FleetConnection.author, at: FleetConnection.now, note: note)
-            changes.append(FleetRun.Change(document: document, draft: draft, revision: plan))
+            changes.append(FleetChange(document, DocumentDraft(groups: groups), plan))
         }
-        try FleetRun.publish(changes, unchanged: unchanged, connection, publishing)
+        try operation.publish(changes, unchanged: unchanged)
     }
 }
 
@@ -419,24 +370,22 @@ extension FleetCommand {
         options: [
             Option("force", help: "also if the device is online"),
             Option("dry-run", help: "list the topics, and remove nothing"),
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func forget(_ arguments: Arguments) throws {
         let id = arguments.operand(0) ?? ""
-        guard JostleSettings.Device.isID(id) else {
-            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
-        }
-        let connection = try FleetConnection.open(arguments)
-        if connection.model.boards[id]?.isOnline == true, !arguments.has("force") {
+        try DeviceIDArgument.check(operand: id)
+        let operation = try FleetOperation(arguments)
+        if operation.model.boards[id]?.isOnline == true, !arguments.has("force") {
             throw Failure(
                 .temporary, "\(id) is online: it would publish everything again. Stop it first, or use --force")
         }
-        let topics = try connection.session.retainedTopics(
-            of: id, discoveryPrefix: connection.settings.homeAssistant.prefix)
+        let topics = try operation.session.retainedTopics(
+            of: id, discoveryPrefix: operation.settings.homeAssistant.prefix)
         guard !topics.isEmpty else { throw Failure(.unavailable, "the broker holds nothing of \(id)") }
         for topic in topics { Output.line(topic) }
-        guard !arguments.has("dry-run") else { return }
-        let failures = try connection.session.clear(topics)
+        guard !operation.isDryRun else { return }
+        let failures = try operation.session.clear(topics)
         guard failures.isEmpty else {
             throw Failure(.permission, lines: failures.map { "\($0.topic) is not removed: \($0.reason)" })
         }

@@ -48,24 +48,24 @@ extension FleetCommand {
         options: FleetOptions.selection + [
             Option("wait", value: "SECONDS", help: "the longest time; 60 by default"),
             FleetOptions.json,
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func wait(_ arguments: Arguments) throws {
         let selection = try FleetOptions.optionalSelection(arguments) ?? .all
         let seconds = try arguments.seconds("wait") ?? 60
-        let connection = try FleetConnection.open(arguments)
-        let ids = Set(selection.ids(in: connection.model))
+        let operation = try FleetOperation(arguments)
+        let model = operation.model
         if case .devices(let named) = selection {
-            let known = Set(connection.model.allBoards.map(\.id))
+            let known = Set(model.allBoards.map(\.id))
             if let unknown = named.first(where: { !known.contains($0) }) {
-                throw Failure(.unavailable, FleetText.unknown(unknown, connection.model))
+                throw Failure(.unavailable, FleetText.unknown(unknown, model))
             }
         }
-        let condition = WaitCondition(everythingIn: connection.model, ids: ids)
-        guard !condition.boards(in: connection.model).isEmpty else {
+        let condition = WaitCondition(everythingIn: model, ids: Set(selection.ids(in: model)))
+        guard !condition.boards(in: model).isEmpty else {
             throw Failure(.temporary, "no device of these has reported its configuration")
         }
-        try FleetRun.wait(for: condition, seconds, connection, isJSON: arguments.has("json"))
+        try operation.wait(for: condition, seconds)
     }
 }
 
@@ -89,18 +89,17 @@ extension FleetCommand {
             Option("offline", help: "only devices that are not online"),
             Option("listen", value: "SECONDS", help: "listen for so long, and show the last event of each device"),
             FleetOptions.json,
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func list(_ arguments: Arguments) throws {
         let filter = try filter(arguments)
         let listening = try arguments.seconds("listen")
-        let connection = try FleetConnection.open(
-            arguments, interests: listening == nil ? .health : [.health, .events])
-        if let listening { try connection.session.listen(for: listening) }
-        let model = connection.model
+        let operation = try FleetOperation(arguments, interests: listening == nil ? .health : [.health, .events])
+        if let listening { try operation.session.listen(for: listening) }
+        let model = operation.model
         let boards = model.allBoards.filter { filter.admits($0, in: model) }
-        guard !arguments.has("json") else {
-            for board in boards { Output.json(JSONValue.object(FleetJSON.board(board, in: model)).compactText) }
+        guard !operation.isJSON else {
+            for board in boards { Output.json(FleetJSON.board(board, in: model)) }
             return
         }
         guard !boards.isEmpty else {
@@ -135,9 +134,7 @@ extension FleetCommand {
             throw Failure(.usage, "--status is \"\(status)\"; the statuses are \(statuses.joined(separator: ", "))")
         }
         filter.hasProblem = arguments.has("problem")
-        if arguments.has("online"), arguments.has("offline") {
-            throw Failure(.usage, "--online and --offline exclude each other")
-        }
+        try arguments.exclude("online", "offline")
         if arguments.has("online") { filter.isOnline = true }
         if arguments.has("offline") { filter.isOnline = false }
         return filter
@@ -157,32 +154,31 @@ extension FleetCommand {
         options: [
             Option("defaults", help: "also show settings that have their built-in default"),
             FleetOptions.json,
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func show(_ arguments: Arguments) throws {
         let id = arguments.operand(0) ?? ""
-        guard JostleSettings.Device.isID(id) else {
-            throw Failure(.usage, "\"\(id)\" is not a device id: letters, digits, _ and -")
-        }
-        let connection = try FleetConnection.open(arguments, interests: .health)
-        let model = connection.model
+        try DeviceIDArgument.check(operand: id)
+        let operation = try FleetOperation(arguments, interests: .health)
+        let model = operation.model
         guard let board = model.allBoards.first(where: { $0.id == id }) else {
-            throw Failure(.unavailable, FleetText.unknown(id, connection.model))
+            throw Failure(.unavailable, FleetText.unknown(id, model))
         }
         let reported = board.report?.settings() ?? BoardReport.Settings()
-        guard !arguments.has("json") else {
+        let refused = board.report?.refusedValues() ?? []
+        guard !operation.isJSON else {
+            let documents = model.documents(of: board.id).compactMap { id in
+                model.documents[id].map { FleetJSON.document(id, $0) }
+            }
             let settings = reported.values.map { JSONValue.Member($0.key, $0.value) }
             let sources = reported.origins.sorted { $0.key < $1.key }
                 .map { JSONValue.Member($0.key, .string($0.value)) }
-            let refused = board.report?.refusedValues().map(FleetJSON.refusal) ?? []
             Output.json(
-                JSONValue.object(
-                    FleetJSON.board(board, in: model) + [
-                        .init("documents", .array(documents(of: board, model))), .init("settings", .object(settings)),
-                        .init("origins", .object(sources)), .init("refused", .array(refused)),
-                        .init("health", .array((board.health.map(WatchText.health) ?? []).map { .string($0) })),
-                    ]
-                ).compactText)
+                FleetJSON.board(board, in: model).adding([
+                    "documents": .array(documents), "settings": .object(settings), "origins": .object(sources),
+                    "refused": .array(refused.map(FleetJSON.refusal)),
+                    "health": .strings(board.health.map(WatchText.health) ?? []),
+                ]))
             return
         }
         Output.text(TextTable(facts(of: board, model)).description)
@@ -195,7 +191,6 @@ extension FleetCommand {
                 TextTable(shown.map { [$0.key, $0.value.compactText, reported.origins[$0.key] ?? "default"] })
                     .description)
         }
-        let refused = board.report?.refusedValues() ?? []
         if !refused.isEmpty {
             Output.line()
             Output.line("Refused values of the home:")
@@ -203,16 +198,10 @@ extension FleetCommand {
         }
     }
 
-    private static func documents(of board: FleetBoard, _ model: FleetModel) -> [JSONValue] {
-        model.documents(of: board.id).compactMap { id in
-            model.documents[id].map { .object(FleetJSON.document(id, $0)) }
-        }
-    }
-
     private static func facts(of board: FleetBoard, _ model: FleetModel) -> [[String]] {
         var rows = [
             ["device", board.id], ["availability", FleetText.availability(board.isOnline)],
-            ["groups", model.groups(of: board.id).joined(separator: ", ").ifEmpty("-")],
+            ["groups", list(model.groups(of: board.id))],
             ["version", board.health?.version ?? "-"],
         ]
         switch model.state(of: board) {
@@ -269,7 +258,7 @@ extension FleetCommand {
                 help: "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID",
                 suggestions: .documents),
             FleetOptions.json,
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func log(_ arguments: Arguments) throws {
         let name = arguments.value("document")
@@ -277,11 +266,11 @@ extension FleetCommand {
         if let name, id == nil {
             throw Failure(.usage, "--document is \"\(name)\", not all, group:GROUP, device:ID or registry:ID")
         }
-        let connection = try FleetConnection.open(arguments)
-        let model = connection.model
+        let operation = try FleetOperation(arguments)
+        let model = operation.model
         var documents: [(id: FleetDocumentID, stored: StoredDocument)]
         if let id {
-            documents = connection.revisions(of: id).map { (id, $0) }
+            documents = operation.revisions(of: id).map { (id, $0) }
         } else {
             documents = model.documents.map { ($0.key, $0.value) }
             documents.sort { one, other in
@@ -289,9 +278,11 @@ extension FleetCommand {
                 return a == b ? one.id < other.id : a > b
             }
         }
-        guard !arguments.has("json") else {
+        guard !operation.isJSON else {
             for (id, stored) in documents {
-                Output.json(JSONValue.object(FleetJSON.document(id, stored) + devices(id, stored, model)).compactText)
+                let (applied, all) = counts(id, stored, model)
+                Output.json(
+                    FleetJSON.document(id, stored).adding(["applied": .number(applied), "devices": .number(all)]))
             }
             return
         }
@@ -325,13 +316,6 @@ extension FleetCommand {
         }
         return (applied.count, readers.count)
     }
-
-    private static func devices(
-        _ id: FleetDocumentID, _ stored: StoredDocument, _ model: FleetModel
-    ) -> [JSONValue.Member] {
-        let (applied, all) = counts(id, stored, model)
-        return [.init("applied", .number("\(applied)")), .init("devices", .number("\(all)"))]
-    }
 }
 
 /// `jostle fleet diff`: what a change would alter, device by device.
@@ -347,34 +331,30 @@ extension FleetCommand {
         ],
         options: FleetOptions.selection + [
             Option("prune", help: "as for apply"), FleetEdit.unknownOption, FleetOptions.json,
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func diff(_ arguments: Arguments) throws {
-        let proposal: FleetPreview.Proposal
-        let connection: FleetConnection
+        let changes: [FleetChange]
+        let operation: FleetOperation
         if let selection = try FleetOptions.optionalSelection(arguments) {
             let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
-            connection = try FleetConnection.open(arguments)
-            try connection.complete(selection.layers)
-            let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: nil)
-            proposal = FleetPreview.Proposal(result.changes.map { ($0.document, $0.draft.content) })
+            operation = try FleetOperation(arguments)
+            try operation.complete(selection.layers)
+            changes = try FleetEdit.apply(edit, to: selection.layers, operation.model).changes
         } else {
             guard arguments.operand(1) == nil, let path = arguments.operand(0), !path.contains("=") else {
                 throw Failure(.usage, "name a directory, or the devices: --all, --group GROUP or --device ID")
             }
             let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
             let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
-            connection = try FleetConnection.open(arguments)
-            try connection.complete(directory.documents)
-            let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: nil)
-            let plan = ApplyPlan(
-                directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores
-            )
-            proposal = FleetPreview.Proposal(plan.items.map { ($0.document, $0.draft.content) })
+            operation = try FleetOperation(arguments)
+            try operation.complete(directory.documents)
+            changes =
+                ApplyPlan(directory, operation.model, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores).items
         }
-        let preview = FleetPreview(proposal, connection.model)
-        if arguments.has("json") {
-            for board in preview.boards { Output.json(json(board).compactText) }
+        let preview = FleetPreview(FleetPreview.Proposal(changes), operation.model)
+        if operation.isJSON {
+            for board in preview.boards { Output.json(json(board)) }
         } else {
             show(preview)
         }
@@ -410,16 +390,16 @@ extension FleetCommand {
     }
 
     private static func json(_ board: FleetPreview.Board) -> JSONValue {
-        let changes = board.changes.map { change in
-            JSONValue.object([
-                .init("key", .string(change.key)), .init("old", .optional(change.old)),
-                .init("new", .optional(change.new)), .init("layer", .optional(change.layer)),
-            ])
+        let changes = board.changes.map { change -> JSONValue in
+            [
+                "key": .string(change.key), "old": .optional(change.old), "new": .optional(change.new),
+                "layer": .optional(change.layer),
+            ]
         }
-        return .object([
-            .init("id", .string(board.id)), .init("online", board.isOnline.map { .bool($0) } ?? .null),
-            .init("changes", .array(changes)), .init("refused_keys", .array(board.refusedKeys.map { .string($0) })),
-        ])
+        return [
+            "id": .string(board.id), "online": .optional(board.isOnline), "changes": .array(changes),
+            "refused_keys": .strings(board.refusedKeys),
+        ]
     }
 }
 
@@ -440,7 +420,7 @@ extension FleetCommand {
         options: FleetOptions.selection + [
             Option("timeout", value: "SECONDS", help: "wait so long for answers; 10 by default"),
             FleetOptions.json,
-        ] + FleetConnection.options)
+        ] + FleetOperation.options)
 
     static func command(_ arguments: Arguments) throws {
         let name = arguments.operand(0) ?? ""
@@ -457,24 +437,23 @@ extension FleetCommand {
         }
         let selection = try FleetOptions.selection(arguments)
         let seconds = try arguments.seconds("timeout") ?? 10
-        let connection = try FleetConnection.open(arguments)
-        let boards = Dictionary(connection.model.allBoards.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let selected = selection.ids(in: connection.model)
-        let asked = selected.filter { boards[$0]?.isOnline == true }
-        let absent = selected.filter { boards[$0]?.isOnline != true }
-        let isJSON = arguments.has("json")
-        let answers = try connection.session.command(name, Array(json.utf8), to: asked, within: seconds) { count in
-            guard !isJSON else { return }
+        let operation = try FleetOperation(arguments)
+        let model = operation.model
+        let online = Set(model.allBoards.filter { $0.isOnline == true }.map(\.id))
+        let selected = selection.ids(in: model)
+        let asked = selected.filter(online.contains)
+        let answers = try operation.session.command(name, Array(json.utf8), to: asked, within: seconds) { count in
+            guard !operation.isJSON else { return }
             TerminalScreen.progress("\(count) of \(FleetText.count(asked.count, "device")) answered")
         }
-        if isJSON {
+        if operation.isJSON {
             for id in selected { Output.json(result(id, isAsked: asked.contains(id), answers)) }
         } else if selected.isEmpty {
             Output.line("No device is selected.")
         } else {
             Output.text(TextTable(selected.map { row($0, isAsked: asked.contains($0), answers) }).description)
         }
-        try check(asked, absent, selection, answers)
+        try check(asked, selected.filter { !online.contains($0) }, selection, answers)
     }
 
     private static func row(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> [String] {
@@ -489,16 +468,14 @@ extension FleetCommand {
     }
 
     private static func result(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> String {
-        var members: [JSONValue.Member] = [.init("id", .string(id)), .init("asked", .bool(isAsked))]
+        let head: JSONValue = ["id": .string(id), "asked": .bool(isAsked)]
         switch answers.answers[id] {
-        case nil: members.append(.init("answer", .null))
-        case .malformed(let reason): members.append(.init("unreadable", .string(reason)))
+        case nil: return head.adding(["answer": .null]).compactText
+        case .malformed(let reason): return head.adding(["unreadable": .string(reason)]).compactText
         case .answered(_, let json):
             // It was parsed before, so it is valid JSON.
-            let head = JSONValue.object(members).compactText.dropLast()
-            return "\(head), \"answer\": \(json)}"
+            return "\(head.compactText.dropLast()), \"answer\": \(json)}"
         }
-        return JSONValue.object(members).compactText
     }
 
     private static func check(

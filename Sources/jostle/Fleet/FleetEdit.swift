@@ -9,7 +9,7 @@ internal import LinuxSystem
 enum FleetEdit {
     /// The documents of an edit: those that change, with their new configuration, and those that are so already.
     struct Result {
-        var changes: [FleetRun.Change] = []
+        var changes: [FleetChange] = []
         var unchanged: [FleetDocumentID] = []
     }
 
@@ -57,40 +57,24 @@ enum FleetEdit {
     /// Applies an edit to the layers of a selection.
     ///
     /// - Throws: status 65 if a layer is unreadable or was lost, or if boards would refuse the result.
-    static func apply(
-        _ edit: LayerEdit, to layers: [FleetDocumentID], _ model: FleetModel, note: String?
-    ) throws -> Result {
+    static func apply(_ edit: LayerEdit, to layers: [FleetDocumentID], _ model: FleetModel) throws -> Result {
         var result = Result()
         for id in layers {
-            let stored = model.documents[id]
-            if let problem = stored?.problem {
-                throw Failure(
-                    .badData,
-                    lines: [
-                        "\(id.text): the broker holds a document that cannot be used: \(problem)",
-                        "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)",
-                    ])
-            }
-            let plan = RevisionPlan(for: id, in: model)
-            try requireNothingLost(id, plan, isSigned: model.trust != nil)
-            let draft = try edit.draft(
-                changing: stored?.layer, repeats: plan.mustRepeat, by: FleetConnection.author,
-                at: FleetConnection.now, note: note)
-            guard let draft else {
+            let plan = try nextRevision(of: id, in: model, advice: [replacement(of: id)])
+            guard let draft = try edit.draft(changing: model.documents[id]?.layer, repeats: plan.mustRepeat) else {
                 result.unchanged.append(id)
                 continue
             }
             try requireValid(id, draft)
-            result.changes.append(FleetRun.Change(document: id, draft: draft, revision: plan))
+            result.changes.append(FleetChange(id, draft, plan))
         }
         return result
     }
 
     /// Refuses to publish a layer that boards would refuse: it had a wrong value before, or does not fit the new one.
     private static func requireValid(_ id: FleetDocumentID, _ draft: DocumentDraft) throws {
-        guard let config = draft.content.first(where: { $0.name == "config" })?.value else { return }
-        let ignores = draft.content.contains { $0.name == "unknown" }
-        let problems = check(config, ignores).problems
+        guard let config = draft.config else { return }
+        let problems = check(config, draft.ignoresUnknownKeys).problems
         guard problems.isEmpty else {
             throw Failure(
                 .badData, lines: ["\(id.text): boards would refuse the layer:"] + problems.map { "  \(text($0))" })
@@ -99,9 +83,8 @@ enum FleetEdit {
 
     /// Says which boards would refuse the changed layers, because they do not let their fleet set a key.
     static func warnOfRefusals(_ result: Result, _ model: FleetModel) {
-        let proposal = FleetPreview.Proposal(result.changes.map { ($0.document, $0.draft.content) })
         var ids: [String: [String]] = [:]
-        for board in FleetPreview(proposal, model).boards {
+        for board in FleetPreview(FleetPreview.Proposal(result.changes), model).boards {
             for key in board.refusedKeys { ids[key, default: []].append(board.id) }
         }
         for (key, ids) in ids.sorted(by: { $0.key < $1.key }) {
@@ -110,20 +93,45 @@ enum FleetEdit {
         }
     }
 
+    /// Refuses to build on a document that cannot be read, or is not to be trusted.
+    ///
+    /// - Throws: status 65.
+    static func requireUsable(_ id: FleetDocumentID, in model: FleetModel, advice: [String] = []) throws {
+        guard let problem = model.documents[id]?.problem else { return }
+        throw Failure(
+            .badData, lines: ["\(id.text): the broker holds a document that cannot be used: \(problem)"] + advice)
+    }
+
+    private static func replacement(of id: FleetDocumentID) -> String {
+        "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)"
+    }
+
+    /// The number of the next document, which builds on the one at the broker.
+    ///
+    /// - Throws: status 65 if that one cannot be used, or is older than what boards or this machine have seen.
+    static func nextRevision(
+        of id: FleetDocumentID, in model: FleetModel, advice: [String] = []
+    ) throws -> RevisionPlan {
+        try requireUsable(id, in: model, advice: advice)
+        let plan = RevisionPlan(for: id, in: model)
+        try requireNothingLost(id, plan, model)
+        return plan
+    }
+
     /// Refuses to build on a layer of which boards or this machine have seen a newer revision than the broker holds.
     /// With signatures also on nothing, if there was a document: otherwise, somebody who takes it away at the broker would
     /// have it replaced by one that contains only the change.
-    static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, isSigned: Bool) throws {
+    static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, _ model: FleetModel) throws {
         guard plan.isHeldCredible else {
             throw Failure(
                 .badData,
                 lines: [
                     "\(id.text): the broker holds revision \(plan.held ?? 0), a number that boards refuse",
-                    "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)",
+                    replacement(of: id),
                 ])
         }
         let held = plan.held.map { "holds only revision \($0)" } ?? "holds none"
-        if let seen = plan.seenNewer, plan.ahead.isEmpty, plan.held != nil || isSigned {
+        if let seen = plan.seenNewer, plan.ahead.isEmpty, plan.held != nil || model.trust != nil {
             throw Failure(
                 .badData,
                 lines: [

@@ -39,8 +39,7 @@ enum FleetOptions {
     /// The same; `nil` without any of them.
     static func optionalSelection(_ arguments: Arguments) throws -> FleetSelection? {
         let (devices, groups) = (arguments.values("device"), arguments.values("group"))
-        let count = (devices.isEmpty ? 0 : 1) + (groups.isEmpty ? 0 : 1) + (arguments.has("all") ? 1 : 0)
-        guard count <= 1 else { throw Failure(.usage, "--device, --group and --all exclude each other") }
+        try arguments.exclude("device", "group", "all")
         for id in devices { try DeviceIDArgument.check(id, option: "device") }
         for name in groups { try check(group: name) }
         if arguments.has("all") { return .all }
@@ -61,10 +60,8 @@ enum FleetOptions {
 
     /// How long to wait for the devices, s; `nil` not at all.
     static func waitingTime(_ arguments: Arguments) throws -> Double? {
-        let seconds = try arguments.seconds("wait")
-        guard arguments.has("no-wait") else { return seconds ?? 10 }
-        if seconds != nil { throw Failure(.usage, "--wait and --no-wait exclude each other") }
-        return nil
+        try arguments.exclude("wait", "no-wait")
+        return arguments.has("no-wait") ? nil : try arguments.seconds("wait") ?? 10
     }
 
     /// The text of `--note`.

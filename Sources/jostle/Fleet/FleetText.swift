@@ -43,6 +43,9 @@ enum FleetText {
 
     static func availability(_ isOnline: Bool?) -> String { isOnline.map { $0 ? "online" : "offline" } ?? "unknown" }
 
+    /// Now, milliseconds since 1970.
+    static var now: Int64 { WallClock.milliseconds(at: WallClock.monotonic) }
+
     /// When something happened, from milliseconds since 1970.
     static func time(_ milliseconds: Int64?) -> String {
         guard let milliseconds, (0..<253_402_300_800_000).contains(milliseconds) else { return "-" }
@@ -68,100 +71,83 @@ enum FleetText {
     }
 
     /// The devices of each reason, in the order of the first ones.
-    static func grouped(_ reasons: [(id: String, reason: String)]) -> [(ids: [String], reason: String)] {
-        var groups: [(ids: [String], reason: String)] = []
-        var places: [String: Int] = [:]
-        for (id, reason) in reasons {
-            if let place = places[reason] {
-                groups[place].ids.append(id)
-            } else {
-                places[reason] = groups.count
-                groups.append(([id], reason))
+    static func grouped(_ devices: [DeviceReasons]) -> [(names: String, reason: String)] {
+        var reasons: [String] = []
+        var ids: [String: [String]] = [:]
+        for device in devices {
+            for reason in device.lines {
+                if ids[reason] == nil { reasons.append(reason) }
+                ids[reason, default: []].append(device.id)
             }
         }
-        return groups
+        return reasons.map { (names(ids[$0] ?? []), $0) }
     }
 }
 
 /// The JSON that `jostle fleet` prints: see "For programs" in docs/fleet.md.
 enum FleetJSON {
     /// A device as `list` and `show` print it.
-    static func board(_ board: FleetBoard, in model: FleetModel) -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = [
-            .init("id", .string(board.id)), .init("online", board.isOnline.map { .bool($0) } ?? .null),
-            .init("version", .optional(board.health?.version)), .init("chip", .optional(board.health?.sensor)),
-            .init("groups", .array(model.groups(of: board.id).map { .string($0) })),
-            .init("state", .string(model.state(of: board).word)),
-            .init(
-                "layers",
-                .object(
-                    board.statuses.compactMap { document, layer in
-                        document.layer.map { .init($0.text, status(layer)) }
-                    })),
-            .init("registry", board.report?.registry.map(status) ?? .null),
-            .init("problems", .array(board.problems.map { .string($0) })),
-        ]
-        if let event = board.lastEvent {
-            members.append(
-                .init(
-                    "last_event",
-                    .object([
-                        .init("gesture", .string(event.gesture)), .init("phase", .string(event.phase)),
-                        .init("t", event.time.map { .number("\($0)") } ?? .null),
-                    ])))
+    static func board(_ board: FleetBoard, in model: FleetModel) -> JSONValue {
+        let layers = board.statuses.compactMap { document, layer in
+            document.layer.map { JSONValue.Member($0.text, status(layer)) }
         }
-        return members
+        let value: JSONValue = [
+            "id": .string(board.id), "online": .optional(board.isOnline), "version": .optional(board.health?.version),
+            "chip": .optional(board.health?.sensor), "groups": .strings(model.groups(of: board.id)),
+            "state": .string(model.state(of: board).word), "layers": .object(layers),
+            "registry": board.report?.registry.map(status) ?? .null, "problems": .strings(board.problems),
+        ]
+        guard let event = board.lastEvent else { return value }
+        let last: JSONValue = [
+            "gesture": .string(event.gesture), "phase": .string(event.phase), "t": .optional(event.time),
+        ]
+        return value.adding(["last_event": last])
     }
 
-    /// What a device reports of a document.
+    /// What a device reports of a document, without what it does not say.
     static func status(_ layer: BoardReport.Layer) -> JSONValue {
-        var members: [JSONValue.Member] = [.init("status", .string(layer.status.word))]
-        if let revision = layer.revision { members.append(.init("revision", .number("\(revision)"))) }
-        if let inForce = layer.inForce { members.append(.init("in_force", .number("\(inForce)"))) }
-        if let hash = layer.hash { members.append(.init("hash", .string(hash))) }
-        if layer.isCandidate { members.append(.init("candidate", true)) }
-        if layer.isOnProbation { members.append(.init("probation", true)) }
-        if !layer.candidateErrors.isEmpty {
-            members.append(.init("candidate_errors", .array(layer.candidateErrors.map(refusal))))
+        func list(_ refusals: [BoardReport.Refusal]) -> JSONValue {
+            refusals.isEmpty ? .null : .array(refusals.map(refusal))
         }
-        if let reason = layer.reason { members.append(.init("reason", .string(reason))) }
-        if !layer.errors.isEmpty { members.append(.init("errors", .array(layer.errors.map(refusal)))) }
-        if !layer.unknownKeys.isEmpty {
-            members.append(.init("unknown_keys", .array(layer.unknownKeys.map { .string($0) })))
-        }
-        return .object(members)
+        let value: JSONValue = [
+            "status": .string(layer.status.word), "revision": .optional(layer.revision),
+            "in_force": .optional(layer.inForce), "hash": .optional(layer.hash),
+            "candidate": layer.isCandidate ? true : .null, "probation": layer.isOnProbation ? true : .null,
+            "candidate_errors": list(layer.candidateErrors), "reason": .optional(layer.reason),
+            "errors": list(layer.errors),
+            "unknown_keys": layer.unknownKeys.isEmpty ? .null : .strings(layer.unknownKeys),
+        ]
+        return .object((value.members ?? []).filter { !$0.value.isNull })
     }
 
     static func refusal(_ refusal: BoardReport.Refusal) -> JSONValue {
-        .object([
-            .init("path", .string(refusal.path)), .init("value", .optional(refusal.value)),
-            .init("reason", .optional(refusal.reason)), .init("allowed", .optional(refusal.allowed)),
-        ])
+        [
+            "path": .string(refusal.path), "value": .optional(refusal.value), "reason": .optional(refusal.reason),
+            "allowed": .optional(refusal.allowed),
+        ]
     }
 
     /// A document: name, revision, hash and who published it.
-    static func document(_ id: FleetDocumentID, _ stored: StoredDocument) -> [JSONValue.Member] {
+    static func document(_ id: FleetDocumentID, _ stored: StoredDocument) -> JSONValue {
         guard let envelope = stored.envelope else {
-            return [
-                .init("document", .string(id.text)), .init("unreadable", .optional(stored.problem.map { "\($0)" })),
-            ]
+            return ["document": .string(id.text), "unreadable": .optional(stored.problem.map { "\($0)" })]
         }
-        return [
-            .init("document", .string(id.text)), .init("revision", .number("\(envelope.revision.number)")),
-            .init("hash", .string(envelope.revision.shortHash)), .init("by", .optional(envelope.by)),
-            .init("at", envelope.at.map { .number("\($0)") } ?? .null), .init("note", .optional(envelope.note)),
-            .init("signed_with", .optional(envelope.signature?.key)),
-        ]
+        return revision(id, envelope.revision).adding([
+            "by": .optional(envelope.by), "at": .optional(envelope.at), "note": .optional(envelope.note),
+            "signed_with": .optional(envelope.signature?.key),
+        ])
+    }
+
+    private static func revision(_ id: FleetDocumentID, _ revision: DocumentRevision) -> JSONValue {
+        ["document": .string(id.text), "revision": .number(revision.number), "hash": .string(revision.shortHash)]
     }
 
     /// Documents with their revisions.
     static func documents(_ revisions: [FleetDocumentID: DocumentRevision]) -> JSONValue {
-        .array(
-            revisions.sorted { $0.key < $1.key }.map { id, revision in
-                .object([
-                    .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
-                    .init("hash", .string(revision.shortHash)),
-                ])
-            })
+        .array(revisions.sorted { $0.key < $1.key }.map { revision($0.key, $0.value) })
+    }
+
+    static func reasons(_ devices: [DeviceReasons]) -> JSONValue {
+        .array(devices.map { ["id": .string($0.id), "reasons": .strings($0.lines)] })
     }
 }

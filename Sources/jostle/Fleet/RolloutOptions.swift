@@ -89,8 +89,7 @@ struct RolloutOptions {
                 throw Failure(.usage, "--only is \"\(text)\", not times of day such as 02:00-05:00")
             }
             guard window.length >= wait else {
-                throw Failure(
-                    .usage, "--only \(window.text) is shorter than --wait, so that no step would fit into it")
+                throw Failure(.usage, "--only \(window.text) is shorter than --wait, so that no step would fit into it")
             }
             self.window = window
         }
@@ -126,7 +125,7 @@ extension FleetCommand {
                 Command(
                     usage: CommandUsage(
                         name: "fleet rollout list", summary: "show the rollouts that are under way",
-                        options: [FleetOptions.json] + FleetConnection.options),
+                        options: [FleetOptions.json] + FleetOperation.options),
                     run: listRollouts),
                 Command(
                     usage: CommandUsage(
@@ -139,56 +138,27 @@ extension FleetCommand {
                             Option("dry-run", help: "show the devices of each step, and publish nothing"),
                             FleetOptions.signKey,
                             FleetOptions.json,
-                        ] + FleetConnection.options),
+                        ] + FleetOperation.options),
                     run: resumeRollout),
                 Command(
                     usage: CommandUsage(
                         name: "fleet rollout withdraw",
                         summary: "take a rollout back: the configuration before is in force everywhere",
                         operands: [seedOperand],
-                        options: [FleetOptions.note, FleetOptions.signKey, FleetOptions.json] + FleetConnection.options),
+                        options: [FleetOptions.note, FleetOptions.signKey, FleetOptions.json] + FleetOperation.options),
                     run: withdrawRollout),
             ])
     }
 
     private static let seedOperand = Operand("ROLLOUT", help: "its name, if there are several", isRequired: false)
 
-    // MARK: For set, unset and apply
-
-    /// Rolls changes out.
-    ///
-    /// - Throws: status 64 or 65 if they cannot be rolled out; see `RolloutRun.run`.
-    static func rollOut(
-        _ changes: [FleetRun.Change], _ connection: FleetConnection, _ options: RolloutOptions,
-        _ publishing: FleetRun.PublishOptions, note: String?
-    ) throws {
-        var targets: [RolloutPlan.Target] = []
-        for change in changes {
-            try FleetEdit.requireNothingLost(
-                change.document, change.revision, isSigned: connection.model.trust != nil)
-            let content = change.draft.content
-            targets.append(
-                RolloutPlan.Target(
-                    change.document, config: content.first { $0.name == "config" }?.value ?? .object([]),
-                    ignoresUnknownKeys: content.contains { $0.name == "unknown" }))
-        }
-        let plan = try RolloutPlan(
-            targets, in: connection.model, newSeed: options.seed ?? RolloutRun.newSeed(),
-            marksBase: options.seed == nil)
-        if let seed = options.seed, seed != plan.seed {
-            throw Failure(.badData, "this change is being rolled out already, with the seed \(plan.seed)")
-        }
-        var run = RolloutRun(plan, options, connection, note: note, isJSON: publishing.isJSON)
-        try run.run(isDryRun: publishing.isDryRun)
-    }
-
     // MARK: Commands
 
     private static func listRollouts(_ arguments: Arguments) throws {
-        let connection = try FleetConnection.open(arguments)
-        let model = connection.model
+        let operation = try FleetOperation(arguments)
+        let model = operation.model
         let plans = RolloutPlan.seeds(in: model).compactMap { RolloutPlan(runningIn: model, seed: $0) }
-        if plans.isEmpty, !arguments.has("json") { Output.line("no rollout is under way") }
+        if plans.isEmpty, !operation.isJSON { Output.line("no rollout is under way") }
         Output.errors(lostRollouts(model))
         for plan in plans {
             let readers = plan.readers(in: model)
@@ -198,16 +168,13 @@ extension FleetCommand {
             let have = chosen.filter { reader in
                 layers.contains { model.boards[reader.id]?.status(of: $0)?.isCandidate == true }
             }
-            guard !arguments.has("json") else {
-                Output.json(
-                    JSONValue.object([
-                        .init("rollout", .string(plan.seed)), .init("percent", .number(plan.reached)),
-                        .init("documents", .array(layers.map { .string($0.text) })),
-                        .init("devices", .number("\(readers.count)")), .init("chosen", .number("\(chosen.count)")),
-                        .init("have", .number("\(have.count)")), .init("by", envelope?.by.map { .string($0) } ?? .null),
-                        .init("at", envelope?.at.map { .number("\($0)") } ?? .null),
-                        .init("note", envelope?.note.map { .string($0) } ?? .null),
-                    ]).compactText)
+            guard !operation.isJSON else {
+                Output.json([
+                    "rollout": .string(plan.seed), "percent": .number(plan.reached),
+                    "documents": .strings(layers.map(\.text)), "devices": .number(readers.count),
+                    "chosen": .number(chosen.count), "have": .number(have.count), "by": .optional(envelope?.by),
+                    "at": .optional(envelope?.at), "note": .optional(envelope?.note),
+                ])
                 continue
             }
             Output.line("\(plan.seed): \(layers.map(\.text).joined(separator: ", "))")
@@ -220,20 +187,17 @@ extension FleetCommand {
 
     private static func resumeRollout(_ arguments: Arguments) throws {
         let options = try RolloutOptions(arguments)
-        let note = try FleetOptions.note(arguments)
-        let connection = try FleetConnection.open(arguments, interests: .health)
-        let plan = try plan(arguments, connection)
-        let present = plan.layers.lazy.compactMap { connection.model.documents[$0.document]?.envelope?.note }.first
-        var run = RolloutRun(plan, options, connection, note: note ?? present, isJSON: arguments.has("json"))
-        try run.run(isDryRun: arguments.has("dry-run"))
+        let operation = try FleetOperation(arguments, interests: .health)
+        let plan = try plan(arguments, operation)
+        let present = plan.layers.lazy.compactMap { operation.model.documents[$0.document]?.envelope?.note }.first
+        var run = RolloutRun(plan, options, operation, note: operation.note ?? present)
+        try run.run()
     }
 
     private static func withdrawRollout(_ arguments: Arguments) throws {
-        let note = try FleetOptions.note(arguments)
-        let connection = try FleetConnection.open(arguments)
-        let plan = try plan(arguments, connection)
-        let options = try RolloutOptions(arguments)
-        var run = RolloutRun(plan, options, connection, note: note ?? "withdrawn", isJSON: arguments.has("json"))
+        let operation = try FleetOperation(arguments)
+        let plan = try plan(arguments, operation)
+        var run = RolloutRun(plan, try RolloutOptions(arguments), operation, note: operation.note ?? "withdrawn")
         try run.withdraw()
     }
 
@@ -253,26 +217,22 @@ extension FleetCommand {
     }
 
     /// The rollout that is named, or the only one.
-    private static func plan(
-        _ arguments: Arguments, _ connection: FleetConnection
-    ) throws -> RolloutPlan {
-        try connection.complete(Array(connection.model.documents.keys))
-        let seeds = RolloutPlan.seeds(in: connection.model)
+    private static func plan(_ arguments: Arguments, _ operation: FleetOperation) throws -> RolloutPlan {
+        try operation.complete(Array(operation.model.documents.keys))
+        let model = operation.model
+        let seeds = RolloutPlan.seeds(in: model)
         guard let seed = arguments.operand(0) ?? (seeds.count == 1 ? seeds[0] : nil) else {
             guard seeds.isEmpty else {
                 throw Failure(.usage, lines: ["there are several rollouts; name one:"] + seeds.map { "  \($0)" })
             }
-            throw Failure(
-                .unavailable, lines: ["no rollout is under way"] + lostRollouts(connection.model))
+            throw Failure(.unavailable, lines: ["no rollout is under way"] + lostRollouts(model))
         }
-        guard let plan = RolloutPlan(runningIn: connection.model, seed: seed) else {
+        guard let plan = RolloutPlan(runningIn: model, seed: seed) else {
             throw Failure(.unavailable, "there is no rollout \(seed) at the broker")
         }
         // A broker that was set back may hold a rollout that has ended since.
         for layer in plan.layers {
-            try FleetEdit.requireNothingLost(
-                layer.document, RevisionPlan(for: layer.document, in: connection.model),
-                isSigned: connection.model.trust != nil)
+            try FleetEdit.requireNothingLost(layer.document, RevisionPlan(for: layer.document, in: model), model)
         }
         return plan
     }

@@ -15,14 +15,10 @@ struct RolloutReport {
     func plan(_ plan: RolloutPlan, _ steps: [RolloutStep], _ readers: [RolloutReader], isDryRun: Bool) {
         let offline = readers.filter { !$0.isOnline }.map(\.id)
         guard !isJSON else {
-            let list = steps.map { step in
-                JSONValue.object([
-                    .init("percent", .number(step.percent)), .init("added", names(step.added)),
-                    .init("offline", names(step.offline)),
-                ])
+            let list: [JSONValue] = steps.map { step in
+                ["percent": .number(step.percent), "added": .strings(step.added), "offline": .strings(step.offline)]
             }
-            event("plan", [.init("steps", .array(list)), .init("offline", names(offline))])
-            return
+            return event("plan", ["steps": .array(list), "offline": .strings(offline)])
         }
         let online = FleetText.count(readers.count - offline.count, "device")
         let layers = plan.layers.map(\.document.text).joined(separator: ", ")
@@ -41,16 +37,14 @@ struct RolloutReport {
     /// A step with other devices than were announced: some have come or gone.
     func step(_ step: RolloutStep) {
         guard !isJSON else {
-            event("step", [.init("percent", .number(step.percent)), .init("added", names(step.added))])
-            return
+            return event("step", ["percent": .number(step.percent), "added": .strings(step.added)])
         }
         line("  now, \(RolloutPercents.text(step.percent)): \(step.added.count) more: \(FleetText.names(step.added))")
     }
 
     func published(_ revisions: [FleetDocumentID: DocumentRevision], _ stage: String) {
         guard !isJSON else {
-            event("published", [.init("stage", .string(stage)), .init("documents", FleetJSON.documents(revisions))])
-            return
+            return event("published", ["stage": .string(stage), "documents": FleetJSON.documents(revisions)])
         }
         let list = revisions.sorted { $0.key < $1.key }.map { "\($0.key.text) \($0.value.number)" }
         line("\(stage): published \(list.joined(separator: ", "))")
@@ -76,42 +70,38 @@ struct RolloutReport {
         let failures = judgement.failures(isEnd: isEnd)
         let waiting = isEnd ? [] : judgement.failing
         guard !isJSON else {
-            var members: [JSONValue.Member] = [
-                .init("percent", .number(step.percent)), .init("online", .number("\(step.online.count)")),
-                .init("failed", RolloutReport.reasons(failures)),
+            var members: JSONValue = [
+                "percent": .number(step.percent), "online": .number(step.online.count),
+                "failed": FleetJSON.reasons(failures),
             ]
-            if !waiting.isEmpty { members.append(.init("waiting", RolloutReport.reasons(waiting))) }
-            if case .stop(let reason) = verdict { members.append(.init("stopped", .string(reason))) }
-            event("judged", members)
-            return
+            if !waiting.isEmpty { members = members.adding(["waiting": FleetJSON.reasons(waiting)]) }
+            if case .stop(let reason) = verdict { members = members.adding(["stopped": .string(reason)]) }
+            return event("judged", members)
         }
         let works = judgement.healthy.count + judgement.unproven.count
         var text = "  \(works) of \(FleetText.count(step.online.count, "device")) have it and work"
         if !judgement.unproven.isEmpty { text += " (\(judgement.unproven.count) still on trial)" }
         if !waiting.isEmpty { text += ", \(waiting.count) not yet" }
         line(text)
-        for (ids, reason) in grouped(failures) { line("  failed: \(FleetText.names(ids)): \(reason)") }
+        for (names, reason) in FleetText.grouped(failures) { line("  failed: \(names): \(reason)") }
     }
 
     func ended(_ word: String, _ revisions: [FleetDocumentID: DocumentRevision], _ summary: WaitSummary) {
         guard !isJSON else {
-            let refused = summary.refused.map { RolloutJudgement.Reasons(id: $0.id, lines: $0.lines) }
-            let waiting = summary.waiting.map { RolloutJudgement.Reasons(id: $0.id, lines: [$0.reason]) }
-            event(
+            return event(
                 word,
                 [
-                    .init("documents", FleetJSON.documents(revisions)), .init("applied", names(summary.applied)),
-                    .init("offline", names(summary.offline)), .init("failed", RolloutReport.reasons(refused + waiting)),
+                    "documents": FleetJSON.documents(revisions), "applied": .strings(summary.applied),
+                    "offline": .strings(summary.offline),
+                    "failed": FleetJSON.reasons(summary.refused + summary.waiting),
                 ])
-            return
         }
         let online = summary.applied.count + summary.waiting.count + summary.refused.count
         let what = word == "withdrawn" ? "are back on what they had" : "have it"
         line("  \(summary.applied.count) of \(FleetText.count(online, "device")) \(what)")
-        let rest =
-            summary.waiting.map { RolloutJudgement.Reasons(id: $0.id, lines: [$0.reason]) }
-            + summary.refused.map { RolloutJudgement.Reasons(id: $0.id, lines: $0.lines) }
-        for (ids, reason) in grouped(rest) { line("  not: \(FleetText.names(ids)): \(reason)") }
+        for (names, reason) in FleetText.grouped(summary.waiting + summary.refused) {
+            line("  not: \(names): \(reason)")
+        }
         if !summary.offline.isEmpty { line("  offline, will follow: \(FleetText.names(summary.offline))") }
     }
 
@@ -122,24 +112,9 @@ struct RolloutReport {
         Output.flush()
     }
 
-    private func event(_ name: String, _ members: [JSONValue.Member]) {
-        Output.json(
-            JSONValue.object([.init("rollout", .string(seed)), .init("event", .string(name))] + members).compactText)
+    private func event(_ name: String, _ members: JSONValue) {
+        let head: JSONValue = ["rollout": .string(seed), "event": .string(name)]
+        Output.json(head.adding(members))
         Output.flush()
-    }
-
-    private func names(_ ids: [String]) -> JSONValue { .array(ids.map { .string($0) }) }
-
-    private static func reasons(_ reasons: [RolloutJudgement.Reasons]) -> JSONValue {
-        .array(
-            reasons.map { entry in
-                .object([
-                    .init("id", .string(entry.id)), .init("reasons", .array(entry.lines.map { .string($0) })),
-                ])
-            })
-    }
-
-    private func grouped(_ reasons: [RolloutJudgement.Reasons]) -> [(ids: [String], reason: String)] {
-        FleetText.grouped(reasons.flatMap { entry in entry.lines.map { (id: entry.id, reason: $0) } })
     }
 }

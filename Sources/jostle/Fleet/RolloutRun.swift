@@ -11,7 +11,7 @@ internal import MotionCore
 /// The state of the rollout is in the documents at the broker, so this program can end at any time, and another one goes
 /// on. A broker that comes back without the documents gets them again.
 struct RolloutRun {
-    private let connection: FleetConnection
+    private let operation: FleetOperation
     private let plan: RolloutPlan
     private var options: RolloutOptions
     private let note: String?
@@ -40,38 +40,59 @@ struct RolloutRun {
     /// Seconds that devices have to take over the end of a rollout.
     private static let ending = 60.0
 
-    init(_ plan: RolloutPlan, _ options: RolloutOptions, _ connection: FleetConnection, note: String?, isJSON: Bool) {
+    private var session: FleetSession { operation.session }
+
+    init(_ plan: RolloutPlan, _ options: RolloutOptions, _ operation: FleetOperation, note: String?) {
         self.plan = plan
         self.options = options
-        self.connection = connection
+        self.operation = operation
         self.note = note
-        report = RolloutReport(isJSON: isJSON, seed: plan.seed)
+        report = RolloutReport(isJSON: operation.isJSON, seed: plan.seed)
         held = [:]
-        for layer in plan.layers { held[layer.document] = connection.model.documents[layer.document]?.revision }
-        connections = connection.session.connections
+        for layer in plan.layers { held[layer.document] = operation.model.documents[layer.document]?.revision }
+        connections = operation.session.connections
         reached = plan.reached
         isUnderWay = plan.reached > 0
     }
 
     /// A seed that no other rollout has: `2026-11-22T10:00-a1b2c3`.
-    static func newSeed() -> String {
-        let time = WallClock.dateAndTime(milliseconds: FleetConnection.now).prefix(16)
+    private static func newSeed() -> String {
+        let time = WallClock.dateAndTime(milliseconds: FleetText.now).prefix(16)
         return "\(time.replacing(" ", with: "T"))-\(RunName.new().prefix(6))"
     }
 
     // MARK: Running
 
+    /// Rolls changes out.
+    ///
+    /// - Throws: status 64 or 65 if they cannot be rolled out; else as `run`.
+    static func run(_ changes: [FleetChange], _ options: RolloutOptions, _ operation: FleetOperation) throws {
+        let targets = try changes.map { change throws in
+            try FleetEdit.requireNothingLost(change.document, change.revision, operation.model)
+            return RolloutPlan.Target(
+                change.document, config: change.draft.config ?? .object([]),
+                ignoresUnknownKeys: change.draft.ignoresUnknownKeys)
+        }
+        let plan = try RolloutPlan(
+            targets, in: operation.model, newSeed: options.seed ?? newSeed(), marksBase: options.seed == nil)
+        if let seed = options.seed, seed != plan.seed {
+            throw Failure(.badData, "this change is being rolled out already, with the seed \(plan.seed)")
+        }
+        var run = RolloutRun(plan, options, operation, note: operation.note)
+        try run.run()
+    }
+
     /// Takes all steps that are left.
     ///
     /// - Throws: status 65 if the change was withdrawn, 75 if the rollout is not at its end.
-    mutating func run(isDryRun: Bool) throws {
-        let readers = plan.readers(in: connection.model)
+    mutating func run() throws {
+        let readers = plan.readers(in: operation.model)
         guard readers.contains(where: \.isOnline) else { throw RolloutError.noDevice }
         announced = RolloutStep.plan(percents: options.percents, for: plan, readers)
-        report.plan(plan, announced, readers, isDryRun: isDryRun)
+        report.plan(plan, announced, readers, isDryRun: operation.isDryRun)
         try extendWait(readers)
-        try connection.checkSignatures(plan.layers.map(\.document))
-        guard !isDryRun else { return }
+        try operation.checkSignatures(plan.layers.map(\.document))
+        guard !operation.isDryRun else { return }
         do {
             if reached > 0 { try watchReached() }
             let present = Set(readers.filter(\.isOnline).map(\.id))
@@ -100,7 +121,7 @@ struct RolloutRun {
     private mutating func nextStep(_ present: Set<String>) throws -> RolloutStep? {
         let deadline = WallClock.monotonic.advanced(bySeconds: options.wait)
         while true {
-            let readers = plan.readers(in: connection.model)
+            let readers = plan.readers(in: operation.model)
             if let step = RolloutStep.next(percents: options.percents, after: reached, readers) { return step }
             let rest = readers.filter { $0.place >= reached / 100 && present.contains($0.id) }.map(\.id)
             if rest.isEmpty { return nil }
@@ -108,7 +129,7 @@ struct RolloutRun {
                 throw Failure(.temporary, "\(FleetText.names(rest)): offline, but online when the rollout began")
             }
             report.waiting(for: "\(FleetText.count(rest.count, "device")) that went offline")
-            try connection.session.listen(for: 1)
+            try session.listen(for: 1)
         }
     }
 
@@ -124,7 +145,7 @@ struct RolloutRun {
                     "To take it back, with what was changed since: jostle fleet rollout withdraw. Then begin again",
                 ])
         }
-        let readers = plan.readers(in: connection.model, countsChanged: true)
+        let readers = plan.readers(in: operation.model, countsChanged: true)
         let step = RolloutStep(percent: reached, reached: 0, readers)
         guard !step.online.isEmpty else {
             throw Failure(
@@ -135,7 +156,7 @@ struct RolloutRun {
 
     /// Takes the change back everywhere.
     mutating func withdraw() throws {
-        try connection.checkSignatures(plan.layers.map(\.document))
+        try operation.checkSignatures(plan.layers.map(\.document))
         guard try end(.withdrawn, "withdrawn", note: note).isComplete else {
             throw Failure(.temporary, "not all devices have taken the withdrawal over yet")
         }
@@ -166,7 +187,7 @@ struct RolloutRun {
     private mutating func extendWait(_ readers: [RolloutReader]) throws {
         var needed = 0.0
         for reader in readers.filter(\.isOnline).prefix(100) {
-            guard let settings = connection.model.boards[reader.id]?.report?.settings(),
+            guard let settings = operation.model.boards[reader.id]?.report?.settings(),
                 let trial = settings.seconds("fleet.probation")
             else { continue }
             // The report itself takes some time too.
@@ -190,7 +211,7 @@ struct RolloutRun {
         guard let window = options.window else { return false }
         var hasWaited = false
         while true {
-            let now = FleetConnection.now
+            let now = FleetText.now
             let end = now + Int64(duration * 1000)
             let (time, endTime) = (
                 WallClock.secondsSinceMidnight(milliseconds: now), WallClock.secondsSinceMidnight(milliseconds: end)
@@ -198,7 +219,7 @@ struct RolloutRun {
             if window.admits(secondsSinceMidnight: time, duration: duration, end: endTime) { return hasWaited }
             hasWaited = true
             report.waiting(for: window.text)
-            try connection.session.listen(for: 1)
+            try session.listen(for: 1)
         }
     }
 
@@ -207,7 +228,7 @@ struct RolloutRun {
     private mutating func take(_ step: RolloutStep, isResumed: Bool = false) throws {
         if !isResumed, !announced.contains(step) { report.step(step) }
         var watch = RolloutWatch(
-            step, connection.model, eventRate: options.limits.eventRate, isResumed: isResumed, earlier: healthBefore)
+            step, operation.model, eventRate: options.limits.eventRate, isResumed: isResumed, earlier: healthBefore)
         if !isResumed { for id in step.online { healthBefore[id] = watch.before[id] } }
         let stage = "\(RolloutPercents.text(step.percent)) of the devices"
         reached = step.percent
@@ -217,10 +238,10 @@ struct RolloutRun {
         var outage = 0.0
         var last = WallClock.monotonic
         while true {
-            try connection.session.listen(for: RolloutRun.interval)
+            try session.listen(for: RolloutRun.interval)
             let now = WallClock.monotonic
             // While the broker is away, nothing is seen of the devices: the step waits.
-            if connection.session.isConnected {
+            if session.isConnected {
                 rest -= now.seconds(since: last)
                 outage = 0
             } else {
@@ -230,12 +251,12 @@ struct RolloutRun {
             last = now
             if mustPublishAgain {
                 // The devices come back to a broker later than this program.
-                if connection.session.connections != connections { rest = max(rest, RolloutRun.returning) }
+                if session.connections != connections { rest = max(rest, RolloutRun.returning) }
                 try hold(.candidate(percent: step.percent), stage, note: note)
                 watch.documents = held
                 last = WallClock.monotonic
             }
-            let judgement = watch.judge(connection.model, at: now)
+            let judgement = watch.judge(operation.model, at: now)
             let verdict = judgement.verdict(options.limits, isEnd: rest <= 0)
             switch verdict {
             case .wait: report.progress(judgement, of: step)
@@ -250,7 +271,7 @@ struct RolloutRun {
     }
 
     /// Withdraws the change because devices failed.
-    private mutating func stop(_ reason: String, _ failures: [RolloutJudgement.Reasons]) throws -> Never {
+    private mutating func stop(_ reason: String, _ failures: [DeviceReasons]) throws -> Never {
         failure = reason
         let text = MessageText.line("withdrawn: \(reason)", maximum: 1000)
         var isComplete = false
@@ -260,9 +281,8 @@ struct RolloutRun {
             // Once it is published, only the devices' answers are missing.
             guard !isUnderWay else { throw error }
         }
-        let reasons = failures.flatMap { entry in entry.lines.map { (id: entry.id, reason: $0) } }
         var lines = ["the change was withdrawn: \(reason)"]
-        lines += FleetText.grouped(reasons).map { "\(FleetText.names($0.ids)): \($0.reason)" }
+        lines += FleetText.grouped(failures).map { "\($0.names): \($0.reason)" }
         if !isComplete { lines.append("not all devices have taken the withdrawal over yet: jostle fleet wait") }
         throw Failure(.badData, lines: lines)
     }
@@ -285,10 +305,10 @@ struct RolloutRun {
         let deadline = WallClock.monotonic.advanced(bySeconds: min(options.wait, RolloutRun.ending))
         var summary = WaitSummary([])
         repeat {
-            try connection.session.listen(for: RolloutRun.interval)
+            try session.listen(for: RolloutRun.interval)
             if mustPublishAgain { try hold(stage, word, note: note) }
-            summary = WaitSummary(WaitCondition(held).boards(in: connection.model))
-        } while !(summary.isSettled && connection.session.isConnected) && WallClock.monotonic < deadline
+            summary = WaitSummary(WaitCondition(held).boards(in: operation.model))
+        } while !(summary.isSettled && session.isConnected) && WallClock.monotonic < deadline
         report.ended(word, held, summary)
         return summary
     }
@@ -297,23 +317,22 @@ struct RolloutRun {
 
     /// Whether the broker may not hold the documents any more.
     private var mustPublishAgain: Bool {
-        guard connection.session.isConnected else { return false }
-        return connection.session.connections != connections
-            || held.contains { connection.model.documents[$0.key]?.revision != $0.value }
+        guard session.isConnected else { return false }
+        return session.connections != connections
+            || held.contains { operation.model.documents[$0.key]?.revision != $0.value }
     }
 
     /// Publishes the documents of a stage, until the broker holds them.
     ///
     /// - Throws: status 75 if somebody else has published one of the layers, or the broker stays away; 77 if it refuses.
     private mutating func hold(_ stage: RolloutPlan.Stage, _ title: String, note: String?) throws {
-        let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
-        let drafts = plan.drafts(stage, author)
+        let drafts = plan.drafts(stage)
         let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))
         var isRepeated = false
         while true {
             do {
                 try reconnect(until: deadline)
-                switch try publishMissing(drafts, isRepeated: isRepeated) {
+                switch try publishMissing(drafts, note: note, isRepeated: isRepeated) {
                 case .complete:
                     report.published(held, title)
                     return
@@ -332,7 +351,6 @@ struct RolloutRun {
 
     /// Waits for a connection, and reads the documents if it is a new one.
     private mutating func reconnect(until deadline: Timestamp) throws {
-        let session = connection.session
         guard !session.isConnected || session.connections != connections else { return }
         try session.listen(for: deadline.remaining(at: WallClock.monotonic)) { _ in session.isConnected }
         try session.requireConnection()
@@ -350,9 +368,9 @@ struct RolloutRun {
     /// Publishes the documents that the broker does not hold. `isRepeated`: it was published a moment ago; whether a device
     /// reports another one does not matter then, or a device that does not get any would make this endless.
     private mutating func publishMissing(
-        _ drafts: [FleetDocumentID: DocumentDraft], isRepeated: Bool
+        _ drafts: [FleetDocumentID: DocumentDraft], note: String?, isRepeated: Bool
     ) throws -> Attempt {
-        let model = connection.model
+        let model = operation.model
         var publications: [FleetPublication] = []
         for (id, draft) in drafts.sorted(by: { $0.key < $1.key }) {
             let stored = model.documents[id]
@@ -364,7 +382,7 @@ struct RolloutRun {
             }
             if let stored, isForeign(stored, id) { return .failed(foreign(id, stored)) }
             do {
-                publications.append(try connection.publication(draft, of: id, revision: revision.next))
+                publications.append(try operation.publication(draft, of: id, revision, note: note))
             } catch {
                 return .failed(Failure(.badData, "\(error)"))
             }
@@ -372,26 +390,20 @@ struct RolloutRun {
         guard !publications.isEmpty else { return .complete }
         // The devices may have the candidates from now on, even if the broker's answer is lost.
         let wasUnderWay = isUnderWay
-        isUnderWay = isUnderWay || drafts.values.contains { $0.content.contains { $0.name == "candidate" } }
-        connection.keep(sending: publications)
-        let outcomes = try connection.session.publish(publications)
+        isUnderWay = isUnderWay || drafts.values.contains(where: \.hasCandidate)
+        let outcomes = try operation.send(publications)
         if !outcomes.values.contains(.stored) { isUnderWay = wasUnderWay }
-        connection.keepDocuments()
+        let isReconnected = !session.isConnected || session.connections != connections
         for publication in publications {
             let id = publication.document
             switch outcomes[id] {
             case .stored: held[id] = publication.revision
-            case .refused(let reason):
-                return .failed(Failure(.permission, "\(id.text): the broker refused the document: \(reason)"))
             case .replaced(let stored):
-                if (stored.number ?? 0) >= publication.revision.number {
-                    return .failed(foreign(id, stored))
-                }
-            case .lost, nil:
-                guard !connection.session.isConnected || connection.session.connections != connections else {
-                    let text = "the broker did not keep the document; may this user publish there?"
-                    return .failed(Failure(.permission, "\(id.text): \(text)"))
-                }
+                if (stored.number ?? 0) >= publication.revision.number { return .failed(foreign(id, stored)) }
+            // Another connection may be to a broker that has lost documents.
+            case .lost where isReconnected, nil where isReconnected: break
+            case .refused, .lost, nil:
+                return .failed(Failure(.permission, FleetOperation.refusal(of: id, outcomes[id]) ?? ""))
             }
         }
         return .again

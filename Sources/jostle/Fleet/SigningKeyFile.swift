@@ -29,26 +29,6 @@ enum SigningKeyFile {
     }
 }
 
-extension FleetConnection {
-    /// Refuses to publish without a signature where the configuration names keys, and says otherwise which documents were
-    /// signed and will not be.
-    ///
-    /// - Throws: status 64.
-    func checkSignatures(_ documents: [FleetDocumentID]) throws {
-        guard signer == nil else { return }
-        if let key = settings.fleet.trustedKeys.first {
-            throw Failure(
-                .usage,
-                "the configuration has fleet.trusted_keys: sign with --sign-key FILE, for example \(key.name).key")
-        }
-        for id in documents where model.documents[id]?.envelope?.signature != nil {
-            Output.warn(
-                "\(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)"
-            )
-        }
-    }
-}
-
 /// `jostle fleet keygen`: a key that signs a fleet's documents.
 extension FleetCommand {
     static let keygenUsage = CommandUsage(

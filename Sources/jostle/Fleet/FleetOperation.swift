@@ -1,0 +1,304 @@
+internal import Documents
+internal import Glibc
+internal import JostleCommandLine
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
+
+/// A command of `jostle fleet` at the fleet's broker, whose state it has read: how it publishes, and waits for the devices.
+struct FleetOperation {
+    let session: FleetSession
+    let settings: JostleSettings
+    let isJSON: Bool
+    let isDryRun: Bool
+    /// The text of `--note`: why something is published.
+    let note: String?
+    /// How long to wait for the devices, s; `nil` not at all.
+    private let waiting: Double?
+    /// How changes are rolled out; `nil` if all devices get them at once.
+    private let rollout: RolloutOptions?
+    /// Signs what is published; `nil` without `--sign-key`.
+    private let signer: DocumentSigner?
+    private let history: DocumentHistory
+
+    var model: FleetModel { session.model }
+
+    /// The options of every command that connects.
+    static let options =
+        [
+            BrokerArgument.option,
+            Option(
+                "settle", value: "SECONDS",
+                help: "the state is complete after this time without a retained message; 0.5 by default"),
+        ] + CommandUsage.configurationOptions
+
+    /// Connects and reads what the broker holds. The documents are kept for `rollback`, the names for completion.
+    init(_ arguments: Arguments, interests: FleetSession.Interests = [], mayRollOut: Bool = false) throws {
+        isJSON = arguments.has("json")
+        isDryRun = arguments.has("dry-run")
+        note = try FleetOptions.note(arguments)
+        waiting = try FleetOptions.waitingTime(arguments)
+        rollout = try mayRollOut && RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
+        let signals = SignalWaiter()
+        settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
+        signer = try arguments.value("sign-key").map { path throws in try SigningKeyFile.read(path) }
+        var times = FleetSession.Times()
+        if let seconds = try arguments.seconds("settle", atMost: 600) {
+            times.quiet = seconds
+            times.reading = max(times.reading, 30 * seconds)
+        }
+        let name = settings.forCommands.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
+        let keys = settings.fleet.trustedKeys + [signer?.trustedKey].compactMap { $0 }
+        let trust = DocumentTrust(keys, topics: FleetTopics(prefix: settings.mqtt.prefix))
+        history = DocumentHistory(
+            stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix, trust: trust)
+        session = try FleetSession(
+            settings: settings, interests: rollout == nil ? interests : .health, times: times, trust: trust,
+            signals: signals)
+        try session.connect()
+        session.remember(history.numbers, sent: history.sentNumbers)
+        keepDocuments()
+        FleetNames(model).keep(stateDirectory: Configuration.stateDirectory)
+        reportSkipped()
+    }
+
+    private func reportSkipped() {
+        if session.gaps == .likely {
+            Output.warn(
+                "the broker did not send everything at once, so devices and documents may be missing here: "
+                    + "raise its limit, with mosquitto max_queued_messages")
+        }
+        guard model.skippedMessages > 0 else { return }
+        let count = model.skippedMessages
+        Output.errors(
+            ["jostle: \(count) \(count == 1 ? "message was" : "messages were") ignored:"]
+                + model.firstSkipped.map { "  \($0.topic): \($0.reason)" })
+    }
+
+    /// Reads documents by their own topics before they are changed, if the broker may not have sent them.
+    func complete(_ documents: [FleetDocumentID]) throws {
+        try session.complete(documents)
+    }
+
+    // MARK: Kept documents
+
+    /// Keeps the documents that the broker holds, so that `rollback` can go back to them. One whose number boards refuse
+    /// was never in force.
+    private func keepDocuments() {
+        keep { try history.keep(model.documents.filter { RevisionPlan(for: $0.key, in: model).isHeldCredible }) }
+    }
+
+    private func keep(_ body: () throws -> Void) {
+        do { try body() } catch {
+            Output.warn("the documents cannot be kept for jostle fleet rollback: \(error)")
+        }
+    }
+
+    /// The kept revisions of a document, the one that was first seen last at the beginning.
+    func revisions(of document: FleetDocumentID) -> [StoredDocument] { history.revisions(of: document) }
+
+    /// A kept revision of a document. Among several of this number: one that the broker held, else the one that boards
+    /// have, else the one that was sent last.
+    func revision(_ number: Int64, of document: FleetDocumentID) -> StoredDocument? {
+        if let seen = history.revisions(of: document).first(where: { $0.number == number }) { return seen }
+        let sent = history.sentRevisions(of: document).filter { $0.number == number }
+        let statuses = model.boards.values.compactMap { $0.status(of: document) }
+        let hashes = Set(statuses.filter { $0.revision == number }.compactMap(\.hash))
+        return sent.first { $0.revision.map { hashes.contains($0.shortHash) } ?? false } ?? sent.first
+    }
+
+    // MARK: Publishing
+
+    /// Completes a draft for publication, signed if there is a key.
+    func publication(
+        _ draft: DocumentDraft, of document: FleetDocumentID, _ revision: RevisionPlan, note: String?
+    ) throws -> FleetPublication {
+        let account = getpwuid(getuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
+        let user = Configuration.variable("SUDO_USER") ?? account ?? "uid-\(getuid())"
+        let author = DocumentAuthor(
+            by: MessageText.line("\(user)@\(DeviceName.hostName())", maximum: 200) ?? "unknown",
+            at: FleetText.now, note: note)
+        return try FleetPublication(
+            draft, of: document, revision: revision.next, author: author, topics: session.topics, signer: signer)
+    }
+
+    /// Refuses to publish without a signature where the configuration names keys, and says otherwise which documents were
+    /// signed and will not be.
+    ///
+    /// - Throws: status 64.
+    func checkSignatures(_ documents: [FleetDocumentID]) throws {
+        guard signer == nil else { return }
+        if let key = settings.fleet.trustedKeys.first {
+            throw Failure(
+                .usage,
+                "the configuration has fleet.trusted_keys: sign with --sign-key FILE, for example \(key.name).key")
+        }
+        for id in documents where model.documents[id]?.envelope?.signature != nil {
+            Output.warn(
+                "\(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)")
+        }
+    }
+
+    /// Publishes documents and reads them back. They are kept before, so that `rollback --to` finds them if the broker
+    /// loses them at once.
+    func send(_ publications: [FleetPublication]) throws -> [FleetDocumentID: FleetSession.DocumentOutcome] {
+        keep { try history.keep(sending: publications) }
+        let outcomes = try session.publish(publications)
+        keepDocuments()
+        return outcomes
+    }
+
+    /// Why the broker does not hold a document; `nil` if it does, or holds another operator's.
+    static func refusal(of id: FleetDocumentID, _ outcome: FleetSession.DocumentOutcome?) -> String? {
+        switch outcome {
+        case .stored, .replaced: nil
+        case .refused(let reason): "\(id.text): the broker refused the document: \(reason)"
+        case .lost, nil: "\(id.text): the broker did not keep the document; may this user publish there?"
+        }
+    }
+
+    /// Publishes the changes, reads them back, and waits until the devices have taken them over and `unchanged`, which
+    /// the broker holds already; or rolls them out, if the options say so. The note is that of the options by default.
+    ///
+    /// - Throws: status 75 if a device or the broker does not have a document, 77 if the broker refused one.
+    func publish(_ changes: [FleetChange], unchanged: [FleetDocumentID] = [], note: String? = nil) throws {
+        if let rollout, !changes.isEmpty { return try RolloutRun.run(changes, rollout, self) }
+        let publications = try changes.map { change throws in
+            let publication = try publication(
+                change.draft, of: change.document, change.revision, note: note ?? self.note)
+            for claim in change.revision.implausible.prefix(1) {
+                Output.warn(
+                    "\(claim.id) reports revision \(claim.number) of \(change.document.text); ignored as implausible")
+            }
+            return publication
+        }
+        if !changes.isEmpty { try checkSignatures(changes.map(\.document)) }
+        for change in changes {
+            guard let candidate = model.documents[change.document]?.layer?.candidate, candidate.percent > 0
+            else { continue }
+            Output.warn(
+                "\(change.document.text) is being rolled out to \(RolloutPercents.text(candidate.percent)) of the"
+                    + " devices: these keep what they have, and the rollout cannot go on after this change, only be withdrawn"
+            )
+        }
+        if isDryRun {
+            for publication in publications {
+                Output.json(
+                    "{\"topic\":\(JSONText.quoted(publication.document.topic(session.topics))),"
+                        + "\"document\":\(String(decoding: publication.bytes, as: UTF8.self))}")
+            }
+            return
+        }
+        var wanted: [FleetDocumentID: DocumentRevision] = [:]
+        for id in unchanged { wanted[id] = model.documents[id]?.revision }
+        let failure = publications.isEmpty ? nil : try publish(publications, &wanted)
+        Output.flush()
+        do {
+            if let waiting, !wanted.isEmpty {
+                try wait(for: WaitCondition(wanted), waiting)
+            } else if isJSON {
+                printResult(WaitSummary([]), wanted)
+            }
+        } catch {
+            throw failure.map { Failure($0.status, lines: $0.lines + Failure(error).lines) } ?? error
+        }
+        if let failure { throw failure }
+    }
+
+    /// Publishes documents, and adds those that the broker holds to `stored`.
+    ///
+    /// - Returns: why documents are not at the broker; `nil` if all are.
+    /// - Throws: that the connection failed.
+    private func publish(
+        _ publications: [FleetPublication], _ stored: inout [FleetDocumentID: DocumentRevision]
+    ) throws -> Failure? {
+        let outcomes: [FleetDocumentID: FleetSession.DocumentOutcome]
+        do {
+            outcomes = try send(publications)
+        } catch {
+            guard session.hasSent else { throw error }
+            let sent = publications.map { "\($0.document.text) revision \($0.revision.number)" }
+            throw Failure(
+                .temporary,
+                lines: Failure(error).lines + [
+                    "It was sent, and the broker may have it: \(FleetText.names(sent))",
+                    "Look with jostle fleet get, and with jostle fleet wait for the boards",
+                ])
+        }
+        var lines: [String] = []
+        var status = ExitStatus.temporary
+        for publication in publications {
+            let id = publication.document
+            if let refusal = FleetOperation.refusal(of: id, outcomes[id]) {
+                status = .permission
+                lines.append(refusal)
+            } else if case .replaced(let stored)? = outcomes[id] {
+                let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
+                lines.append(
+                    "\(id.text): another operator published at the same time: \(what ?? "an unreadable document"); "
+                        + "look at it, and repeat the command if it is still needed")
+            } else {
+                stored[id] = publication.revision
+                if !isJSON { Output.line("\(id.text): published as revision \(publication.revision.number)") }
+            }
+        }
+        return lines.isEmpty ? nil : Failure(status, lines: lines)
+    }
+
+    // MARK: Waiting
+
+    /// Waits until the devices that are online have answered, and prints the result.
+    ///
+    /// - Throws: status 75 if one has not taken the documents over, with its reasons.
+    func wait(for condition: WaitCondition, _ seconds: Double) throws {
+        try session.listen(for: seconds) { model in
+            let summary = WaitSummary(condition.boards(in: model))
+            if !isJSON { TerminalScreen.progress(progress(summary)) }
+            return summary.isSettled
+        }
+        let summary = WaitSummary(condition.boards(in: model))
+        if isJSON {
+            printResult(summary, condition.documents)
+        } else {
+            Output.line(progress(summary))
+            if !summary.offline.isEmpty { Output.line("offline, will follow: \(FleetText.names(summary.offline))") }
+        }
+        guard !summary.isComplete else { return }
+        let waiting = FleetText.grouped(summary.waiting).map { "not yet: \($0.names) (\($0.reason))" }
+        let refused = FleetText.grouped(summary.refused).map { "\($0.names): \($0.reason)" }
+        let loss = session.isConnected ? [] : ["the connection to the broker was lost while waiting"]
+        throw Failure(.temporary, lines: waiting + refused + loss)
+    }
+
+    private func progress(_ summary: WaitSummary) -> String {
+        let online = summary.applied.count + summary.waiting.count + summary.refused.count
+        guard online + summary.offline.count > 0 else { return "no device reads this yet" }
+        var text = "\(summary.applied.count) of \(FleetText.count(online, "device")) applied it"
+        if !summary.refused.isEmpty { text += ", \(summary.refused.count) refused it" }
+        if !summary.offline.isEmpty { text += "; \(summary.offline.count) offline" }
+        return text
+    }
+
+    private func printResult(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
+        let waiting: [JSONValue] = summary.waiting.map { ["id": .string($0.id), "reason": .string($0.lines[0])] }
+        Output.json([
+            "documents": FleetJSON.documents(documents), "applied": .strings(summary.applied),
+            "offline": .strings(summary.offline), "waiting": .array(waiting),
+            "refused": FleetJSON.reasons(summary.refused),
+        ])
+    }
+}
+
+/// Texts that go into documents.
+enum MessageText {
+    /// The text without control characters, cut to `maximum` bytes; `nil` if nothing is left.
+    static func line(_ text: String, maximum: Int) -> String? {
+        var line = ""
+        for scalar in text.unicodeScalars where scalar.properties.generalCategory != .control {
+            guard line.utf8.count + UTF8.width(scalar) <= maximum else { break }
+            line.unicodeScalars.append(scalar)
+        }
+        return line.isEmpty ? nil : line
+    }
+}
