@@ -125,6 +125,18 @@ package func formatted(_ value: Double, _ format: String) -> String {
     return isZero ? String(text.drop { $0 == "-" }) : text
 }
 
+/// A duration, easy to read at a glance: `41 s`, `12 min`, `3 h 12 min`, `5 d 3 h`.
+package func durationText(_ seconds: Double) -> String {
+    if seconds < 0 { return "-\(durationText(-seconds))" }
+    let whole = Int(min(seconds, 1e12))
+    switch whole {
+    case ..<60: return "\(whole) s"
+    case ..<3600: return "\(whole / 60) min"
+    case ..<86_400: return "\(whole / 3600) h \(whole / 60 % 60) min"
+    default: return "\(whole / 86_400) d \(whole / 3600 % 24) h"
+    }
+}
+
 /// A number with three significant digits and no exponent, so that a column of them is comparable.
 package func threeDigits(_ value: Double) -> String {
     switch abs(value) {

@@ -128,7 +128,7 @@ package struct BoardEnrolment: Equatable, Sendable {
     }
 }
 
-/// A tar archive in the format ustar (POSIX.1-1988), with files of root and of a group by name.
+/// A tar archive in the format ustar (POSIX.1-1988), with files of an owner and a group by name.
 package struct TarArchive: Sendable {
     /// A file in the archive.
     package struct File: Equatable, Sendable {
@@ -136,13 +136,15 @@ package struct TarArchive: Sendable {
         package var path: String
         package var content: [UInt8]
         package var mode: Int
-        /// The name of the group; tar(1) uses `root` where there is none.
+        /// The names of owner and group, which may be empty; tar(1) uses `root` where there is none.
+        package var owner: String
         package var group: String
 
-        package init(path: String, content: [UInt8], mode: Int, group: String = "root") {
+        package init(path: String, content: [UInt8], mode: Int, owner: String = "root", group: String = "root") {
             self.path = path
             self.content = content
             self.mode = mode
+            self.owner = owner
             self.group = group
         }
     }
@@ -180,7 +182,7 @@ package struct TarArchive: Sendable {
         put("0", at: 156)
         put("ustar", at: 257)
         put("00", at: 263)
-        put("root", at: 265)
+        put(file.owner, at: 265)
         put(file.group, at: 297)
         let sum = header.reduce(0) { $0 + Int($1) }
         put(octal(sum, digits: 6) + "\0 ", at: 148)

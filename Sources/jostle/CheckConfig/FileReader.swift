@@ -53,7 +53,7 @@ struct FileReader {
             guard access(path, isDirectory ? R_OK | X_OK : R_OK) != 0 else { return nil }
             return .refused(String(cString: strerror(errno)))
         }
-        guard let target = FileReader.target(of: path) else {
+        guard let target = realPath(path) else {
             let reason = String(cString: strerror(errno))
             return errno == EACCES ? .unknown("\(reason); use sudo to check it") : .refused(reason)
         }
@@ -81,13 +81,6 @@ struct FileReader {
         // A list may permit it to this user.
         if AccessList.exists(at: path) { return .unknown("\(path) has an access control list") }
         return .refused("\(reason), \(description(of: found))" + (remedy.map { "; \($0)" } ?? ""))
-    }
-
-    /// The path without symbolic links (realpath(3)); `nil`, with errno set, if that cannot be found out.
-    private static func target(of path: String) -> String? {
-        guard let target = realpath(path, nil) else { return nil }
-        defer { free(target) }
-        return String(cString: target)
     }
 
     /// The directories that lead to an absolute path, from the root.

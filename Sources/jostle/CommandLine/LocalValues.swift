@@ -10,9 +10,6 @@ internal import StateStorage
 
 /// Clears values that were set over MQTT, so that the configuration file applies again.
 enum LocalValues {
-    /// The name of their layer in reports.
-    static let layerName = LocalLayer.name
-
     /// Seconds within which a running agent must confirm.
     private static let answerTime = 5.0
 
@@ -172,7 +169,7 @@ struct LayersInForce {
 
     /// Whether the value in force was set over MQTT at home.
     private func isLocal(_ key: String) -> Bool {
-        if case .layer(let name)? = stack.resolution.provenance[key]?.source { return name == LocalValues.layerName }
+        if case .layer(let name)? = stack.resolution.provenance[key]?.source { return name == LocalLayer.name }
         return false
     }
 

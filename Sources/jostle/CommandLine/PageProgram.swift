@@ -2,6 +2,13 @@ internal import Glibc
 internal import JostleCommandLine
 internal import LinuxSystem
 
+/// A path without symbolic links (realpath(3)); `nil`, with errno set, if that cannot be found out.
+func realPath(_ path: String) -> String? {
+    guard let target = realpath(path, nil) else { return nil }
+    defer { free(target) }
+    return String(cString: target)
+}
+
 /// `jostle page`: becomes the program `jostle-page`, which is a package of its own.
 enum PageProgram {
     static func run(_ arguments: Arguments) throws {
@@ -31,9 +38,7 @@ enum PageProgram {
 
     /// Beside this program, or else where PATH says.
     static var path: String {
-        guard let own = realpath("/proc/self/exe", nil) else { return "jostle-page" }
-        defer { free(own) }
-        let text = String(cString: own)
+        guard let text = realPath("/proc/self/exe") else { return "jostle-page" }
         let beside = text[...(text.lastIndex(of: "/") ?? text.startIndex)] + "jostle-page"
         return access(String(beside), X_OK) == 0 ? String(beside) : "jostle-page"
     }

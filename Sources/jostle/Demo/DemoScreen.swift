@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import JostleOperator
 internal import MotionCore
 
@@ -6,7 +7,7 @@ internal import MotionCore
 struct DemoScreen {
     let glyphs: Glyphs
     /// Formats milliseconds since 1970 as the time of day.
-    let timeOfDay: (Int64) -> String
+    var timeOfDay: (Int64) -> String = { WallClock.timeOfDay(milliseconds: $0) }
 
     /// The screen's lines, cut to the size of the window. The address of the page and the command stay in view while the
     /// window has room for them and for three more lines.

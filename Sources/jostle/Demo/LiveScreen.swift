@@ -128,7 +128,7 @@ final class LiveScreen {
         if newSize != size { screen.invalidate() }
         size = newSize
         let device = model.devices[id] ?? model.emptyDevice(id)
-        let lines = DemoScreen(glyphs: glyphs, timeOfDay: { WallClock.timeOfDay(milliseconds: $0) }).lines(
+        let lines = DemoScreen(glyphs: glyphs).lines(
             device, connection, page: introduction.page, listen: introduction.listen,
             notes: notes + (errors.lastLine.map { [$0] } ?? []),
             at: now, size: size)
@@ -177,10 +177,21 @@ struct LiveLines {
     private func show(_ event: GestureEvent) { write(EventRow.sentence(event)) }
 
     private func show(_ event: SensorEvent) {
-        if let text = LiveText.sensor(event) { write(text) }
+        switch event {
+        case .none: break
+        case .streaming: write("the sensor is measuring")
+        case .gap(let seconds, let fault):
+            write("\(decimal(seconds, 3)) s of samples are missing: \(fault.explanation)")
+        case .failed(let fault): write("the sensor is lost: \(fault.explanation)")
+        }
     }
 
-    private func show(_ change: Agent.ConnectionChange) { write(LiveText.connection(change)) }
+    private func show(_ change: Agent.ConnectionChange) {
+        switch change {
+        case .connected(let connection): write("connected to \(connection.broker), MQTT \(connection.version)")
+        case .notConnected(let broker, let failure): write("not connected to \(broker): \(failure)")
+        }
+    }
 
     /// Writes a line that begins with the time since the start.
     private func write(_ text: String, mayBeCut: Bool = false) {
@@ -193,27 +204,6 @@ struct LiveLines {
     }
 
     private func degrees(_ angle: Double) -> String { formatted(angle * degreesPerRadian, "%7.1f") + "°" }
-}
-
-/// Texts of the live view.
-enum LiveText {
-    /// What happened to the sensor; `nil` if nothing did.
-    static func sensor(_ event: SensorEvent) -> String? {
-        switch event {
-        case .none: nil
-        case .streaming: "the sensor is measuring"
-        case .gap(let seconds, let fault): "\(decimal(seconds, 3)) s of samples are missing: \(fault.explanation)"
-        case .failed(let fault): "the sensor is lost: \(fault.explanation)"
-        }
-    }
-
-    /// What happened to the connection.
-    static func connection(_ change: Agent.ConnectionChange) -> String {
-        switch change {
-        case .connected(let connection): "connected to \(connection.broker), MQTT \(connection.version)"
-        case .notConnected(let broker, let failure): "not connected to \(broker): \(failure)"
-        }
-    }
 }
 
 /// Holds back what is written to standard error while a screen is shown on the same terminal, and writes it afterwards.

@@ -92,8 +92,7 @@ enum DoctorCommand {
             report.add([.unknown(.broker, "the broker is in the configuration, which cannot be used")])
             return
         }
-        let broker = try BrokerExamination(
-            settings, id: report.device, isRunning: agent.isRunning, signals: signals)
+        let broker = try BrokerExamination(settings, id: report.device, isRunning: agent.isRunning, signals: signals)
         report.add(broker.findings)
         if let device = broker.device {
             let topic = "\(settings.mqtt.prefix)/\(report.device)"
@@ -111,11 +110,6 @@ struct DoctorReport {
     let subject: String
 
     private(set) var findings: [Finding] = []
-
-    init(device: String, subject: String) {
-        self.device = device
-        self.subject = subject
-    }
 
     mutating func add(_ findings: [Finding]) {
         self.findings += findings
@@ -222,9 +216,7 @@ extension JostleSettings.MQTT {
 
 /// Examines the state directory: whether the agent may write to it, and whether another agent has it.
 enum StateExamination {
-    static func findings(
-        _ directory: String, reader: FileReader, unit: ServiceUnit?
-    ) -> [Finding] {
+    static func findings(_ directory: String, reader: FileReader, unit: ServiceUnit?) -> [Finding] {
         guard DirectoryContents.exists(directory) else {
             guard unit == nil else {
                 return [
@@ -256,7 +248,6 @@ enum StateExamination {
         guard let unit, let process = unit.process, let other = holder.processIdentifier, process != other else {
             return .ok(.state, "\(directory) can be written; \(holder) uses it")
         }
-        return .failed(
-            .state, "\(holder) uses \(directory), so that \(unit.name) cannot start", ["sudo kill \(other)"])
+        return .failed(.state, "\(holder) uses \(directory), so that \(unit.name) cannot start", ["sudo kill \(other)"])
     }
 }

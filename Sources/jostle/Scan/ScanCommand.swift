@@ -79,7 +79,8 @@ enum ScanCommand {
             Output.line("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
             if let failure = bus.failure ?? bus.limitation { Output.line("  \(failure.shortDescription)") }
             let found = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
-            let rows = found.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
+            let chosen = scan.choice.flatMap { $0.place.bus == bus.path ? $0.place.address : nil }
+            let rows = found.map { row(for: $0, isChoice: $0.address == chosen) }
             if !rows.isEmpty {
                 let header = ["address", "chip", "family", "identity", ""]
                 Output.text(TextTable([header] + rows).description)
@@ -140,10 +141,6 @@ enum ScanCommand {
     private static func words(for quantities: [IIOQuantity]) -> String {
         let words = quantities.map { $0 == .acceleration ? "acceleration" : "rotation" }
         return words.isEmpty ? "other quantities" : words.joined(separator: ", ")
-    }
-
-    private static func place(_ chip: SensorScan.ChipReport, on bus: SensorScan.BusReport) -> SensorScan.ChipAddress {
-        SensorScan.ChipAddress(bus: bus.path, address: chip.address)
     }
 
     private static func row(for chip: SensorScan.ChipReport, isChoice: Bool) -> [String] {
@@ -362,12 +359,5 @@ extension MPU6050SelfTestReport.Verdict {
     }
 
     /// The verdict for programs.
-    fileprivate var key: String {
-        switch self {
-        case .passed: "passed"
-        case .failed: "failed"
-        case .noTrim: "no_trim"
-        case .disturbed: "disturbed"
-        }
-    }
+    fileprivate var key: String { self == .noTrim ? "no_trim" : word }
 }

@@ -196,10 +196,8 @@ enum SetupCommand {
         ])
 
     static func run(_ arguments: Arguments) throws {
-        for (one, other) in [("calibrate", "no-calibrate"), ("enable", "no-enable")]
-        where arguments.has(one) && arguments.has(other) {
-            throw Failure(.usage, "--\(one) and --\(other) exclude each other")
-        }
+        try arguments.exclude("calibrate", "no-calibrate")
+        try arguments.exclude("enable", "no-enable")
         var setup = try Setup(arguments)
         try setup.run()
     }

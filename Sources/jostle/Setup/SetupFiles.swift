@@ -117,7 +117,10 @@ extension Setup {
             }
         }
         var isServiceUp = false
-        var words = [Setup.program, "calibrate", "gyro", "--yes", "--config", files.configuration]
+        // A path that another process can execute.
+        var words = [
+            realPath("/proc/self/exe") ?? "jostle", "calibrate", "gyro", "--yes", "--config", files.configuration,
+        ]
         if files.isSystem {
             isServiceUp = ["active", "activating", "reloading"].contains(ServiceUnit.ask(Setup.unit)?.activity)
             if isServiceUp { _ = systemctl("stop") }
@@ -133,13 +136,6 @@ extension Setup {
         } catch {
             dialogue.say("The calibration cannot be started: \(words[0]): \(error)")
         }
-    }
-
-    /// The path of this program (realpath(3)), which another process can execute.
-    private static var program: String {
-        guard let path = realpath("/proc/self/exe", nil) else { return "jostle" }
-        defer { free(path) }
-        return String(cString: path)
     }
 
     // MARK: Service

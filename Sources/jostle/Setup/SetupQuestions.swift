@@ -119,13 +119,12 @@ extension Setup {
         guard asks else { return }
         let device = proposal.settings.device
         dialogue.say("\nName")
-        if answers["device.name"] == nil {
-            let name = try dialogue.ask("Name of the device for people, - for none", proposal: device.name ?? "")
-            if !name.isEmpty { answers["device.name"] = name == "-" ? "" : name }
-        }
-        if answers["device.area"] == nil {
-            let area = try dialogue.ask("Area that Home Assistant suggests, - for none", proposal: device.area ?? "")
-            if !area.isEmpty { answers["device.area"] = area == "-" ? "" : area }
+        for (key, question, known) in [
+            ("device.name", "Name of the device for people", device.name),
+            ("device.area", "Area that Home Assistant suggests", device.area),
+        ] where answers[key] == nil {
+            let text = try dialogue.ask("\(question), - for none", proposal: known ?? "")
+            if !text.isEmpty { answers[key] = text == "-" ? "" : text }
         }
     }
 

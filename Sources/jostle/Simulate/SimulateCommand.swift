@@ -92,9 +92,8 @@ enum SimulateCommand {
 
     /// The duration of a run without `--on`; `nil` if only a signal ends it.
     private static func duration(of trajectory: String, _ round: Double?, _ arguments: Arguments) throws -> Double? {
-        let seconds = try arguments.seconds("for")
-        guard arguments.has("once") else { return seconds }
-        if seconds != nil { throw Failure(.usage, "--once and --for exclude each other") }
+        try arguments.exclude("once", "for")
+        guard arguments.has("once") else { return try arguments.seconds("for") }
         guard let round else {
             throw Failure(.usage, "\(trajectory) has no end: use --for instead of --once")
         }

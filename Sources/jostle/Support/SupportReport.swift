@@ -54,8 +54,7 @@ struct SupportReport {
         if missing > 0 {
             kept.insert("    … \(missing) \(missing == 1 ? "line" : "lines") left out", at: keepsEnd ? 0 : kept.count)
         }
-        let section = Section(
-            title: title, text: kept.isEmpty ? "    nothing\n" : kept.map { $0 + "\n" }.joined())
+        let section = Section(title: title, text: kept.isEmpty ? "    nothing\n" : kept.map { $0 + "\n" }.joined())
         left -= section.title.utf8.count + section.text.utf8.count + 20
         sections.append(section)
     }
@@ -118,7 +117,7 @@ extension SupportReport {
             ("processors", "\(sysconf(Int32(_SC_NPROCESSORS_ONLN)))"),
         ]
         if let text = SupportReport.line(of: "/proc/uptime")?.split(separator: " ").first, let uptime = Double(text) {
-            rows.append(("up", SupportReport.duration(uptime)))
+            rows.append(("up", durationText(uptime)))
         }
         if let load = SupportReport.line(of: "/proc/loadavg") { rows.append(("load", load)) }
         for name in ["MemTotal", "MemAvailable", "SwapTotal", "SwapFree"] {
@@ -354,20 +353,8 @@ extension SupportReport {
             "\(kinds[status.st_mode & S_IFMT] ?? "?") \(mode)",
             "\(Accounts.user(status.st_uid)):\(Accounts.group(status.st_gid))",
             status.st_mode & S_IFMT == S_IFCHR ? "" : "\(status.st_size) bytes",
-            status.st_mode & S_IFMT == S_IFCHR ? "" : "changed \(duration(Double(age))) ago", name,
+            status.st_mode & S_IFMT == S_IFCHR ? "" : "changed \(durationText(Double(age))) ago", name,
         ]
-    }
-
-    /// A time in its largest units: `3 d 4 h`.
-    static func duration(_ seconds: Double) -> String {
-        let whole = Int(max(0, min(seconds, 1e12)))
-        if seconds < 0 { return "-\(duration(-seconds))" }
-        switch whole {
-        case 86_400...: return "\(whole / 86_400) d \(whole % 86_400 / 3600) h"
-        case 3600...: return "\(whole / 3600) h \(whole % 3600 / 60) min"
-        case 60...: return "\(whole / 60) min"
-        default: return "\(whole) s"
-        }
     }
 }
 
@@ -381,25 +368,17 @@ extension SupportReport {
         let name = path.hasPrefix("/proc/") ? "jostle" : path
         var text = "$ \(([name] + arguments).joined(separator: " "))\n"
         do {
-            let outcome = try SupportReport.run(path, arguments, within: seconds, signals)
+            // A signal that was taken ends the program, so that it does not matter who asks.
+            let outcome = try ChildProgram(path, arguments).run(within: seconds, limit: 2 << 20) { signals.isPending }
             text += SupportReport.output(outcome, isJSON: isJSON, secrets)
-        } catch let failure as SystemFailure where failure.isMissing {
-            text += "There is no \(name) on this machine.\n"
         } catch {
-            text += "\(name) cannot be started: \(error)\n"
+            text +=
+                error.isMissing
+                ? "There is no \(name) on this machine.\n" : "\(name) cannot be started: \(error)\n"
         }
-        if SupportReport.isInterrupted(signals) { throw Failure(.temporary, "interrupted; nothing was written") }
+        if signals.isPending { throw Failure(.temporary, "interrupted; nothing was written") }
         add(title, text, limit: limit, keepsEnd: keepsEnd)
     }
-
-    private static func run(
-        _ path: String, _ arguments: [String], within seconds: Double, _ signals: SignalWaiter
-    ) throws -> ChildProgram.Outcome {
-        try ChildProgram(path, arguments).run(within: seconds, limit: 2 << 20) { isInterrupted(signals) }
-    }
-
-    /// A signal that was taken ends the program, so that it does not matter who asks.
-    private static func isInterrupted(_ signals: SignalWaiter) -> Bool { signals.isPending }
 
     private static func output(_ outcome: ChildProgram.Outcome, isJSON: Bool, _ secrets: SecretRemoval) -> String {
         var output = outcome.output

@@ -12,10 +12,6 @@ struct ScreenSize: Equatable {
 struct Glyphs {
     let isUnicode: Bool
 
-    init(isUnicode: Bool) {
-        self.isUnicode = isUnicode
-    }
-
     /// According to the locale in the environment (setlocale(3)): the first of the variables that is set.
     static var ofTerminal: Glyphs {
         let name = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(Configuration.variable).first ?? ""

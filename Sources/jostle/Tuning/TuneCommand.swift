@@ -3,6 +3,7 @@ internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
@@ -53,9 +54,7 @@ enum TuneCommand {
         let signals = SignalWaiter()
         if try manageRecordings(arguments) { return }
         let gesture = try gesture(arguments)
-        if arguments.has("keep"), arguments.has("no-keep") {
-            throw Failure(.usage, "--keep and --no-keep exclude each other")
-        }
+        try arguments.exclude("keep", "no-keep")
         let taken = try arguments.count("take", within: 1...10)
         let loaded = try Configuration.load(arguments)
         let settings = loaded.settings
@@ -265,18 +264,20 @@ extension TuneCommand {
             throw Failure(
                 .noInput, "no recordings are kept in \(recordings.path): jostle tune GESTURE --keep keeps some")
         }
-        var tar = TarFile()
+        var files: [TarArchive.File] = []
         do {
             for run in runs {
                 for name in try DirectoryContents.names(run.path) {
                     let bytes = try FileContents.bytes(of: "\(run.path)/\(name)", limit: TuningRecordings.capacity + 1)
-                    tar.add("jostle-tune/\(run.name)/\(name)", bytes)
+                    files.append(
+                        TarArchive.File(
+                            path: "jostle-tune/\(run.name)/\(name)", content: bytes, mode: 0o644, owner: "", group: ""))
                 }
             }
         } catch {
             throw failure(error, recordings.path)
         }
-        let contents = tar.contents
+        let contents = TarArchive.bytes(of: files, at: 0)
         do {
             try FileContents.create(file, with: contents, mode: 0o600, owner: SudoUser.owner)
         } catch {

@@ -28,9 +28,7 @@ struct TuningResult {
     ///
     /// - Returns: whether it is in the file now.
     @discardableResult
-    func store(
-        _ value: String, _ arguments: Arguments, _ dialogue: Dialogue, _ signals: SignalWaiter
-    ) throws -> Bool {
+    func store(_ value: String, _ arguments: Arguments, _ dialogue: Dialogue, _ signals: SignalWaiter) throws -> Bool {
         let override = layers.override(of: key)
         if let override {
             dialogue.say("\(override.text). That takes precedence over the file, which has \(configured).")
@@ -99,9 +97,7 @@ struct TuningResult {
         dialogue.say("Cleared the value that was set over MQTT: \(key) is \(value), \(moment).")
     }
 
-    private func isConfirmed(
-        _ question: String, _ arguments: Arguments, _ dialogue: Dialogue
-    ) throws -> Bool {
+    private func isConfirmed(_ question: String, _ arguments: Arguments, _ dialogue: Dialogue) throws -> Bool {
         if arguments.has("yes") { return true }
         guard dialogue.isInteractive else { return false }
         return try dialogue.ask(question)
@@ -197,11 +193,7 @@ struct TuningTarget {
     ///   unchanged.
     func write(_ value: String, key: String) throws {
         // Resolve a symbolic link, so that the file is replaced and not the link.
-        let file = realpath(path, nil).map { pointer in
-            defer { free(pointer) }
-            return String(cString: pointer)
-        }
-        let target = file ?? path
+        let target = realPath(path) ?? path
         var text = ""
         do {
             text = try FileContents.text(of: target, limit: ReaderLimits().bytes + 1, mayBePipe: true)
@@ -217,8 +209,7 @@ struct TuningTarget {
             try FileContents.replace(target, with: Array(edited.utf8))
         } catch {
             let status: ExitStatus = error.code == EACCES || error.code == EPERM ? .permission : .cannotCreate
-            throw Failure(
-                status, "\(path) cannot be written: \(error); set \(key) to \(value) there by hand")
+            throw Failure(status, "\(path) cannot be written: \(error); set \(key) to \(value) there by hand")
         }
     }
 }

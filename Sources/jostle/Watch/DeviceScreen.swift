@@ -7,7 +7,7 @@ internal import MotionCore
 struct DeviceScreen {
     let glyphs: Glyphs
     /// Formats milliseconds since 1970 as the time of day.
-    let timeOfDay: (Int64) -> String
+    var timeOfDay: (Int64) -> String = { WallClock.timeOfDay(milliseconds: $0) }
     /// Milliseconds since 1970.
     var wallTime: (Timestamp) -> Int64 = { WallClock.milliseconds(at: $0) }
 
@@ -70,9 +70,7 @@ struct DeviceScreen {
     // MARK: Attitude and state
 
     /// The horizon and the figures side by side, and the heading below.
-    private func instruments(
-        _ device: WatchedDevice, _ now: Timestamp, _ size: ScreenSize, room: Int
-    ) -> [ScreenLine] {
+    private func instruments(_ device: WatchedDevice, _ now: Timestamp, _ size: ScreenSize, room: Int) -> [ScreenLine] {
         // Odd, so that there is a middle row.
         let height = max(7, min(15, room - 3) - 1) | 1
         let width = (min(4 * height, size.columns - DeviceScreen.figures - 3) - 1) | 1
@@ -150,7 +148,7 @@ struct DeviceScreen {
     /// The age of the attitude if it is outdated.
     private func age(_ device: WatchedDevice, _ now: Timestamp) -> String? {
         guard let seconds = device.attitude.map({ now.seconds(since: $0.arrival) }) else { return nil }
-        return seconds < DeviceScreen.freshness ? nil : "\(WatchText.duration(seconds)) old"
+        return seconds < DeviceScreen.freshness ? nil : "\(durationText(seconds)) old"
     }
 
     /// A number formatted by `format`, which ends with the unit.

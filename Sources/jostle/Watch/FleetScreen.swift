@@ -7,7 +7,7 @@ internal import MotionCore
 struct FleetScreen {
     let glyphs: Glyphs
     /// Formats milliseconds since 1970 as the time of day.
-    let timeOfDay: (Int64) -> String
+    var timeOfDay: (Int64) -> String = { WallClock.timeOfDay(milliseconds: $0) }
     /// Milliseconds since 1970.
     var wallTime: (Timestamp) -> Int64 = { WallClock.milliseconds(at: $0) }
 
@@ -161,17 +161,6 @@ struct ConnectionStatus {
 
 /// Texts that several views share.
 enum WatchText {
-    /// A duration, easy to read at a glance: `41 s`, `12 min`, `3 h 12 min`, `5 d 3 h`.
-    static func duration(_ seconds: Double) -> String {
-        let whole = Int(max(0, min(seconds, 1e9)))
-        switch whole {
-        case ..<60: return "\(whole) s"
-        case ..<3600: return "\(whole / 60) min"
-        case ..<86_400: return "\(whole / 3600) h \(whole / 60 % 60) min"
-        default: return "\(whole / 86_400) d \(whole / 3600 % 24) h"
-        }
-    }
-
     /// The items of a health report, the most important first.
     static func health(_ health: WatchedDevice.Health) -> [String] {
         var items: [String] = []
@@ -186,7 +175,7 @@ enum WatchText {
         add(health.outbox) { "outbox \($0)" }
         add(health.processor, { "CPU \($0) %" }, 1)
         add(health.memory, { "memory \($0) MB" }, 1)
-        if let uptime = health.uptime { items.append("up \(duration(uptime))") }
+        if let uptime = health.uptime { items.append("up \(durationText(uptime))") }
         if let sensor = health.sensor { items.append(sensor) }
         return items
     }
@@ -217,9 +206,9 @@ enum WatchText {
     /// offline. `milliseconds` is the time now since 1970.
     static func offline(_ device: WatchedDevice, at now: Timestamp, milliseconds: Int64) -> String? {
         guard device.isOnline == false else { return nil }
-        if let since = device.offlineSince { return "offline for \(duration(now.seconds(since: since)))" }
+        if let since = device.offlineSince { return "offline for \(durationText(now.seconds(since: since)))" }
         guard let last = device.lastReport, last <= milliseconds else { return "offline" }
-        return "offline, last report \(duration(Double(milliseconds - last) / 1000)) ago"
+        return "offline, last report \(durationText(Double(milliseconds - last) / 1000)) ago"
     }
 
     /// The availability in a word.

@@ -107,13 +107,12 @@ final class WatchView {
         drawn = now
         isChanged = false
         let size = screen.size
-        let timeOfDay: (Int64) -> String = { WallClock.timeOfDay(milliseconds: $0) }
         let text: [ScreenLine]
         if let id = model.onlyDevice {
             let device = model.devices[id] ?? model.emptyDevice(id)
-            text = DeviceScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(device, connection, at: now, size: size)
+            text = DeviceScreen(glyphs: glyphs).lines(device, connection, at: now, size: size)
         } else {
-            text = FleetScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(model, connection, at: now, size: size)
+            text = FleetScreen(glyphs: glyphs).lines(model, connection, at: now, size: size)
         }
         if !screen.draw(text) { throw outputFailure() }
     }
@@ -335,14 +334,11 @@ enum WatchCommand {
         let signals = ViewSignals()
         let id = arguments.value("device")
         if let id { try DeviceIDArgument.check(id, option: "device") }
-        let isPlain = arguments.has("plain")
-        if isPlain, arguments.has("json") {
-            throw Failure(.usage, "--plain and --json exclude each other")
-        }
+        try arguments.exclude("plain", "json")
         let seconds = try arguments.seconds("for")
         let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         let format: WatchView.Format =
-            arguments.has("json") ? .json : isPlain || !TerminalScreen.isAvailable ? .lines : .screen
+            arguments.has("json") ? .json : arguments.has("plain") || !TerminalScreen.isAvailable ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
         let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, format: format)
         defer { listener.stop() }
