@@ -1,5 +1,6 @@
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import MotionCore
 
 /// The screen of a demonstration: that of `jostle watch`, above it how to open the page, and below it the command with

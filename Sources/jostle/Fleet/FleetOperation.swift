@@ -4,6 +4,7 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
+internal import JostleRuntime
 internal import LinuxSystem
 
 /// A command of `jostle fleet` at the fleet's broker, whose state it has read: how it publishes, and waits for the devices.
@@ -167,9 +168,9 @@ struct FleetOperation {
         let publications = try changes.map { change throws in
             let publication = try publication(
                 change.draft, of: change.document, change.revision, note: note ?? self.note)
-            for claim in change.revision.implausible.prefix(1) {
+            for report in change.revision.implausible.prefix(1) {
                 Output.warn(
-                    "\(claim.id) reports revision \(claim.number) of \(change.document.text); ignored as implausible")
+                    "\(report.id) reports revision \(report.number) of \(change.document.text); ignored as implausible")
             }
             return publication
         }
