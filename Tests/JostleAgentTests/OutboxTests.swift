@@ -216,7 +216,8 @@ import Testing
         var bench = Bench()
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let turn = OpenGesture(gesture: .turn, isSimulated: false)
-        bench.outbox = Outbox(OutboxFile.OpenResult(failure: "locked"), limits: JostleSettings.Outbox(), eventExpiry: 3600)
+        bench.outbox = Outbox(
+            OutboxFile.OpenResult(failure: "locked"), limits: JostleSettings.Outbox(), eventExpiry: 3600)
         bench.apply([.setGesture(turn, isOpen: true)])
         var opened = OutboxFile.OpenResult()
         opened.content.dropped = 7
