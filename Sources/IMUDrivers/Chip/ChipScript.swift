@@ -1,5 +1,3 @@
-internal import MotionCore
-
 /// One step of a script.
 package enum ChipStep: Equatable, Sendable, BitwiseCopyable {
     /// Enters the next driver state. If a register does not keep its value before the reset deadline, the script
@@ -40,8 +38,12 @@ package struct ChipScript: ~Copyable {
     /// The most steps in a script.
     static var capacity: Int { 32 }
 
-    private let steps = FixedBuffer<ChipStep>(count: ChipScript.capacity)
+    private let steps = UnsafeMutablePointer<ChipStep>.allocate(capacity: ChipScript.capacity)
     private(set) var count = 0
+
+    deinit {
+        steps.deallocate()
+    }
 
     /// Appends a step.
     package mutating func add(_ step: ChipStep) {

@@ -1,5 +1,3 @@
-internal import MotionCore
-
 /// The required content of a register: the bits that must be set and those that must be clear. All other bits are
 /// ignored.
 package struct RegisterSetting: Equatable, Sendable, BitwiseCopyable {
@@ -61,12 +59,18 @@ package struct RegisterTable: ~Copyable {
     /// The most registers that the health check reads in one transaction.
     static var longestGroup: Int { 4 }
 
-    private let rows = FixedBuffer<Row>(count: RegisterTable.capacity)
-    private let groups = FixedBuffer<ChipRegisters>(count: RegisterTable.capacity)
-    private let ranges = FixedBuffer<ChipRegisters>(count: RegisterTable.capacity)
+    private let rows = UnsafeMutablePointer<Row>.allocate(capacity: RegisterTable.capacity)
+    private let groups = UnsafeMutablePointer<ChipRegisters>.allocate(capacity: RegisterTable.capacity)
+    private let ranges = UnsafeMutablePointer<ChipRegisters>.allocate(capacity: RegisterTable.capacity)
     private(set) var count = 0
     private(set) var groupCount = 0
     private(set) var rangeCount = 0
+
+    deinit {
+        rows.deallocate()
+        groups.deallocate()
+        ranges.deallocate()
+    }
 
     /// Adds the required content of a register. Each register has one row.
     package mutating func add(_ setting: RegisterSetting, in stage: RegisterStage) {

@@ -10,7 +10,7 @@ struct EdgeQueue: ~Copyable {
     }
 
     let capacity: Int
-    private let edges: FixedBuffer<Edge>
+    private let edges: UnsafeMutablePointer<Edge>
     private var first = 0
     private(set) var count = 0
     /// The newest dropped edge, and the newest edge received.
@@ -20,7 +20,11 @@ struct EdgeQueue: ~Copyable {
     /// Allocates memory for this many edges.
     init(capacity: Int) {
         self.capacity = capacity
-        edges = FixedBuffer(count: capacity)
+        edges = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        edges.deallocate()
     }
 
     /// The edge at `index`, oldest first.

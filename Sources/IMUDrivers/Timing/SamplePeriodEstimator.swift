@@ -352,10 +352,14 @@ struct BoundWindow: ~Copyable {
     /// While blocks are shorter than this, a full window is merged instead of dropping its oldest block, seconds.
     static var longestMergedBlock: Double { 1 }
 
-    private let blocks = FixedBuffer<Block>(count: BoundWindow.capacity)
+    private let blocks = UnsafeMutablePointer<Block>.allocate(capacity: BoundWindow.capacity)
     private(set) var count = 0
     private var observationsPerBlock = 1
     private var observationsInLast = 0
+
+    deinit {
+        blocks.deallocate()
+    }
 
     /// The block at `index`, oldest first.
     subscript(index: Int) -> Block {
