@@ -69,6 +69,7 @@ extension JSONValue {
     /// A finite number in the shortest exact notation.
     package static func number(_ value: Double) -> JSONValue { JSONValue(.number(NumberText.exact(value))) }
 
+    /// An array of strings.
     package static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
 
     /// A value; null if there is none.

@@ -87,7 +87,8 @@ package enum Output {
 
     /// Writes all of the text (write(2)); returns false, with errno set, on failure.
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
-        if progress.withLock({ !$0.isEmpty }) { flush() }
+        // A terminal that does not take the progress line keeps no other thread waiting.
+        if progress.withLockIfAvailable({ !$0.isEmpty }) == true { flush() }
         var text = text
         return text.withUTF8 { bytes in
             var rest = bytes[...]

@@ -34,7 +34,7 @@ package final class WorkerThread: @unchecked Sendable {
 
     /// Starts a thread. Its name may have at most 15 characters, and its stack has 8 MiB unless a size is given, bytes.
     ///
-    /// - Returns: `nil` if the system has no threads or descriptors left.
+    /// - Returns: `nil`, with errno set, if the system has no threads or descriptors left.
     package init?(name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) {
         guard let signal = WakeSignal() else { return nil }
         let completion = Completion(signal: signal)
@@ -64,6 +64,7 @@ package final class WorkerThread: @unchecked Sendable {
             }, body.toOpaque())
         guard code == 0 else {
             body.release()
+            errno = code
             return nil
         }
         self.thread = thread

@@ -110,7 +110,8 @@ package struct MPUFamily: ChipPart {
     /// Accelerometer, temperature and gyroscope in register order; each value is two bytes, high byte first (RM p. 16,
     /// 29…31).
     ///
-    /// An empty FIFO repeats its last byte, a chip in reset sends zeros, and a bus without an answer reads as ones (RM p. 44).
+    /// `nil` if one byte is repeated: an empty FIFO repeats its last byte, a chip in reset sends zeros, and a bus without an
+    /// answer reads as ones (RM p. 44).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         var frame = ChipFrame(bigEndian: bytes, accelerometer: offset, gyroscope: offset + 8)
         frame.temperature = bytes.littleEndian(at: offset + 6).byteSwapped

@@ -46,6 +46,8 @@ package final class BrokerView: Sendable {
     package struct Status: Sendable {
         /// The present connection.
         package fileprivate(set) var connection: MQTTConnection?
+        /// The present connection, or the last one.
+        package fileprivate(set) var lastConnection: MQTTConnection?
         /// The number of connections so far.
         package fileprivate(set) var connections = 0
         /// Why the last connection ended or could not be made, in one line.
@@ -86,6 +88,9 @@ package final class BrokerView: Sendable {
 
     /// What a report takes in memory besides its message, bytes.
     fileprivate static let reportSize = 256
+
+    /// The memory beyond the capacity for reports that are no messages, bytes.
+    fileprivate static let reserve = 1 << 20
 
     /// The most failures that are kept.
     fileprivate static let mostFailures = 10
@@ -169,16 +174,14 @@ package final class BrokerView: Sendable {
     ///
     /// With `awaitsAnswer`, `status` and reports tell what the broker says.
     package func subscribe(to filters: [Filter], awaitsAnswer: Bool = true) throws {
-        if awaitsAnswer {
-            state.mutex.withLock { state in
-                for filter in filters {
+        for filter in filters {
+            if awaitsAnswer {
+                state.mutex.withLock { state in
                     state.awaited[filter.text] = !filter.isOptional
                     state.status.pending.insert(filter.text)
                     state.status.refused[filter.text] = nil
                 }
             }
-        }
-        for filter in filters {
             try client.subscribe(to: filter.text, qos: filter.isReliable ? .atLeastOnce : .atMostOnce)
         }
     }
@@ -232,7 +235,7 @@ package final class BrokerView: Sendable {
         }
     }
 
-    /// Waits until `isDone`, which takes the reports, or until the deadline. It is asked again after each report.
+    /// Waits until `isDone`, which takes the reports, or until the deadline. It is asked again after each event.
     ///
     /// - Throws: `interrupted` if a signal arrives.
     package func wait(until deadline: Timestamp, _ signals: SignalWaiter, _ isDone: () throws -> Bool) throws {
@@ -252,6 +255,7 @@ extension BrokerView.State {
         case .connecting(let broker, _): add(.connecting(broker: "\(broker)"))
         case .connected(let connection):
             status.connection = connection
+            status.lastConnection = connection
             status.connections += 1
             status.failures = []
             status.pending = Set(awaited.keys)
@@ -275,8 +279,9 @@ extension BrokerView.State {
     }
 
     private mutating func refuse(_ filter: String, _ reason: MQTTReason, _ text: String) {
+        guard let isReported = awaited[filter] else { return }
         status.refused[filter] = reason
-        if awaited[filter] == true { add(.refused(filter: filter, reason: text)) }
+        if isReported { add(.refused(filter: filter, reason: text)) }
         settle(filter)
     }
 
@@ -286,8 +291,10 @@ extension BrokerView.State {
     }
 
     private mutating func add(_ report: BrokerView.Report, _ size: Int = 0) {
+        // What happens to the connection is not lost behind messages.
+        let limit = if case .message = report { capacity } else { capacity + BrokerView.reserve }
         let size = size + BrokerView.reportSize
-        guard bytes + size <= capacity else {
+        guard bytes + size <= limit else {
             dropped += 1
             return
         }

@@ -171,7 +171,7 @@ package struct TarArchive: Sendable {
             let text = String(number, radix: 8)
             return String(repeating: "0", count: max(0, digits - text.count)) + text
         }
-        put(file.path, at: 0)
+        put(String(decoding: file.path.utf8.prefix(100), as: UTF8.self), at: 0)
         put(octal(file.mode, digits: 7), at: 100)
         put(octal(0, digits: 7), at: 108)
         put(octal(0, digits: 7), at: 116)

@@ -8,7 +8,7 @@ package struct FleetChange: Equatable, Sendable {
     package let draft: DocumentDraft
     /// The number above what broker and devices know.
     package let revision: RevisionPlan
-    /// Why it is published, if that is not what the command says.
+    /// Why `apply` publishes it; empty for other commands.
     package let reason: String
 
     package init(_ document: FleetDocumentID, _ draft: DocumentDraft, _ revision: RevisionPlan, reason: String = "") {

@@ -117,7 +117,7 @@ package struct WaitCondition: Equatable, Sendable {
     }
 }
 
-/// A device, and why it has not taken something over.
+/// A device, and what is said of it.
 package struct DeviceReasons: Equatable, Sendable {
     package let id: String
     package let lines: [String]

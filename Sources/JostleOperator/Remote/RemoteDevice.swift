@@ -43,6 +43,8 @@ package final class RemoteDevice {
         let correlationData = Array(view.replyTopic.utf8)
         message.properties.responseTopic = view.replyTopic
         message.properties.correlationData = correlationData
+        // What has arrived is no answer.
+        received.take(from: view)
         if view.status.hasProperties {
             received.expectAnswer(on: view.replyTopic, correlationData: correlationData)
         } else {
@@ -172,7 +174,7 @@ struct ReceivedMessages {
     }
 
     mutating func take(_ message: MQTTMessage) {
-        if let expected, message.topic == expected.topic, answer == nil {
+        if let expected, message.topic == expected.topic, !message.retain, answer == nil {
             guard
                 expected.correlationData == nil
                     || message.properties.correlationData == expected.correlationData

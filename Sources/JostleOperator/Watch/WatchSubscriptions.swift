@@ -5,7 +5,7 @@ package import MotionCore
 
 /// What a view of devices subscribes to.
 extension BrokerView {
-    private static let command = "get-state"
+    private static let stateCommand = "get-state"
 
     /// Prepares to watch the device `id`, or all devices if it is `nil`. `start()` connects.
     ///
@@ -24,7 +24,7 @@ extension BrokerView {
         var filters = ["availability", "state", "event/+", "config/reported"].map {
             Filter("\(root)/\($0)", isReliable: true)
         }
-        filters += [Filter("\(root)/health"), Filter("\(root)/command/\(command)/result", isOptional: true)]
+        filters += [Filter("\(root)/health"), Filter("\(root)/command/\(stateCommand)/result", isOptional: true)]
         guard id != nil else { return filters }
         return filters + ["attitude", "motion"].map { Filter("\(root)/\($0)") }
             + [Filter("\(root)/near-miss", isOptional: true)]
@@ -44,8 +44,10 @@ extension BrokerView {
 
     /// Asks a device for its state. The answer arrives as a message, if this user may send commands and read answers.
     package func askForState(of id: String, prefix: String) {
-        var message = BrokerView.request(Topics(prefix: prefix, id: id).command(BrokerView.command), Array("{}".utf8))
+        var message = BrokerView.request(
+            Topics(prefix: prefix, id: id).command(BrokerView.stateCommand), Array("{}".utf8))
         message.qos = .atMostOnce
+        message.properties.messageExpiry = nil
         // If it is not accepted, the device publishes its state sooner or later anyway.
         do { try send(message) } catch { return }
     }

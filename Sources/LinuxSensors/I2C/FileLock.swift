@@ -6,17 +6,23 @@ package import LinuxSystem
 /// The lock is on the first byte (`F_OFD_SETLK`), and belongs to the descriptor: the kernel releases it when the process
 /// ends, however it ends. As with a `ChipLock`, the kernel does not report the holder, which therefore announces itself.
 package struct FileLock: ~Copyable {
-    private let descriptor: Int32
+    // They end in this order: the next holder needs the name.
     /// `nil` if the announcement failed. That affects only messages.
     private let announcement: HolderAnnouncement?
+    private let descriptor: Descriptor
 
-    private init(_ descriptor: Int32, _ announcement: consuming HolderAnnouncement?) {
-        self.descriptor = descriptor
-        self.announcement = announcement
+    /// An open descriptor.
+    private struct Descriptor: ~Copyable {
+        let number: Int32
+
+        deinit {
+            close(number)
+        }
     }
 
-    deinit {
-        close(descriptor)
+    private init(_ descriptor: Int32, _ announcement: consuming HolderAnnouncement?) {
+        self.descriptor = Descriptor(number: descriptor)
+        self.announcement = announcement
     }
 
     /// Why a file cannot be locked.

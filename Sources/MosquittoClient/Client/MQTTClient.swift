@@ -54,7 +54,7 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
             // The stack is enough for getaddrinfo, OpenSSL and a handler. The default of 8 MiB would be too much for a swarm of
             // clients.
             guard let thread = WorkerThread(name: "jostle-mqtt", stackSize: 1 << 20, { [core] in core.run() }) else {
-                return .system("pthread_create", code: EAGAIN)
+                return .system("thread", code: errno)
             }
             phase = .running(thread)
             return nil
@@ -110,7 +110,8 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - limit: the total time limit. Four fifths of it are for acknowledgements.
     ///   - farewell: a last message, published after all others.
-    /// - Returns: whether the thread ended, and how many messages are unacknowledged.
+    /// - Returns: whether the thread ended, and how many messages are unacknowledged. A second call does not wait, and
+    ///   returns `stopping`.
     package func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) -> MQTTStopResult {
         let deadline = ContinuousClock.now + limit * 0.8
         // The first caller takes over the thread.

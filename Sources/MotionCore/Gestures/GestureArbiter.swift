@@ -5,7 +5,7 @@
 /// that takes precedence is in progress; see `GestureRules`. If a `began` is rejected, its `changed` and its end are
 /// rejected too.
 struct GestureArbiter: ~Copyable {
-    /// The state of one gesture.
+    /// The state of one gesture. Not private, because other modules look for it when they destroy the buffer.
     struct Entry {
         /// The latest event that was reported.
         var latest: GestureEvent

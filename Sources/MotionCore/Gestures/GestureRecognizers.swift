@@ -122,8 +122,8 @@ package struct GestureRecognizers: ~Copyable {
 
     /// Resets recognizers, except those that always run.
     private mutating func forget(_ gestures: GestureSet) {
-        var rest = gestures
-        while let gesture = rest.popFirst() {
+        var remaining = gestures
+        while let gesture = remaining.popFirst() {
             switch gesture {
             case .shake: shake.reset()
             case .tap: tap.reset()

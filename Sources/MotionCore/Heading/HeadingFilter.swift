@@ -7,8 +7,8 @@ internal import CMotionMath
 /// itself. It runs once per block of readings, ten times a second.
 ///
 /// A field is judged by its strength and dip, which do not depend on the heading. While they differ from the usual field's,
-/// the heading is that of the gyroscope . If that lasts, another field is learnt and then used, with
-/// the heading that the gyroscope has kept; the usual one is used again as soon as it is back.
+/// the heading is that of the gyroscope. If that lasts, another field is learnt and then used, with the heading that the
+/// gyroscope has kept; the usual one is used again as soon as it is back.
 ///
 /// The principle, a separate turn about the vertical, is that of VQF (Laidig, Seel, Information Fusion 91, 2023).
 package struct HeadingFilter: ~Copyable {

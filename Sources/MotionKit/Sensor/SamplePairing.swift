@@ -14,8 +14,15 @@ struct SamplePairing: ~Copyable {
     var accelerationRoom: Int { accelerations.room }
     var rotationRateRoom: Int { rotationRates.room }
 
-    mutating func addAcceleration(_ reading: IIOReading) { accelerations.push(reading) }
-    mutating func addRotationRate(_ reading: IIOReading) { rotationRates.push(reading) }
+    mutating func addAcceleration(_ reading: IIOReading) {
+        let fits = accelerations.push(reading)
+        precondition(fits, "no room")
+    }
+
+    mutating func addRotationRate(_ reading: IIOReading) {
+        let fits = rotationRates.push(reading)
+        precondition(fits, "no room")
+    }
 
     mutating func removeAll() {
         while accelerations.pop() != nil {}

@@ -40,6 +40,7 @@ struct VirtualICM20948Registers: ByteFIFORegisters {
     private var isFIFOEnabled: Bool { registers[0x03] & 0x40 != 0 }
     /// The FIFO is held in reset by any bit of FIFO_RST.
     private var isFIFOHeld: Bool { registers[0x68] & 0x1F != 0 }
+    /// A FIFO that is held takes nothing, not even in the fault `.fifoOverflow`.
     var fills: Bool { isFIFOEnabled && !isFIFOHeld }
 
     // MARK: Bus

@@ -41,6 +41,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         bank2.powerUp()
         fifo.removeAll()
         hidesCount = true
+        // INT_STATUS: the reset is done; after a soft reset, only when that has ended.
         if !registers.isResetting(at: engine.now) { registers[0x2D] = 0x10 }
         configure(&engine)
     }

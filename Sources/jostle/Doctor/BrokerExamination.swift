@@ -256,7 +256,7 @@ final class BrokerProbe {
         defer { view.stop() }
         var connection: MQTTConnection?
         try wait(30) { status in
-            connection = status.connection
+            connection = status.lastConnection
             return connection != nil || Self.isHopeless(status.failures)
         }
         if connection != nil {
@@ -271,7 +271,7 @@ final class BrokerProbe {
         }
         let failures = view.status.failures
         // One address may refuse the connection, and another one say more.
-        let failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.last
+        let failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.first
         return Outcome(
             connection: connection, failure: failure, refusals: refusals, hasEcho: hasEcho,
             hasDiscoveryReader: hasDiscoveryReader, device: model.devices[id] ?? model.emptyDevice(id))

@@ -158,6 +158,8 @@ extension FleetCommand {
                 "\(path) has no file of a fleet, and --prune would empty everything: is it the right directory?")
         }
         if arguments.has("check") {
+            _ = try FleetOptions.note(arguments)
+            _ = try FleetOptions.waitingTime(arguments)
             let layers = FleetText.count(directory.layers.count, "layer")
             Output.line("\(path): valid, \(layers), groups of \(FleetText.count(directory.registry.count, "device"))")
             return

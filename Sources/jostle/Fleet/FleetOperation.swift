@@ -111,16 +111,20 @@ struct FleetOperation {
 
     // MARK: Publishing
 
-    /// Completes a draft for publication, signed if there is a key.
-    func publication(
-        _ draft: DocumentDraft, of document: FleetDocumentID, _ revision: RevisionPlan, note: String?
-    ) throws -> FleetPublication {
+    /// Who publishes now, and why.
+    static func author(note: String?) -> DocumentAuthor {
         let account = getpwuid(getuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
         let user = Configuration.variable("SUDO_USER") ?? account ?? "uid-\(getuid())"
-        let author = DocumentAuthor(
+        return DocumentAuthor(
             by: MessageText.line("\(user)@\(DeviceName.hostName())", maximum: 200) ?? "unknown",
             at: FleetText.now, note: note)
-        return try FleetPublication(
+    }
+
+    /// Completes a draft for publication, signed if there is a key.
+    func publication(
+        _ draft: DocumentDraft, of document: FleetDocumentID, _ revision: RevisionPlan, by author: DocumentAuthor
+    ) throws -> FleetPublication {
+        try FleetPublication(
             draft, of: document, revision: revision.next, author: author, topics: session.topics, signer: signer)
     }
 
@@ -165,9 +169,9 @@ struct FleetOperation {
     /// - Throws: status 75 if a device or the broker does not have a document, 77 if the broker refused one.
     func publish(_ changes: [FleetChange], unchanged: [FleetDocumentID] = [], note: String? = nil) throws {
         if let rollout, !changes.isEmpty { return try RolloutRun.run(changes, rollout, self) }
+        let author = FleetOperation.author(note: note ?? self.note)
         let publications = try changes.map { change throws in
-            let publication = try publication(
-                change.draft, of: change.document, change.revision, note: note ?? self.note)
+            let publication = try publication(change.draft, of: change.document, change.revision, by: author)
             for report in change.revision.implausible.prefix(1) {
                 Output.warn(
                     "\(report.id) reports revision \(report.number) of \(change.document.text); ignored as implausible")
@@ -282,7 +286,9 @@ struct FleetOperation {
     }
 
     private func printResult(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
-        let waiting: [JSONValue] = summary.waiting.map { ["id": .string($0.id), "reason": .string($0.lines[0])] }
+        let waiting: [JSONValue] = summary.waiting.map {
+            ["id": .string($0.id), "reason": .string($0.lines.first ?? "")]
+        }
         Output.json([
             "documents": FleetJSON.documents(documents), "applied": .strings(summary.applied),
             "offline": .strings(summary.offline), "waiting": .array(waiting),

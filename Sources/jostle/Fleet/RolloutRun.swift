@@ -327,12 +327,14 @@ struct RolloutRun {
     /// - Throws: status 75 if somebody else has published one of the layers, or the broker stays away; 77 if it refuses.
     private mutating func hold(_ stage: RolloutPlan.Stage, _ title: String, note: String?) throws {
         let drafts = plan.drafts(stage)
+        // Once: a repetition has the same bytes.
+        let author = FleetOperation.author(note: note)
         let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))
         var isRepeated = false
         while true {
             do {
                 try reconnect(until: deadline)
-                switch try publishMissing(drafts, note: note, isRepeated: isRepeated) {
+                switch try publishMissing(drafts, by: author, isRepeated: isRepeated) {
                 case .complete:
                     report.published(held, title)
                     return
@@ -368,7 +370,7 @@ struct RolloutRun {
     /// Publishes the documents that the broker does not hold. `isRepeated`: it was published a moment ago; whether a device
     /// reports another one does not matter then, or a device that does not get any would make this endless.
     private mutating func publishMissing(
-        _ drafts: [FleetDocumentID: DocumentDraft], note: String?, isRepeated: Bool
+        _ drafts: [FleetDocumentID: DocumentDraft], by author: DocumentAuthor, isRepeated: Bool
     ) throws -> Attempt {
         let model = operation.model
         var publications: [FleetPublication] = []
@@ -382,7 +384,7 @@ struct RolloutRun {
             }
             if let stored, isForeign(stored, id) { return .failed(foreign(id, stored)) }
             do {
-                publications.append(try operation.publication(draft, of: id, revision, note: note))
+                publications.append(try operation.publication(draft, of: id, revision, by: author))
             } catch {
                 return .failed(Failure(.badData, "\(error)"))
             }
