@@ -44,7 +44,7 @@ package struct NoDataReadyLine: DataReadyLine, BitwiseCopyable, Sendable {
 
 /// State and counters of a data-ready line.
 public struct DataReadyStatus: Equatable, Sendable, BitwiseCopyable {
-    /// Where sample timestamps come from.
+    /// Where sample timestamps come from. Payloads have the names of the cases.
     public enum State: UInt8, Sendable, BitwiseCopyable {
         /// There is no line; timestamps come from the FIFO's count.
         case none
@@ -78,7 +78,7 @@ public struct DataReadyStatus: Equatable, Sendable, BitwiseCopyable {
     public init() {}
 }
 
-/// Why a data-ready line is unusable.
+/// Why a data-ready line is unusable. Payloads have the names of the cases.
 public enum DataReadyFault: UInt8, Error, Sendable, BitwiseCopyable {
     /// Samples arrive but edges do not.
     case silent

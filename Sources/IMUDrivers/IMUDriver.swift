@@ -71,7 +71,7 @@ public enum IMUFault: Error, Equatable, Sendable, BitwiseCopyable {
     case measurement(MeasurementFault)
 }
 
-/// What a driver is doing.
+/// What a driver is doing. Payloads have the names of the cases.
 public enum IMUState: UInt8, Sendable, BitwiseCopyable {
     case asleep
     case identifying

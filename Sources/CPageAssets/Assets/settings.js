@@ -2,8 +2,9 @@
 import { element, list, object, clean, post, quantity } from "./text.js";
 
 const patience = 10000;
-/** The most controls, however many gestures and rules a report has. */
-const mostControls = 250;
+/** The most gestures, and the most rules, that get controls, whatever a report has. */
+const mostGestures = 20;
+const mostRules = 150;
 /** The units of the values below, in seconds and hertz. */
 const units = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400, Hz: 1, kHz: 1000 };
 
@@ -317,7 +318,7 @@ export class SettingsPanel {
     for (const name of Object.keys(gestures)) {
       const fields = gestureFields(name);
       if (!/^[a-z][\w-]{0,31}$/.test(name) || known.has(fields[0].key)) continue;
-      if (this.settings.length + fields.length > mostControls) return;
+      if (this.cards.children.length === mostGestures) return;
       this.cards.append(element("div", { class: "gesture", role: "group", "aria-label": name }, this.makeSettings(fields)));
     }
   }
@@ -326,7 +327,7 @@ export class SettingsPanel {
   takeRules(rules) {
     const known = new Set(this.settings.map((setting) => setting.field.key));
     const names = new Set(rules.map((rule) => rule.name));
-    const added = [...names].filter((name) => !known.has(`actions.${name}.enabled`)).slice(0, Math.max(0, mostControls - known.size));
+    const added = [...names].filter((name) => !known.has(`actions.${name}.enabled`)).slice(0, mostRules - this.rules.children.length);
     this.rules.append(...this.makeSettings(added.map(ruleField)));
     for (const rule of rules) {
       const setting = this.settings.find((one) => one.field.key === `actions.${rule.name}.enabled`);

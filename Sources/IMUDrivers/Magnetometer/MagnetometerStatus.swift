@@ -21,7 +21,7 @@ package struct MagnetometerInfo: Sendable, BitwiseCopyable {
     package var nominalRate: Double
 }
 
-/// What a magnetometer's driver is doing.
+/// What a magnetometer's driver is doing. Payloads have the names of the cases.
 package enum MagnetometerState: UInt8, Sendable, BitwiseCopyable {
     case asleep
     case identifying

@@ -56,13 +56,18 @@ enum RemoteCommands {
             return try RemoteStream(arguments("duration", "rate", "fields", "interval", "near_misses", "stop"))
         case .record: return try RemoteRecord(arguments("seconds", "stop"))
         case .calibrate: return try RemoteCalibrate(arguments("what", "poses", "seconds", "stop"))
-        case .ping, .getState, .start, .stop, .restart: _ = try arguments()
-        }
-        return switch command {
-        case .ping: RemotePing()
-        case .getState: RemoteGetState()
-        case .restart: RemoteRestart()
-        default: RemoteSensing(isWanted: command == .start)
+        case .start, .stop:
+            _ = try arguments()
+            return RemoteSensing(isWanted: command == .start)
+        case .ping:
+            _ = try arguments()
+            return RemotePing()
+        case .getState:
+            _ = try arguments()
+            return RemoteGetState()
+        case .restart:
+            _ = try arguments()
+            return RemoteRestart()
         }
     }
 }

@@ -33,7 +33,7 @@ package struct SwarmOptions: Equatable, Sendable {
     var hasEvents: Bool { eventsPerMinute > 0 || defects.contains { $0.kind == .shake } }
 }
 
-/// A board of a swarm: its names, and the place of its state.
+/// A board of a swarm: its names, and where its state is.
 struct SwarmMember: Equatable, Sendable {
     var id: String
     var groups: [String]

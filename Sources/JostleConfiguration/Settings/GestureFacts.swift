@@ -1,8 +1,7 @@
 package import MotionCore
 
-/// What topics, payloads, configuration, Home Assistant and texts say of a gesture: the table of all gestures is here, and
-/// nowhere else but in docs/gestures.md. How one is recognised, and which keys it has, stands with its recognizer and in
-/// `ConfigurationSchema`.
+/// What topics, payloads, configuration, Home Assistant and texts say of a gesture. How one is recognised stands with its
+/// recognizer, which keys it has in `ConfigurationSchema`, and the words of its subtypes in `DiscoverySet`.
 package struct GestureFacts: Sendable {
     /// The name in topics, payloads, keys of the configuration and CSV files.
     let word: String

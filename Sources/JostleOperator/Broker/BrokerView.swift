@@ -118,19 +118,21 @@ package final class BrokerView: Sendable {
     ///   - name: a part of the client id.
     ///   - longestPause: between two attempts, s: short, because a person is waiting.
     ///   - capacity: the most bytes of messages that wait to be taken; further ones are dropped.
+    ///   - queue: the most messages that wait to be sent.
     ///   - maximumMessage: the largest message that the broker may send, bytes.
     ///   - ifEmbedded: the error if the broker is embedded in an agent.
     /// - Throws: if the configuration does not lead to a broker.
     package convenience init(
         _ settings: JostleSettings, name: String, longestPause: Double = 5, capacity: Int = 8 << 20,
-        maximumMessage: Int? = BrokerView.maximumMessage, ifEmbedded: BrokerError = .privateAgentBroker
+        queue: Int = 1000, maximumMessage: Int? = BrokerView.maximumMessage,
+        ifEmbedded: BrokerError = .privateAgentBroker
     ) throws {
         let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw ifEmbedded }
         var options = try settings.mqttOptions(
             clientID: "\(name)-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
         options.backoff.cap = .seconds(longestPause)
-        options.queueCapacity = 20_000
+        options.queueCapacity = queue
         if let maximumMessage { options.maximumPacketSize = maximumMessage }
         let replyTopic = ReplyTopic.make(
             prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),

@@ -77,7 +77,8 @@ package final class FleetSession {
     ) throws {
         let settings = settings.forCommands
         view = try BrokerView(
-            settings, name: "fleet", longestPause: 2, capacity: FleetSession.capacity, maximumMessage: nil,
+            settings, name: "fleet", longestPause: 2, capacity: FleetSession.capacity, queue: 20_000,
+            maximumMessage: nil,
             ifEmbedded: .privateBroker(advice: "name the fleet's broker with --broker"))
         hasOneBroker = settings.brokers(embeddedPort: nil).count == 1
         self.signals = signals
