@@ -11,8 +11,8 @@ package struct FileLock: ~Copyable {
     private let announcement: HolderAnnouncement?
     private let descriptor: Descriptor
 
-    /// An open descriptor.
-    private struct Descriptor: ~Copyable {
+    /// An open descriptor. Not private: an optimised program of several modules does not link then (Swift 6.3.1).
+    struct Descriptor: ~Copyable {
         let number: Int32
 
         deinit {
