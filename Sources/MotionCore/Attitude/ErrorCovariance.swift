@@ -6,10 +6,8 @@
 struct ErrorCovariance: ~Copyable {
     /// The rows, twenty error vectors. `elements` is the same memory as single numbers.
     private let rows = FixedBuffer(repeating: ErrorVector(), count: ErrorState.count)
-    private let elements: UnsafeMutablePointer<Float>
-
-    init() {
-        elements = UnsafeMutableRawPointer(rows.base).assumingMemoryBound(to: Float.self)
+    private var elements: UnsafeMutablePointer<Float> {
+        UnsafeMutableRawPointer(rows.base).assumingMemoryBound(to: Float.self)
     }
 
     // MARK: Elements
