@@ -5,7 +5,6 @@ package import LinuxSystem
 internal import MosquittoClient
 package import MotionCore
 internal import StateStorage
-internal import Synchronization
 
 /// Many virtual boards in one process, on few threads: to test a fleet, its broker and its operator.
 ///
@@ -218,14 +217,13 @@ final class SwarmWorker: Sendable {
         case end
     }
 
-    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
-    private final class Shared: @unchecked Sendable {
+    private struct Shared {
         var requests: [Request] = []
         var counts = SwarmCounts()
         var failure: Failure?
     }
 
-    private let shared = Mutex(Shared())
+    private let shared = Locked(Shared())
     let wake: WakeSignal
 
     init?() {

@@ -2,7 +2,6 @@ internal import Glibc
 internal import JostleRuntime
 internal import LinuxSystem
 internal import StateStorage
-internal import Synchronization
 
 /// Writes the state of a swarm's boards, with several writers: each board has one of them for all its files.
 ///
@@ -21,13 +20,12 @@ final class SwarmStorage: Sendable {
 
     /// Measures writes, and makes them slower if asked.
     private final class Meter: Sendable {
-        /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
-        private final class Shared: @unchecked Sendable {
+        private struct Shared {
             var times = DurationHistogram()
             var delay = 0.0
         }
 
-        private let state = Mutex(Shared())
+        private let state = Locked(Shared())
 
         var times: DurationHistogram { state.withLock { $0.times } }
 

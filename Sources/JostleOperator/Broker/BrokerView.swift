@@ -5,7 +5,6 @@ internal import JostleRuntime
 package import LinuxSystem
 package import MosquittoClient
 package import MotionCore
-internal import Synchronization
 
 /// A connection of a program for people to the configured broker: what the broker said, and what arrived.
 ///
@@ -44,10 +43,9 @@ package final class BrokerView: Sendable {
 
     /// What the broker has said so far.
     package struct Status: Sendable {
-        /// The present connection.
+        package fileprivate(set) var isConnected = false
+        /// The present connection, or the last one; `nil` before the first.
         package fileprivate(set) var connection: MQTTConnection?
-        /// The present connection, or the last one.
-        package fileprivate(set) var lastConnection: MQTTConnection?
         /// The number of connections so far.
         package fileprivate(set) var connections = 0
         /// Why the last connection ended or could not be made, in one line.
@@ -61,8 +59,6 @@ package final class BrokerView: Sendable {
         /// The messages that the broker has acknowledged or refused, by their tokens.
         package fileprivate(set) var acknowledged: Set<Int> = []
         package fileprivate(set) var rejected: [Int: MQTTFailure] = [:]
-
-        package var isConnected: Bool { connection != nil }
 
         /// Whether the connection supports response topics, as MQTT 5 does.
         package var hasProperties: Bool { connection?.version == .v5 }
@@ -100,16 +96,8 @@ package final class BrokerView: Sendable {
     /// A topic for answers to this program's commands.
     let replyTopic: String
     private let client: MQTTClient<Int>
-    private let state: SharedState
-
-    /// Referred to by the client's handler, which must not refer to the view.
-    private final class SharedState: Sendable {
-        let mutex: Mutex<State>
-
-        init(capacity: Int) {
-            mutex = Mutex(State(capacity: capacity))
-        }
-    }
+    /// The client's handler refers to it, and not to the view.
+    private let state: Locked<State>
 
     /// Prepares a connection. `start` connects.
     ///
@@ -145,9 +133,9 @@ package final class BrokerView: Sendable {
     /// - Throws: if they are invalid.
     package init(_ options: MQTTOptions, replyTopic: String = "", capacity: Int = 8 << 20) throws {
         guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
-        let state = SharedState(capacity: capacity)
+        let state = Locked(State(capacity: capacity))
         client = try MQTTClient<Int>(options: options) { event in
-            state.mutex.withLock { $0.take(event) }
+            state.withLock { $0.take(event) }
             wake.signal()
         }
         self.wake = wake
@@ -165,7 +153,7 @@ package final class BrokerView: Sendable {
     /// Ends the connection.
     package func stop() { _ = client.stop(within: .milliseconds(300)) }
 
-    package var status: Status { state.mutex.withLock { $0.status } }
+    package var status: Status { state.withLock { $0.status } }
 
     /// The counters of the connection.
     package var statistics: MQTTStatistics { client.statistics }
@@ -178,7 +166,7 @@ package final class BrokerView: Sendable {
     package func subscribe(to filters: [Filter], awaitsAnswer: Bool = true) throws {
         for filter in filters {
             if awaitsAnswer {
-                state.mutex.withLock { state in
+                state.withLock { state in
                     state.awaited[filter.text] = !filter.isOptional
                     state.status.pending.insert(filter.text)
                     state.status.refused[filter.text] = nil
@@ -191,7 +179,7 @@ package final class BrokerView: Sendable {
     /// Ends subscriptions.
     package func unsubscribe(from filters: [Filter]) {
         for filter in filters { client.unsubscribe(from: filter.text) }
-        state.mutex.withLock { state in
+        state.withLock { state in
             for filter in filters {
                 state.awaited[filter.text] = nil
                 state.status.pending.remove(filter.text)
@@ -205,7 +193,7 @@ package final class BrokerView: Sendable {
     ///
     /// - Returns: the token under which `status` tells the broker's answer.
     package func publish(_ message: MQTTMessage) throws(MQTTError) -> Int {
-        let token = state.mutex.withLock { state in
+        let token = state.withLock { state in
             defer { state.nextToken += 1 }
             return state.nextToken
         }
@@ -227,7 +215,7 @@ package final class BrokerView: Sendable {
 
     /// Returns and removes the reports since the last call, in order, with the number of dropped ones.
     package func takeReports() -> (reports: [Report], dropped: Int) {
-        state.mutex.withLock { state in
+        state.withLock { state in
             defer {
                 state.reports = []
                 state.bytes = 0
@@ -256,8 +244,8 @@ extension BrokerView.State {
         switch event {
         case .connecting(let broker, _): add(.connecting(broker: "\(broker)"))
         case .connected(let connection):
+            status.isConnected = true
             status.connection = connection
-            status.lastConnection = connection
             status.connections += 1
             status.failures = []
             status.pending = Set(awaited.keys)
@@ -269,7 +257,7 @@ extension BrokerView.State {
         case .acknowledged(let token): status.acknowledged.insert(token)
         case .rejected(let token, _, let failure): if let token { status.rejected[token] = failure }
         case .refused(let end), .disconnected(let end):
-            status.connection = nil
+            status.isConnected = false
             if status.failures.count == BrokerView.mostFailures { status.failures.removeFirst() }
             status.failures.append(end.failure)
             let advice = end.advice.map { "; \($0)" } ?? ""

@@ -256,7 +256,7 @@ final class BrokerProbe {
         defer { view.stop() }
         var connection: MQTTConnection?
         try wait(30) { status in
-            connection = status.lastConnection
+            connection = status.connection
             return connection != nil || Self.isHopeless(status.failures)
         }
         if connection != nil {
