@@ -81,7 +81,7 @@ test: ## Check the style, build with warnings as errors, run all tests; FILTER=�
 	@Scripts/setup test
 	@Scripts/test $(FILTER)
 
-test-all: build ## Run the checks that take too long for every commit; DIRECTORY=… keeps what they need
+test-all: deb ## Run the checks that take too long for every commit; DIRECTORY=… keeps what they need
 	@Scripts/test-all $(or $(DIRECTORY),.build/all)
 
 deb: build ## Build the Debian packages of this suite into .build/packages
