@@ -34,11 +34,12 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The largest FIFO of any part in the family, bytes.
     static var largestFIFO: Int { get }
 
-    /// The part that answers with `identity`; `nil` if it does not belong to the family.
-    init?(identity: UInt8, settings: IMUSettings)
+    /// The identity of the part assumed until the chip has been identified.
+    static var identity: UInt8 { get }
 
-    /// The part assumed until the chip has been identified.
-    init(settings: IMUSettings)
+    /// The part that answers with `identity`; `nil` if it does not belong to the family. Each of its figures is the chip's
+    /// nearest that is not smaller than requested, up to the chip's limits.
+    init?(identity: UInt8, settings: IMUSettings)
 
     /// The part's name as its manufacturer writes it.
     var name: StaticString { get }
@@ -93,7 +94,7 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// code marks each of them with the word "Unsourced".
     var unsourced: StaticString? { get }
 
-    /// Converts a raw temperature to °C.
+    /// Converts a raw temperature to °C. NaN by default.
     func celsius(_ raw: Int16) -> Double
 
     /// Converts the content of the FIFO's `temperature` registers to °C.
@@ -101,6 +102,14 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
 }
 
 extension ChipPart {
+    /// The part assumed until the chip has been identified.
+    package init(settings: IMUSettings) {
+        guard let part = Self(identity: Self.identity, settings: settings) else {
+            preconditionFailure("a family without the part of its identity")
+        }
+        self = part
+    }
+
     package var rate: Double { figures.rate }
     package var bandwidth: Double { figures.bandwidth }
     package var delay: Double { figures.delay }
@@ -127,6 +136,8 @@ extension ChipPart {
 
     package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 
+    package func celsius(_ raw: Int16) -> Double { .nan }
+
     package func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
         celsius(registers.littleEndian(at: 0))
     }
@@ -150,24 +161,33 @@ package struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
 
     /// The register through which the data is read. One transaction may read up to `longestRead` bytes.
     package var data: RegisterAddress
-    package var longestRead = Int.max
+    package var longestRead: Int
 
     /// The chip's temperature registers if the frames do not carry the temperature. Low byte first unless the part says
     /// otherwise.
     package var temperature: ChipRegisters?
 
     /// Whether a count beyond the FIFO's size reports an overflow; otherwise such a count is invalid.
-    package var reportsOverflow = false
+    package var reportsOverflow: Bool
 
     /// Invalid frames after each start.
     package var discardedFrames = 2
 
-    package init(size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress) {
+    package init(
+        size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress, longestRead: Int = .max,
+        temperature: ChipRegisters? = nil, reportsOverflow: Bool = true
+    ) {
         self.size = size
         self.frameLength = frameLength
         self.count = count
         self.data = data
+        self.longestRead = longestRead
+        self.temperature = temperature
+        self.reportsOverflow = reportsOverflow
     }
+
+    /// A fill that reports an overflow: more than the FIFO holds, in whole frames.
+    var overflow: Int { (mostFrames + 1) * frameLength }
 
     /// Whole frames it holds.
     var mostFrames: Int { size / frameLength }
@@ -203,8 +223,8 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
         gz = bytes.littleEndian(at: gyroscope + 4)
     }
 
-    /// The same, high bytes first.
-    init(bigEndian bytes: UnsafeRawBufferPointer, accelerometer: Int, gyroscope: Int) {
+    /// The same, high bytes first, with a temperature of two bytes if there is an offset for it.
+    init(bigEndian bytes: UnsafeRawBufferPointer, accelerometer: Int, gyroscope: Int, temperature: Int? = nil) {
         let swapped = ChipFrame(littleEndian: bytes, accelerometer: accelerometer, gyroscope: gyroscope)
         ax = swapped.ax.byteSwapped
         ay = swapped.ay.byteSwapped
@@ -212,6 +232,7 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
         gx = swapped.gx.byteSwapped
         gy = swapped.gy.byteSwapped
         gz = swapped.gz.byteSwapped
+        if let temperature { self.temperature = bytes.littleEndian(at: temperature).byteSwapped }
     }
 
     /// Whether all its bytes are equal: it is not a frame then, but an empty FIFO, a chip in reset or a bus without an answer.
@@ -262,11 +283,14 @@ extension ChipPart {
     private func isClipped(_ value: Int16, _ limit: Int16) -> Bool { value >= limit || value <= -limit }
 }
 
-/// A full scale of a sensor: its register bits, its limit, and the size of one count.
-struct FullScale {
-    let bits: UInt8
-    let range: Double
-    let scale: Double
+/// Delays of a low-pass of second order until it has settled to 1 %: 4.6 for a Butterworth filter.
+var settlingDelays: Double { 5 }
+
+/// The largest divisor of `base` Hz that still gives `rate` Hz, at most `most`. NaN counts as the lowest rate.
+func divisor(of base: Double, for rate: Double, most: Double) -> Int {
+    // A rate such as 1000/3, which binary cannot represent exactly, must not fall to the next divisor.
+    let wanted = base / rate * (1 + 1e-9)
+    return wanted >= 1 ? Int(min(wanted, most)) : rate > 0 ? 1 : Int(most)
 }
 
 /// The first of the values `least`, 2 · `least`, 4 · `least` … that is not less than `wanted`, or the last one, after `most`

@@ -181,8 +181,9 @@ extension RegisterTable {
     }
 }
 
-/// A register's address within a chip. A separate type, so that an address cannot be passed as a value.
-package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable {
+/// A register's address within a chip. A separate type, so that an address cannot be passed as a value. A literal is the number of
+/// a register of the first or only bank.
+package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable, ExpressibleByIntegerLiteral {
     /// The number that goes over the bus.
     package let number: UInt8
 
@@ -196,6 +197,9 @@ package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable {
         self.bank = bank
     }
 
+    @inlinable
+    package init(integerLiteral number: UInt8) { self.init(number) }
+
     /// The address `count` registers further in the same bank.
     func advanced(by count: Int) -> RegisterAddress {
         RegisterAddress(UInt8(truncatingIfNeeded: Int(number) + count), bank: bank)
@@ -203,7 +207,7 @@ package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable {
 }
 
 /// The content of a register, or some of its bits.
-package struct RegisterValue: Equatable, Sendable, BitwiseCopyable {
+package struct RegisterValue: Equatable, Sendable, BitwiseCopyable, ExpressibleByIntegerLiteral {
     /// The byte that goes over the bus.
     package let bits: UInt8
 
@@ -212,6 +216,9 @@ package struct RegisterValue: Equatable, Sendable, BitwiseCopyable {
     package init(_ bits: UInt8) {
         self.bits = bits
     }
+
+    @inlinable
+    package init(integerLiteral bits: UInt8) { self.init(bits) }
 
     /// No bits, and all bits.
     package static var none: RegisterValue { RegisterValue(0x00) }

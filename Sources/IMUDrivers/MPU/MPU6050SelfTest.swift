@@ -77,14 +77,14 @@ package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClo
 extension MPU6050SelfTest where Bus: ~Copyable {
     /// Idle: reads the identity, and resets the chip if it is an MPU-6050.
     private mutating func identify() throws(IMUFault) -> Timestamp {
-        let identity = try read(MPU6050Register.whoAmI)
-        guard identity == MPU6050Value.identity else { throw .identity(found: identity) }
+        let identity = try read(MPUFamily.identityRegister)
+        guard identity == MPUFamily.identity else { throw .identity(found: identity) }
         return try reset(then: .resetting)
     }
 
     private mutating func reset(then next: State) throws(IMUFault) -> Timestamp {
         state = next
-        try write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset)
+        try write(MPUFamily.power, MPUFamily.deviceReset)
         deadline = clock.now().advanced(bySeconds: MPU6050Timing.resetDeadline)
         return nextCheck
     }
@@ -95,7 +95,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     /// Resetting and clearing: whether the chip has returned to its defaults, in which it sleeps (RM p. 8, 40).
     private mutating func isResetDone() throws(IMUFault) -> Bool {
         do {
-            if try read(MPU6050Register.powerManagement1) == MPU6050Value.sleep.bits { return true }
+            if try read(MPUFamily.power) == MPUFamily.sleep.bits { return true }
         } catch {
             // A chip in reset may not answer. If it never does, the deadline ends the wait.
             if case .bus(let error) = error, error.isLasting { throw .bus(error) }
@@ -107,17 +107,17 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     /// Ends the sleep that follows a reset. The clock needs a moment to settle.
     private mutating func wake() throws(IMUFault) -> Timestamp {
         state = .starting
-        try write(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock)
+        try write(MPUFamily.power, MPUFamily.gyroscopeClock)
         return clock.now().advanced(bySeconds: MPU6050Timing.clockSettling)
     }
 
     /// Starting: sets rate, low-pass and ranges, and reads the factory's self-test codes.
     private mutating func start() throws(IMUFault) -> Timestamp {
-        try configure(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock, isWritten: true)
-        try configure(MPU6050Register.sampleRateDivider, part.configuration.sampleRateDivider)
-        try configure(MPU6050Register.configuration, part.configuration.lowPass)
-        try readGroup(
-            MPU6050Register.selfTestX, into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<4]))
+        try configure(MPUFamily.power, MPUFamily.gyroscopeClock, isWritten: true)
+        try configure(MPUFamily.dividerRegister, part.sampleRateDivider)
+        try configure(MPUFamily.lowPassRegister, part.lowPass)
+        // SELF_TEST_X, _Y, _Z, _A (RM p. 9).
+        try readGroup(0x0D, into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<4]))
         trim = MPU6050FactoryTrim(
             x: buffer.registers[0], y: buffer.registers[1], z: buffer.registers[2], a: buffer.registers[3])
         return try enter(.before)
@@ -125,8 +125,8 @@ extension MPU6050SelfTest where Bus: ~Copyable {
 
     /// Switches the forces on or off, and lets the proof masses and filters settle.
     private mutating func enter(_ phase: Phase) throws(IMUFault) -> Timestamp {
-        try configure(MPU6050Register.gyroscopeConfiguration, gyroscopeBits(in: phase))
-        try configure(MPU6050Register.accelerometerConfiguration, accelerometerBits(in: phase))
+        try configure(MPUFamily.gyroscope, gyroscopeBits(in: phase))
+        try configure(MPUFamily.accelerometer, accelerometerBits(in: phase))
         statistics = RestStatistics()
         state = .measuring(phase)
         return clock.now().advanced(bySeconds: MPU6050SelfTestTiming.settling)
@@ -135,7 +135,8 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     /// Measuring: takes a sample, and moves on to the next phase once there are enough.
     private mutating func measure(_ phase: Phase) throws(IMUFault) -> Timestamp? {
         let now = clock.now()
-        try readGroup(MPU6050Register.accelerometerOutput, into: buffer.bytes)
+        // ACCEL_XOUT_H …: accelerometer, temperature and gyroscope in 14 bytes (RM p. 29 to 31).
+        try readGroup(0x3B, into: buffer.bytes)
         // Data that is not a valid frame never changes, so it is reported as frozen in the end.
         let frame = part.frame(UnsafeRawBufferPointer(buffer.bytes), at: 0) ?? ChipFrame(ax: 0, ay: 0, az: 0)
         statistics.add(part.sample(of: frame, at: now))
@@ -144,8 +145,8 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         }
         guard !statistics.isFrozen else { throw .stalled }
         // The measurement is void if the chip has lost its supply meanwhile.
-        try verify(MPU6050Register.gyroscopeConfiguration, gyroscopeBits(in: phase))
-        try verify(MPU6050Register.accelerometerConfiguration, accelerometerBits(in: phase))
+        try verify(MPUFamily.gyroscope, gyroscopeBits(in: phase))
+        try verify(MPUFamily.accelerometer, accelerometerBits(in: phase))
         switch phase {
         case .before:
             before = statistics
@@ -171,16 +172,16 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         state = .idle
         // The fault being thrown matters more than a failure of this last write.
         do {
-            try bus.write(MPU6050Register.powerManagement1.number, MPU6050Value.deviceReset.bits)
+            try bus.write(MPUFamily.power.number, MPUFamily.deviceReset.bits)
         } catch {}
     }
 
     private func gyroscopeBits(in phase: Phase) -> RegisterValue {
-        part.configuration.gyroscopeRangeBits | (phase == .response ? MPU6050Value.selfTest : .none)
+        part.gyroscopeBits | (phase == .response ? MPUFamily.selfTest : .none)
     }
 
     private func accelerometerBits(in phase: Phase) -> RegisterValue {
-        part.configuration.accelerometerRangeBits | (phase == .response ? MPU6050Value.selfTest : .none)
+        part.accelerometerBits | (phase == .response ? MPUFamily.selfTest : .none)
     }
 }
 

@@ -1,111 +1,157 @@
 package import MotionCore
 
-/// InvenSense's MPU-6050 and its relatives, read through the FIFO: registers, scripts and frames.
+/// InvenSense's MPU-6050 and its relatives, read through the FIFO. `MPUVariant` holds the differences between the parts.
 ///
-/// "RM" is RM-MPU-6000A-00 r4.2, "PS" is PS-MPU-6000A-00 r3.4. `MPUVariant` holds the differences between the parts.
+/// "RM" is RM-MPU-6000A-00 r4.2, which also names the registers, "PS" is PS-MPU-6000A-00 r3.4.
 package struct MPUFamily: ChipPart {
-    let variant: MPUVariant
-    let configuration: MPUConfiguration
+    package static var family: IMUFamily { .mpu6050 }
+    /// AD0 low and high (PS 9.2).
+    package static var addresses: [UInt8] { [0x68, 0x69] }
+    /// WHO_AM_I: that of an MPU-6050, whatever the level of AD0 (RM p. 45).
+    package static var identityRegister: RegisterAddress { 0x75 }
+    package static var identity: UInt8 { 0x68 }
+    package static var largestFIFO: Int { 1024 }
+    package var name: StaticString { variant.name }
+    package var unsourced: StaticString? { variant.unsourced }
+
+    // MARK: Settings
+
+    /// The accelerometer is delayed by at most 0.4 ms more than the gyroscope; from the MPU-6500 on, by 1 ms less.
+    package let figures: ChipFigures
+    private let variant: MPUVariant
+    /// SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG.
+    let sampleRateDivider: RegisterValue
+    let lowPass: RegisterValue
+    let gyroscopeBits: RegisterValue
+    let accelerometerBits: RegisterValue
+    private let signalsDataReady: Bool
+    /// Whether the magnetometer in the package is connected with the bus.
+    private let connectsMagnetometer: Bool
 
     package init?(identity: UInt8, settings: IMUSettings) {
         guard let variant = MPUVariant(identity: identity) else { return nil }
         self.variant = variant
-        configuration = MPUConfiguration(settings, lowPass: variant.lowPass)
+        signalsDataReady = settings.signalsDataReady
+        connectsMagnetometer = settings.connectsMagnetometer && variant.hasMagnetometer
+        // The sample rate before division while a low-pass is on, 1000 Hz (RM p. 11, 13). SMPLRT_DIV has eight bits. A divisor
+        // of 250 gives 4 Hz.
+        let ratio = divisor(of: 1000, for: settings.rate, most: 250)
+        sampleRateDivider = RegisterValue(UInt8(ratio - 1))
+        let rate = 1000 / Double(ratio)
+        let filter = variant.lowPass.row(forRate: rate)
+        lowPass = RegisterValue(filter.setting)
+        // 16384 to 2048 counts per g (RM p. 15; PS 6.2), 131 to 16.4 counts per °/s (RM p. 14; PS 6.1).
+        let (force, forceRange) = doubled(2, upTo: settings.wantedGravities, most: 3)
+        accelerometerBits = RegisterValue(force << 3)
+        let (turn, turnRange) = doubled(250, upTo: settings.wantedDegrees, most: 3)
+        gyroscopeBits = RegisterValue(turn << 3)
+        let countsPerDegree = SIMD4(131, 65.5, 32.8, 16.4)[Int(turn)]
+        figures = ChipFigures(
+            rate: rate, bandwidth: filter.bandwidth, delay: filter.delay,
+            accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree,
+            gyroscopeScale: radiansPerDegree / countsPerDegree)
     }
 
-    package init(settings: IMUSettings) {
-        variant = .mpu6050
-        configuration = MPUConfiguration(settings)
-    }
-
-    package static var family: IMUFamily { .mpu6050 }
-    /// AD0 low and high (PS 9.2).
-    package static var addresses: [UInt8] { [0x68, 0x69] }
-    package static var identityRegister: RegisterAddress { MPU6050Register.whoAmI }
-    package static var largestFIFO: Int { 1024 }
-    package var name: StaticString { variant.name }
-    package var unsourced: StaticString? { variant.unsourced }
-    package var figures: ChipFigures { configuration.figures }
-
-    /// Reading the count's high byte latches both bytes (RM p. 43). The FIFO's size is not a multiple of a frame, so
-    /// after an overflow frames may begin anywhere.
-    package var fifo: ChipFIFO {
-        var fifo = ChipFIFO(
-            size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: MPU6050Register.fifoCount, count: 2),
-            data: MPU6050Register.fifoData)
-        fifo.reportsOverflow = !variant.isFIFOSizeCertain
-        return fifo
-    }
+    package var hasErraticThermometer: Bool { variant.hasErraticThermometer }
 
     package func celsius(_ raw: Int16) -> Double { Double(raw) / variant.countsPerKelvin + variant.celsiusAtZero }
 
-    package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
+    // MARK: Registers and scripts
 
-    // MARK: Registers
+    /// SMPLRT_DIV: the sample rate is the base rate divided by this plus one (RM p. 11).
+    static var dividerRegister: RegisterAddress { 0x19 }
+    /// CONFIG: DLPF_CFG in bits 2…0 (RM p. 13).
+    static var lowPassRegister: RegisterAddress { 0x1A }
+    /// GYRO_CONFIG: FS_SEL in bits 4…3 (RM p. 14). ACCEL_CONFIG: AFS_SEL in bits 4…3 (RM p. 15). Both: self-test of the three axes
+    /// in bits 7…5.
+    static var gyroscope: RegisterAddress { 0x1B }
+    static var accelerometer: RegisterAddress { 0x1C }
+    static var selfTest: RegisterValue { 0xE0 }
+    /// ACCEL_CONFIG2: A_DLPF_CFG in bits 2…0, ACCEL_FCHOICE_B in bit 3, from the MPU-6500 on (RM-MPU-6500A-00, 4.8). On
+    /// the ICM-20689, bits 7…6 select the FIFO's size.
+    private static var accelerometer2: RegisterAddress { 0x1D }
+    /// FIFO_EN: selects the FIFO's content (RM p. 16).
+    private static var fifoContent: RegisterAddress { 0x23 }
+    /// USER_CTRL: FIFO_EN in bit 6; FIFO_RESET in bit 2, which must be set while the FIFO is off (RM p. 38).
+    private static var userControl: RegisterAddress { 0x6A }
+    /// PWR_MGMT_1: DEVICE_RESET, which clears itself when the reset is done; SLEEP; CLKSEL, of which 1 is the PLL on the
+    /// gyroscope's x axis, which is more stable than the plain oscillator (RM p. 40).
+    static var power: RegisterAddress { 0x6B }
+    static var deviceReset: RegisterValue { 0x80 }
+    static var sleep: RegisterValue { 0x40 }
+    static var gyroscopeClock: RegisterValue { 0x01 }
 
     /// FIFO_EN is written before USER_CTRL: the FIFO's content is selected before the FIFO is switched on.
     package func addRegisters(to table: inout RegisterTable) {
-        table.add(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock, in: .waking)
-        table.add(MPU6050Register.powerManagement2, .none, in: .configuration)
-        table.add(MPU6050Register.sampleRateDivider, configuration.sampleRateDivider, in: .configuration)
+        table.add(Self.power, Self.gyroscopeClock, in: .waking)
+        // PWR_MGMT_2: axes in standby (RM p. 42).
+        table.add(0x6C, 0, in: .configuration)
+        table.add(Self.dividerRegister, sampleRateDivider, in: .configuration)
         table.add(
-            RegisterSetting(
-                MPU6050Register.configuration, set: configuration.lowPass, clear: variant.configurationMask),
-            in: .configuration)
-        table.addRange(MPU6050Register.gyroscopeConfiguration, configuration.gyroscopeRangeBits, in: .configuration)
-        table.addRange(
-            MPU6050Register.accelerometerConfiguration, configuration.accelerometerRangeBits, in: .configuration)
-        table.add(MPU6050Register.fifoEnable, variant.fifoEnable, in: .fifo)
-        // The bypass needs I2C_MST_EN clear, as the row of USER_CTRL has it.
-        let connectsMagnetometer = variant.hasMagnetometer && configuration.connectsMagnetometer
-        table.add(
-            MPU6050Register.interruptPin, connectsMagnetometer ? MPU6050Value.bypass : .none, in: .configuration)
-        table.add(MPU6050Register.interruptEnable, configuration.interrupts, in: .configuration)
+            RegisterSetting(Self.lowPassRegister, set: lowPass, clear: variant.configurationMask), in: .configuration)
+        table.addRange(Self.gyroscope, gyroscopeBits, in: .configuration)
+        table.addRange(Self.accelerometer, accelerometerBits, in: .configuration)
+        table.add(Self.fifoContent, variant.fifoEnable, in: .fifo)
+        // INT_PIN_CFG: the behaviour of the INT pin; zero is push-pull, active high, a pulse of 50 µs. I2C_BYPASS_EN in bit 1
+        // connects the auxiliary bus with the host's while I2C_MST_EN in USER_CTRL is clear, as its row has it (RM p. 26;
+        // PS-MPU-9250A-01 r1.0, p. 24).
+        table.add(0x37, connectsMagnetometer ? 0x02 : 0, in: .configuration)
+        // INT_ENABLE: DATA_RDY_EN, one pulse of the INT pin per sample (RM p. 27).
+        table.add(0x38, signalsDataReady ? 0x01 : 0, in: .configuration)
         if variant.filtersAccelerometer && variant.keepsAccelerometerFilter {
             // The accelerometer's low-pass with the same number; all other bits are zero.
-            table.add(MPU6050Register.accelerometerConfiguration2, configuration.lowPass, in: .configuration)
+            table.add(Self.accelerometer2, lowPass, in: .configuration)
         }
-        table.add(MPU6050Register.userControl, MPU6050Value.fifoOn, in: .fifo)
+        table.add(Self.userControl, 0x40, in: .fifo)
     }
-
-    // MARK: Scripts
 
     package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
-        script.add(.write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset))
         // The bit clears itself: within 10 ms on the parts tested, 100 ms from power-up (RM p. 40, PS 6.3).
-        script.add(
-            .waitFor(
-                RegisterSetting(MPU6050Register.powerManagement1, clear: MPU6050Value.deviceReset),
-                every: MPU6050Timing.resetPoll, within: MPU6050Timing.resetDeadline))
+        script.addReset(
+            Self.power, Self.deviceReset, until: RegisterSetting(Self.power, clear: Self.deviceReset),
+            every: MPU6050Timing.resetPoll, within: MPU6050Timing.resetDeadline)
         script.add(.enter(.waking))
         script.add(.apply(.waking))
         script.add(.settle(variant.gyroscopeStartUp))
         script.add(.wait(MPU6050Timing.clockSettling))
         script.add(.verify(.waking))
         script.add(.enter(.configuring))
-        if variant.needsYCorrection { script.add(.write(MPU6050Register.undocumented, MPU6050Value.yCorrection)) }
-        if variant.losesYOffset { script.add(.keep(MPU6050Register.yOffset)) }
+        // The register is undocumented, in the ICM-20602 and ICM-20608 (ArduPilot `MPUREG_ICM_UNDOC1`, and its `_VALUE`).
+        if variant.needsYCorrection { script.add(.write(0x11, 0xC9)) }
+        // The high byte of the accelerometer's offset on y in the ICM-20602, set by the factory (ArduPilot
+        // `MPUREG_ACC_OFF_Y_H`).
+        if variant.losesYOffset { script.add(.keep(0x7A)) }
         script.add(.configure(.configuration))
         if variant.filtersAccelerometer && !variant.keepsAccelerometerFilter {
-            script.add(.write(MPU6050Register.accelerometerConfiguration2, configuration.lowPass))
+            script.add(.write(Self.accelerometer2, lowPass))
         }
     }
 
+    /// The temperature is TEMP_OUT_H and TEMP_OUT_L, the newest one (RM p. 30).
     package func addFIFOStart(to script: inout ChipScript) {
-        script.add(.write(MPU6050Register.fifoEnable, .none))
-        script.add(.write(MPU6050Register.userControl, MPU6050Value.fifoReset))
-        script.add(.noteTemperature(MPU6050Register.temperature))
+        script.add(.write(Self.fifoContent, 0))
+        script.add(.write(Self.userControl, 0x04))
+        script.add(.noteTemperature(0x41))
         script.add(.apply(.fifo))
     }
 
     package func addSleep(to script: inout ChipScript) {
-        script.add(.write(MPU6050Register.powerManagement1, MPU6050Value.sleep | MPU6050Value.gyroscopeClock))
+        script.add(.write(Self.power, Self.sleep | Self.gyroscopeClock))
     }
 
-    // MARK: Frames
+    // MARK: FIFO
 
-    package var hasErraticThermometer: Bool { variant.hasErraticThermometer }
+    /// FIFO_COUNT_H, FIFO_COUNT_L: reading the count's high byte latches both bytes (RM p. 43). FIFO_R_W: the address does not
+    /// advance to the next register (RM p. 44). The FIFO's size is not a multiple of a frame, so after an overflow frames may begin
+    /// anywhere.
+    package var fifo: ChipFIFO {
+        ChipFIFO(
+            size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: 0x72, count: 2), data: 0x74,
+            reportsOverflow: !variant.isFIFOSizeCertain)
+    }
+
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
 
     /// Accelerometer, temperature and gyroscope in register order; each value is two bytes, high byte first (RM p. 16,
     /// 29…31).
@@ -113,8 +159,8 @@ package struct MPUFamily: ChipPart {
     /// `nil` if one byte is repeated: an empty FIFO repeats its last byte, a chip in reset sends zeros, and a bus without an
     /// answer reads as ones (RM p. 44).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        var frame = ChipFrame(bigEndian: bytes, accelerometer: offset, gyroscope: offset + 8)
-        frame.temperature = bytes.littleEndian(at: offset + 6).byteSwapped
+        let frame = ChipFrame(
+            bigEndian: bytes, accelerometer: offset, gyroscope: offset + 8, temperature: offset + 6)
         return frame.isOneByteRepeated ? nil : frame
     }
 }
@@ -142,7 +188,8 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     var filtersAccelerometer = false
     var keepsAccelerometerFilter = true
     /// The FIFO_EN value that puts accelerometer, temperature and gyroscope into the FIFO.
-    var fifoEnable = MPU6050Value.motionAndTemperature
+    /// By default temperature, the gyroscope's three axes, the accelerometer (RM p. 16).
+    var fifoEnable: RegisterValue = 0xF8
     /// The bits of CONFIG that are checked on read-back.
     var configurationMask = RegisterValue.all
     /// Seconds from sleep until the gyroscope measures.
@@ -239,7 +286,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         variant.unsourced = "bandwidths and delays of the low-passes"
         // CONFIG is 0x80 after a reset (DS-000176, register 26), and bit 7 must be written as zero (PX4 icm20602). What
         // it then reads as does not matter.
-        variant.configurationMask = RegisterValue(0x7F)
+        variant.configurationMask = 0x7F
         return variant
     }
 
@@ -250,7 +297,8 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     private static func icm20602(_ name: StaticString) -> MPUVariant {
         var variant = icm20608(name)
         variant.fifoSize = 1008
-        variant.fifoEnable = MPU6050Value.motion
+        // GYRO_FIFO_EN and ACCEL_FIFO_EN; either one adds the temperature (PX4 icm20602).
+        variant.fifoEnable = 0x18
         variant.gyroscopeStartUp = 0.1
         return variant
     }
@@ -269,76 +317,14 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     }
 }
 
-/// The register values for the settings, and the resulting figures.
-///
-/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
-struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
-    /// SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG.
-    let sampleRateDivider: RegisterValue
-    let lowPass: RegisterValue
-    let gyroscopeRangeBits: RegisterValue
-    let accelerometerRangeBits: RegisterValue
-
-    /// INT_ENABLE.
-    let interrupts: RegisterValue
-
-    /// Whether a part with a magnetometer connects it with the bus.
-    let connectsMagnetometer: Bool
-
-    /// The effective figures. The accelerometer is delayed by at most 0.4 ms more than the gyroscope; from the MPU-6500
-    /// on, by 1 ms less.
-    let figures: ChipFigures
-
-    /// Chooses the register values for `settings` on a chip with these low-passes.
-    init(_ settings: IMUSettings, lowPass table: MPULowPassTable = .mpu6050) {
-        let divisor = Self.divisor(for: settings.rate)
-        sampleRateDivider = RegisterValue(UInt8(divisor - 1))
-        let rate = Self.baseRate / Double(divisor)
-        connectsMagnetometer = settings.connectsMagnetometer
-        interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : .none
-        let filter = table.row(forRate: rate)
-        lowPass = RegisterValue(filter.setting)
-        let accelerometer = Self.accelerometer(for: settings.wantedGravities)
-        accelerometerRangeBits = RegisterValue(accelerometer.bits)
-        let gyroscope = Self.gyroscope(for: settings.wantedDegrees)
-        gyroscopeRangeBits = RegisterValue(gyroscope.bits)
-        figures = ChipFigures(
-            rate: rate, bandwidth: filter.bandwidth, delay: filter.delay, accelerometerRange: accelerometer.range,
-            gyroscopeRange: gyroscope.range, accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
-    }
-
-    /// The sample rate before division while a low-pass is on, Hz (RM p. 11, 13).
-    static var baseRate: Double { 1000 }
-
-    /// SMPLRT_DIV has eight bits. A divisor of 250 gives 4 Hz.
-    static var largestDivisor: Double { 250 }
-
-    /// The largest divisor of the base rate that still gives `rate` Hz. NaN counts as the lowest rate.
-    static func divisor(for rate: Double) -> Int {
-        // A rate such as 1000/3, which binary cannot represent exactly, must not fall to the next divisor.
-        let wanted = baseRate / rate * (1 + 1e-9)
-        return wanted >= 1 ? Int(min(wanted, largestDivisor)) : rate > 0 ? 1 : Int(largestDivisor)
-    }
-
-    /// The smallest range of ±2, 4, 8, 16 g not less than `wanted` g (RM p. 15; counts per g: PS 6.2).
-    private static func accelerometer(for wanted: Double) -> FullScale {
-        func row(_ code: UInt8, _ end: Double, _ counts: Double) -> FullScale {
-            FullScale(bits: code << 3, range: end * standardGravity, scale: standardGravity / counts)
-        }
-        if wanted <= 2 { return row(0, 2, 16384) }
-        if wanted <= 4 { return row(1, 4, 8192) }
-        if wanted <= 8 { return row(2, 8, 4096) }
-        return row(3, 16, 2048)
-    }
-
-    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `wanted` °/s (RM p. 14; counts per °/s: PS 6.1).
-    private static func gyroscope(for wanted: Double) -> FullScale {
-        func row(_ code: UInt8, _ end: Double, _ counts: Double) -> FullScale {
-            FullScale(bits: code << 3, range: end * radiansPerDegree, scale: radiansPerDegree / counts)
-        }
-        if wanted <= 250 { return row(0, 250, 131) }
-        if wanted <= 500 { return row(1, 500, 65.5) }
-        if wanted <= 1000 { return row(2, 1000, 32.8) }
-        return row(3, 2000, 16.4)
-    }
+/// Timing of the chip, seconds.
+enum MPU6050Timing {
+    /// Interval between checks of a reset, which takes less than 10 ms on the parts tested.
+    static var resetPoll: Double { 0.01 }
+    /// A reset not done within this time is repeated: the registers may take 100 ms from power-up (PS 6.3).
+    static var resetDeadline: Double { 0.15 }
+    /// The PLL settles within 10 ms (PS 6.6, Linux waits as long).
+    static var clockSettling: Double { 0.01 }
+    /// The gyroscope's start-up after sleep (Linux inv_mpu6050: 60 ms; PS 6.1: 30 ms typical).
+    static var gyroscopeStartUp: Double { 0.06 }
 }
