@@ -2,7 +2,6 @@ import IMUDrivers
 import MotionCore
 import MotionTestSupport
 import Testing
-import VirtualIMU
 
 extension ScriptedChipRig where Part == ICM20948Family {
     /// Expects and performs the transactions up to the selection of bank 2.
@@ -43,7 +42,7 @@ extension ScriptedChipRig where Part == ICM20948Family {
     }
 }
 
-/// Requirement: an ICM-20948 is brought up by exactly these transactions, and works with a register-level model of it.
+/// Requirement: an ICM-20948 is brought up by exactly these transactions.
 @Suite struct ICM20948Tests {
     /// 1000, -2000, 4096; -164, 328, -820; 4 K above 21 °C.
     private static let frame: [UInt8] = [
@@ -196,88 +195,5 @@ extension ScriptedChipRig where Part == ICM20948Family {
         let part = ICM20948Family(settings: settings)
         #expect(abs(part.accelerometerRange - Double(forceRange) * 9.80665) < 1e-9)
         #expect(abs(part.gyroscopeRange - Double(turnRange) * .pi / 180) < 1e-9)
-    }
-
-    // MARK: On the virtual chip
-
-    @Test("Delivers the first sample within 300 ms of power-on, and no wrong one")
-    func start() {
-        let rig = VirtualRig(.icm20948)
-        #expect(rig.run(atMost: 0.3) { rig.samples > 0 })
-        rig.run(1)
-        #expect(rig.wrongSamples == 0 && rig.events == [.streaming(afterGap: 0)])
-    }
-
-    @Test("Readings are the same in every range", arguments: [(2, 250), (4, 500), (8, 1000), (16, 2000)])
-    func sameReadings(range: (Int, Int)) {
-        var settings = IMUSettings()
-        settings.accelerometerRange = Double(range.0) * 9.80665
-        settings.gyroscopeRange = Double(range.1) * .pi / 180
-        let rig = VirtualRig(.icm20948, settings: settings)
-        rig.run(2)
-        #expect(rig.samples > 300 && rig.wrongSamples == 0)
-        #expect(rig.worst.force < 0.3 && rig.worst.rate < 0.02)
-    }
-
-    @Test(
-        "A host that sleeps loses nothing or reports the overflow, and never delivers a corrupt frame",
-        arguments: [(0.1, 0), (0.155, 1), (0.165, 1), (0.3, 1), (3, 1)] as [(Double, UInt64)])
-    func sleep(seconds: Double, overflows: UInt64) {
-        let rig = VirtualRig(.icm20948, oscillatorError: 0)
-        rig.run(2)
-        rig.clock.advance(bySeconds: seconds)
-        rig.run(1)
-        #expect(rig.status.overflows == overflows && rig.status.gaps == overflows)
-        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
-    }
-
-    @Test(
-        "Detects faults of the chip within a second, and resumes without a wrong sample",
-        arguments: [
-            .brownOut, .fifoOverflow, .fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 4),
-            .fifoSlip(bytes: 13), .bitFlip(register: 0x06, bit: 6), .bitFlip(register: 0x07, bit: 3),
-            .bitFlip(register: 0x05, bit: 4), .bitFlip(register: 0x03, bit: 6), .bitFlip(register: 0x67, bit: 4),
-            .bitFlip(register: 0x69, bit: 0),
-        ] as [FaultEvent])
-    func events(event: FaultEvent) {
-        let rig = VirtualRig(.icm20948)
-        rig.run(1)
-        rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
-        #expect(rig.run(atMost: 1) { rig.status.lastFault != nil })
-        let noticed = rig.clock.now()
-        #expect(rig.run(atMost: 2) { (rig.lastSample ?? noticed) > noticed })
-        rig.run(1)
-        #expect(rig.status.state == .streaming)
-        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
-    }
-
-    @Test(
-        "Reports the start and the end of a lasting fault, and recovers by itself",
-        arguments: [.unplugged, .notAcknowledged, .stuckBus, .frozenOutput, .stalled, .onesRead] as [FaultCondition])
-    func conditions(condition: FaultCondition) {
-        let rig = VirtualRig(.icm20948)
-        rig.run(1)
-        rig.chip.inject(condition, lasting: .seconds(3))
-        rig.run(3)
-        #expect(rig.events.contains { if case .failed = $0 { true } else { false } })
-        #expect(rig.run(atMost: 3) { rig.status.state == .streaming })
-        rig.run(1.5)
-        #expect(rig.wrongSamples == 0 && rig.reversals == 0 && rig.status.recoveries >= 1)
-    }
-
-    @Test("A stopped chip takes no samples; the next poll starts it again")
-    func stop() throws {
-        let rig = VirtualRig(.icm20948)
-        rig.run(1)
-        try rig.driver.stop()
-        let count = rig.chip.sampleCount
-        rig.clock.advance(bySeconds: 2)
-        var bus = VirtualBus(rig.chip, clock: rig.clock)
-        #expect(try bus.read(0x06) == 0x41)
-        #expect(rig.chip.sampleCount == count)
-        let samples = rig.status.samples
-        #expect(rig.run(atMost: 0.3) { rig.status.samples > samples })
-        rig.run(1)
-        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 }
