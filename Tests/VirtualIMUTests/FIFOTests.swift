@@ -19,7 +19,7 @@ struct FIFOTests {
             (0x70, Self.rate), (0x20, [-820]), (0x98, Self.force + temperature + [410]),
             (0x58, Self.force + [1640, 410]),
         ] as [(UInt8, [Int])] {
-            var rig = Rig(Steady())
+            let rig = Rig(Steady())
             try rig.start(fifo: enabled)
             rig.wait(0.0151)
             #expect(try rig.drainFIFO() == frame + frame + frame, "FIFO_EN \(enabled)")
@@ -28,7 +28,7 @@ struct FIFOTests {
 
     @Test("the count is latched by its high byte")
     func latch() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.start(fifo: 0x78)
         rig.wait(0.0051)
         #expect(try rig.read(0x73) == 0)
@@ -42,7 +42,7 @@ struct FIFOTests {
 
     @Test("reading removes bytes without incrementing the address; an empty FIFO repeats the last byte")
     func empty() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.start(fifo: 0x08)
         rig.wait(0.0051)
         // -1024 is 0xFC00.
@@ -58,7 +58,7 @@ struct FIFOTests {
 
     @Test("overflow: 1024 bytes, the oldest lost, no alignment, and the status bit is set until read")
     func overflow() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.start(fifo: 0x78)
         rig.wait(85 * 0.005 + 0.0001)
         #expect(try rig.fifoCount() == 1020)
@@ -76,7 +76,7 @@ struct FIFOTests {
 
     @Test("resets only while disabled; while disabled it is neither written nor read and keeps its content")
     func control() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.start(fifo: 0x78)
         rig.wait(0.0101)
         try rig.write(0x6A, 0x44)
@@ -95,7 +95,7 @@ struct FIFOTests {
 
     @Test("bytes written to FIFO_R_W can be read back")
     func write() throws {
-        var rig = Rig()
+        let rig = Rig()
         try rig.write(0x6A, 0x40)
         try rig.write(0x74, 0xA5)
         try rig.write(0x74, 0x5A)
@@ -107,7 +107,7 @@ struct FIFOTests {
     func partialFrame() throws {
         var imperfections = Imperfections.ideal
         imperfections.fifoWriteTime = 120e-6
-        var rig = Rig(Steady(), imperfections)
+        let rig = Rig(Steady(), imperfections)
         try rig.start(fifo: 0x78)
         rig.wait(0.010055)
         #expect(try rig.fifoCount() == 12 + 5)

@@ -11,7 +11,7 @@ struct FaultTests {
 
     /// A chip that streams distinct constant values.
     private static func streaming(_ trajectory: any Trajectory = Steady()) throws -> Rig {
-        var rig = Rig(trajectory)
+        let rig = Rig(trajectory)
         try rig.start(fifo: 0x78)
         rig.wait(0.1001)
         _ = try rig.read(0x75)
@@ -20,7 +20,7 @@ struct FaultTests {
 
     @Test("one or several transactions are not acknowledged, both reads and writes")
     func counted() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.notAcknowledged, lasting: .transactions(1))
         #expect(throws: Self.noAnswer) { try rig.read(0x75) }
         #expect(try rig.read(0x75) == 0x68)
@@ -35,7 +35,7 @@ struct FaultTests {
 
     @Test("a fault begins at its start and lasts for its duration")
     func timed() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         let start = rig.clock.now().advanced(bySeconds: 0.5)
         rig.chip.inject(.stuckBus, from: start, lasting: .seconds(0.25))
         rig.wait(0.4999)
@@ -52,7 +52,7 @@ struct FaultTests {
 
     @Test("a scheduled counted fault counts from its start")
     func countedLater() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.notAcknowledged, from: rig.clock.now().advanced(bySeconds: 1), lasting: .transactions(1))
         #expect(try rig.read(0x75) == 0x68)
         rig.wait(1)
@@ -63,7 +63,7 @@ struct FaultTests {
     @Test("random failures have their probability and are the same for the same seed")
     func random() throws {
         func pattern() throws -> [Bool] {
-            var rig = try Self.streaming()
+            let rig = try Self.streaming()
             rig.chip.inject(.randomlyNotAcknowledged(probability: 0.2))
             return (0..<2000).map { _ in
                 do { return try rig.read(0x75) != 0x68 } catch { return true }
@@ -77,7 +77,7 @@ struct FaultTests {
 
     @Test("brown-out: defaults and asleep at its instant, without a bus error")
     func brownOut() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.brownOut, at: rig.clock.now().advanced(bySeconds: 0.05))
         rig.wait(1)
         #expect(try rig.read(0x6B) == 0x40)
@@ -91,7 +91,7 @@ struct FaultTests {
         for (condition, error) in [
             (FaultCondition.unplugged, Self.noAnswer), (.adapterAbsent, BusError(.absent, code: 19)),
         ] {
-            var rig = try Self.streaming()
+            let rig = try Self.streaming()
             rig.chip.inject(condition, lasting: .seconds(2))
             #expect(throws: error) { try rig.read(0x75) }
             rig.wait(1.999)
@@ -105,7 +105,7 @@ struct FaultTests {
 
     @Test("forced overflow: full, not aligned, and set in INT_STATUS")
     func overflow() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.fifoOverflow)
         #expect(try rig.read(0x3A) & 0x10 != 0)
         #expect(try rig.fifoCount() == 1024)
@@ -116,7 +116,7 @@ struct FaultTests {
 
     @Test("FIFO slip: the oldest bytes are missing")
     func slip() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.fifoSlip(bytes: 2))
         #expect(try rig.fifoCount() == 238)
         #expect(Array(try rig.drainFIFO().prefix(6)) == [-1024, 3072, 1640, -820, 410, 2048])
@@ -127,7 +127,7 @@ struct FaultTests {
 
     @Test("frozen outputs: samples on time with the previous values")
     func frozen() throws {
-        var rig = try Self.streaming(Ramp())
+        let rig = try Self.streaming(Ramp())
         let before = try rig.outputs()
         rig.chip.inject(.frozenOutput, lasting: .seconds(0.2))
         rig.wait(0.19)
@@ -145,7 +145,7 @@ struct FaultTests {
 
     @Test("stalled: the outputs do not change, the settings remain, and sampling resumes afterwards")
     func stalled() throws {
-        var rig = try Self.streaming(Ramp())
+        let rig = try Self.streaming(Ramp())
         _ = try rig.drainFIFO()
         rig.chip.inject(.stalled, lasting: .seconds(0.2))
         rig.wait(0.1)
@@ -161,7 +161,7 @@ struct FaultTests {
 
     @Test("all ones: reads return ones, writes work")
     func ones() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.onesRead, lasting: .seconds(0.1))
         #expect(try rig.read(0x75) == 0xFF)
         #expect(try rig.read(0x72, count: 2) == [0xFF, 0xFF])
@@ -172,7 +172,7 @@ struct FaultTests {
 
     @Test("the temperature jumps")
     func temperature() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         let before = try rig.read(0x41, count: 2)
         let truth = rig.chip.temperature
         rig.chip.inject(.temperatureJump(by: 30))
@@ -185,7 +185,7 @@ struct FaultTests {
 
     @Test("wrong identity: FIFO data in a longer burst is unchanged")
     func identity() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.wrongIdentity(0x70))
         #expect(try rig.read(0x75) == 0x70)
         #expect(try rig.read(0x73, count: 5) == [0, 0x08, 0x00, 0xFC, 0x00])
@@ -195,7 +195,7 @@ struct FaultTests {
 
     @Test("a flipped bit changes the rate or range, or puts the chip to sleep")
     func bitFlip() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.bitFlip(register: 0x1C, bit: 4))
         rig.wait(0.005)
         #expect(try rig.read(0x1C) == 0x00)
@@ -212,7 +212,7 @@ struct FaultTests {
 
     @Test("clearing also removes scheduled faults")
     func clear() throws {
-        var rig = try Self.streaming()
+        let rig = try Self.streaming()
         rig.chip.inject(.notAcknowledged)
         rig.chip.inject(.brownOut, at: rig.clock.now().advanced(bySeconds: 1))
         #expect(throws: Self.noAnswer) { try rig.read(0x75) }

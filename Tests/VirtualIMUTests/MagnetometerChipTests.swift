@@ -31,26 +31,9 @@ import VirtualIMU
             bus = VirtualBus(chip, clock: clock)
         }
 
-        mutating func read(_ register: UInt8, count: Int = 1) throws -> [UInt8] {
-            var bytes = [UInt8](repeating: 0xEE, count: count)
-            var failure: BusError?
-            bytes.withUnsafeMutableBytes { buffer in
-                do throws(BusError) { try bus.read(register, into: buffer) } catch { failure = error }
-            }
-            if let failure { throw failure }
-            return bytes
-        }
-
+        mutating func read(_ register: UInt8, count: Int = 1) throws -> [UInt8] { try bus.read(register, count: count) }
         mutating func write(_ register: UInt8, _ value: UInt8) throws { try bus.write(register, value) }
         func wait(_ seconds: Double) { clock.advance(bySeconds: seconds) }
-    }
-
-    /// Signed words, low byte first.
-    private static func values(_ bytes: ArraySlice<UInt8>) -> [Int] {
-        let bytes = Array(bytes)
-        return stride(from: 0, to: bytes.count - 1, by: 2).map {
-            Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))
-        }
     }
 
     @Test("AK8963: identity, factory values only in their mode, 100 Hz; own axes, 0.15 µT per count at code 128")
@@ -77,7 +60,7 @@ import VirtualIMU
         #expect(try bench.read(0x02) == [0x01])
         // The board's x points west and y south: the field is (0, -20, -44) µT there, so x is -20, y is 0 and z is 44 µT.
         let reading = try bench.read(0x02, count: 8)
-        #expect(Self.values(reading[1..<7]) == [-133, 0, 235])
+        #expect(littleEndianWords(Array(reading[1..<7])) == [-133, 0, 235])
         #expect(reading[0] == 0x01 && reading[7] == 0x10)
         #expect(try bench.read(0x02) == [0x00])
         // Two measurements later one was skipped.
@@ -93,7 +76,7 @@ import VirtualIMU
         try bench.write(0x0A, 0x06)
         bench.wait(0.011)
         let reading = try bench.read(0x02, count: 8)
-        #expect(Self.values(reading[1..<7]) == [-33, 0, 73] && reading[7] == 0x00)
+        #expect(littleEndianWords(Array(reading[1..<7])) == [-33, 0, 73] && reading[7] == 0x00)
     }
 
     @Test(
@@ -138,7 +121,7 @@ import VirtualIMU
         let reading = try bench.read(0x10, count: 10)
         // Behind ST2 comes WIA1.
         #expect(reading[0] == 0x01 && reading[8] == 0x00 && reading[9] == 0x48)
-        #expect(Self.values(reading[1..<7]) == [0, 133, 293])
+        #expect(littleEndianWords(Array(reading[1..<7])) == [0, 133, 293])
         try bench.write(0x32, 0x01)
         #expect(try bench.read(0x32) == [0x01])
         bench.wait(0.002)
@@ -179,7 +162,7 @@ import VirtualIMU
         bench.wait(0.000_2)
         let reading = try bench.read(0xA7, count: 8)
         #expect(reading[0] == 0x0F && reading[7] == reading[1])
-        #expect(Self.values(reading[1..<7]) == [0, -1429, -3143])
+        #expect(littleEndianWords(Array(reading[1..<7])) == [0, -1429, -3143])
         #expect(try bench.read(0x27) == [0x00])
         bench.wait(0.03)
         #expect(try bench.read(0x27) == [0xFF])
@@ -187,7 +170,7 @@ import VirtualIMU
         try bench.write(0x21, 0x60)
         try bench.write(0x07, 100)
         bench.wait(0.03)
-        #expect(Self.values(try bench.read(0xA8, count: 6)[...]) == [0, -445, -759])
+        #expect(try littleEndianWords(bench.read(0xA8, count: 6)) == [0, -445, -759])
         try bench.write(0x21, 0x04)
         #expect(try bench.read(0x21) == [0x04])
         bench.wait(0.006)
@@ -223,12 +206,12 @@ import VirtualIMU
         var last: [Int] = []
         for _ in 0..<2000 {
             bench.wait(0.0125 * 1.01)
-            last = Self.values(try bench.read(0xA8, count: 6)[...])
+            last = try littleEndianWords(bench.read(0xA8, count: 6))
             squares += (Double(last[0]) * 0.014) * (Double(last[0]) * 0.014)
         }
         #expect(abs((squares / 2000).squareRoot() - 0.5) < 0.03)
         other.wait(2000 * 0.0125 * 1.01)
-        #expect(Self.values(try other.read(0xA8, count: 6)[...]) == last)
+        #expect(try littleEndianWords(other.read(0xA8, count: 6)) == last)
     }
 
     @Test("Magnets and iron of the board act along its axes")

@@ -14,7 +14,7 @@ struct NoiseTests {
     }
 
     /// Mean, deviation and correlation of neighbouring values over 20,000 frames of raw words.
-    private static func statistics(_ rig: inout Rig, divider: UInt8, lowPass: UInt8) throws -> Statistics {
+    private static func statistics(_ rig: Rig, divider: UInt8, lowPass: UInt8) throws -> Statistics {
         try rig.start(divider: divider, lowPass: lowPass, gyroscope: 0, accelerometer: 0, fifo: 0x78)
         rig.wait(2)
         try rig.write(0x6A, 0x04)
@@ -45,8 +45,8 @@ struct NoiseTests {
         // Ten times that of the real chip, so that quantisation does not matter.
         imperfections.accelerometerNoise = 4000e-6 * standardGravity
         imperfections.gyroscopeNoise = 0.05 * radiansPerDegree
-        var rig = Rig(Posed(Quaternion(roll: 0.3, pitch: -0.6, yaw: 0)), imperfections, seed: 42)
-        let found = try Self.statistics(&rig, divider: divider, lowPass: lowPass)
+        let rig = Rig(Posed(Quaternion(roll: 0.3, pitch: -0.6, yaw: 0)), imperfections, seed: 42)
+        let found = try Self.statistics(rig, divider: divider, lowPass: lowPass)
         let setting = LowPassSetting(code: lowPass)
         let gravity = Posed(Quaternion(roll: 0.3, pitch: -0.6, yaw: 0)).motion(at: 0).specificForce
         for axis in 0..<6 {
@@ -75,8 +75,8 @@ struct NoiseTests {
 
     @Test("the typical chip's noise is the specification's: 0.05 °/s rms in 100 Hz (PS p. 12)")
     func typical() throws {
-        var rig = Rig(Rest(), .typical, seed: 5)
-        let found = try Self.statistics(&rig, divider: 0, lowPass: 2)
+        let rig = Rig(Rest(), .typical, seed: 5)
+        let found = try Self.statistics(rig, divider: 0, lowPass: 2)
         for axis in 3..<6 {
             let rms = found.deviation[axis] / 131
             #expect(rms > 0.04 && rms < 0.08, "axis \(axis)")
@@ -95,7 +95,7 @@ struct NoiseTests {
         imperfections.accelerometerMatrix = Matrix3(
             Vector3(1.02, 0.01, 0), Vector3(0, 0.98, -0.02), Vector3(0.005, 0, 1))
         imperfections.gyroscopeMatrix = Matrix3(Vector3(1, 0, -0.01), Vector3(0.02, 1.03, 0), Vector3(0, 0.015, 0.97))
-        var rig = Rig(Steady(), imperfections)
+        let rig = Rig(Steady(), imperfections)
         try rig.start(gyroscope: 0, accelerometer: 0)
         rig.wait(0.2)
         let out = try rig.outputs()

@@ -9,7 +9,7 @@ import Testing
 struct RegisterTests {
     @Test("defaults: 0x40 in PWR_MGMT_1, 0x68 in WHO_AM_I, the factory's trim, all others zero (RM p. 8)")
     func defaults() throws {
-        var rig = Rig()
+        let rig = Rig()
         let all = try rig.read(0x00, count: 0x72)
         for (register, value) in all.enumerated() {
             switch register {
@@ -23,7 +23,7 @@ struct RegisterTests {
 
     @Test("while asleep it takes no samples but stores writes")
     func asleep() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.write(0x19, 0x04)
         rig.wait(1)
         #expect(try rig.read(0x19) == 0x04)
@@ -34,7 +34,7 @@ struct RegisterTests {
 
     @Test("reset: defaults at once, the bit set until it is done, and no writes meanwhile (RM p. 41)")
     func reset() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.start(fifo: 0x78)
         rig.wait(0.1)
         #expect(try rig.fifoCount() == 20 * 12)
@@ -56,7 +56,7 @@ struct RegisterTests {
 
     @Test("reserved and self-clearing bits read zero; read-only registers do not change")
     func masks() throws {
-        var rig = Rig()
+        let rig = Rig()
         for (register, kept) in [
             (0x1A, 0x3F), (0x1B, 0xF8), (0x1C, 0xF8), (0x37, 0xFE), (0x38, 0x19), (0x6C, 0xFF), (0x23, 0xFF),
             (0x68, 0x00), (0x3A, 0x00), (0x3B, 0x00), (0x48, 0x00), (0x72, 0x00), (0x75, 0x68),
@@ -72,7 +72,7 @@ struct RegisterTests {
 
     @Test("offsets and unnamed registers are storage; several bytes increment the address")
     func storage() throws {
-        var rig = Rig()
+        let rig = Rig()
         try rig.chip.write(0x06, 0x11, 0x22, 0x33, at: rig.clock.now())
         #expect(try rig.read(0x05, count: 5) == [0, 0x11, 0x22, 0x33, 0])
         try rig.chip.write(0x19, 7, 2, 0x18, 0x10, at: rig.clock.now())
@@ -84,7 +84,7 @@ struct RegisterTests {
         var imperfections = Imperfections.ideal
         imperfections.ambientTemperature = 30
         for range: UInt8 in 0..<4 {
-            var rig = Rig(Steady(), imperfections)
+            let rig = Rig(Steady(), imperfections)
             try rig.start(gyroscope: range, accelerometer: range)
             rig.wait(0.011)
             let force = 16384 >> Int(range)
@@ -99,7 +99,7 @@ struct RegisterTests {
 
     @Test("saturation at both ends of the range")
     func saturation() throws {
-        var rig = Rig(Steady(force: Vector3(2.1, -2.1, 1.5), rate: Vector3(-260, 260, 240)))
+        let rig = Rig(Steady(force: Vector3(2.1, -2.1, 1.5), rate: Vector3(-260, 260, 240)))
         try rig.start(gyroscope: 0, accelerometer: 0)
         rig.wait(0.011)
         let out = try rig.outputs()
@@ -109,7 +109,7 @@ struct RegisterTests {
 
     @Test("INT_STATUS: set by a sample, cleared by reading it, or by any read if INT_PIN_CFG says so")
     func interruptStatus() throws {
-        var rig = Rig()
+        let rig = Rig()
         try rig.start()
         rig.wait(0.0049)
         #expect(try rig.read(0x3A) == 0)
@@ -125,7 +125,7 @@ struct RegisterTests {
 
     @Test("standby holds single axes, TEMP_DIS the temperature, CLKSEL 7 everything")
     func standby() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.write(0x6C, 0x20 | 0x10 | 0x02)
         try rig.start()
         try rig.write(0x6B, 0x09)
@@ -143,7 +143,7 @@ struct RegisterTests {
 
     @Test("USER_CTRL's signal reset clears the outputs; SIGNAL_PATH_RESET leaves them (RM p. 37, 38)")
     func signalReset() throws {
-        var rig = Rig(Steady())
+        let rig = Rig(Steady())
         try rig.start()
         rig.wait(0.011)
         let out = try rig.outputs()
@@ -157,7 +157,7 @@ struct RegisterTests {
 
     @Test("a read that is empty or longer than the bus allows is rejected")
     func readLength() throws {
-        var rig = Rig(maximumReadLength: 32)
+        let rig = Rig(maximumReadLength: 32)
         #expect(rig.bus.maximumReadLength == 32)
         #expect(try rig.read(0x3B, count: 32).count == 32)
         #expect(throws: BusError(.unsupported, code: 22)) { try rig.read(0x3B, count: 33) }
@@ -170,7 +170,7 @@ struct RegisterTests {
         imperfections.accelerometerTrim = SelfTestCodes(x: 10, y: 31, z: 5)
         imperfections.gyroscopeTrim = SelfTestCodes(x: 1, y: 20, z: 31)
         imperfections.selfTestDeviation = 0.1
-        var rig = Rig(Rest(), imperfections)
+        let rig = Rig(Rest(), imperfections)
         // The upper three bits of the accelerometer's codes are beside the gyroscope's, the lower two in SELF_TEST_A.
         #expect(try rig.read(0x0D, count: 4) == [0x41, 0xF4, 0x3F, 0x2D])
         try rig.start(lowPass: 2, gyroscope: 0, accelerometer: 2)

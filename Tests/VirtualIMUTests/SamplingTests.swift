@@ -12,7 +12,7 @@ struct SamplingTests {
         for (divider, lowPass, expected) in [
             (0, 1, 1000), (4, 3, 200), (9, 6, 100), (255, 2, 3), (7, 0, 1000), (0, 0, 8000), (39, 7, 200), (1, 5, 500),
         ] as [(UInt8, UInt8, UInt64)] {
-            var rig = Rig()
+            let rig = Rig()
             try rig.start(divider: divider, lowPass: lowPass)
             rig.wait(1.0000001)
             _ = try rig.read(0x75)
@@ -23,7 +23,7 @@ struct SamplingTests {
     @Test("cycle mode samples at the rate of LP_WAKE_CTRL (RM p. 42)")
     func cycle() throws {
         for (control, expected) in [(0x00, 12), (0x40, 50), (0x80, 200), (0xC0, 400)] as [(UInt8, UInt64)] {
-            var rig = Rig()
+            let rig = Rig()
             try rig.write(0x6C, control)
             try rig.write(0x6B, 0x20)
             rig.wait(10.0001)
@@ -34,7 +34,7 @@ struct SamplingTests {
 
     @Test("at 8 kHz the accelerometer has a new value every eighth sample, the gyroscope every time (RM p. 11)")
     func repeatedAccelerometer() throws {
-        var rig = Rig(Ramp(slope: 2))
+        let rig = Rig(Ramp(slope: 2))
         try rig.start(divider: 0, lowPass: 0, gyroscope: 0, accelerometer: 0, fifo: 0x18)
         rig.wait(2)
         _ = try rig.read(0x75)
@@ -56,7 +56,7 @@ struct SamplingTests {
         imperfections.oscillatorError = error
         imperfections.internalOscillatorError = 2 * error
         for (source, factor) in [(1, 1.0), (3, 1), (0, 2)] as [(UInt8, Double)] {
-            var rig = Rig(Rest(), imperfections)
+            let rig = Rig(Rest(), imperfections)
             try rig.start()
             try rig.write(0x6B, source)
             rig.wait(100)
@@ -76,7 +76,7 @@ struct SamplingTests {
         imperfections.thermalTimeConstant = 50
         imperfections.oscillatorDrift = 100
         imperfections.gyroscopeBiasDrift = radiansPerDegree * Vector3(0.5, -0.25, 1)
-        var rig = Rig(Rest(), imperfections)
+        let rig = Rig(Rest(), imperfections)
         rig.wait(500)
         try rig.start()
         #expect(rig.chip.temperature == 25)
@@ -108,7 +108,7 @@ struct SamplingTests {
         for (lowPass, force, rate) in [
             (0, 0.0, 0.98), (1, 2.0, 1.9), (2, 3.0, 2.8), (3, 4.9, 4.8), (4, 8.5, 8.3), (5, 13.8, 13.4), (6, 19, 18.6),
         ] as [(UInt8, Double, Double)] {
-            var rig = Rig(Ramp())
+            let rig = Rig(Ramp())
             try rig.start(divider: lowPass == 0 ? 39 : 4, lowPass: lowPass, gyroscope: 0, accelerometer: 0)
             rig.wait(2.0000001)
             let out = try rig.outputs()
@@ -125,7 +125,7 @@ struct SamplingTests {
     @Test("the low-pass passes half the power at its bandwidth (RM p. 13)", arguments: [3, 4, 6] as [UInt8])
     func bandwidth(lowPass: UInt8) throws {
         let frequency: Double = [3: 42, 4: 20, 6: 5][lowPass] ?? 0
-        var rig = Rig(Oscillation(axis: Vector3(1, 0, 0), amplitude: 2 / frequency, frequency: frequency))
+        let rig = Rig(Oscillation(axis: Vector3(1, 0, 0), amplitude: 2 / frequency, frequency: frequency))
         try rig.start(divider: 0, lowPass: lowPass, gyroscope: 3, fifo: 0x40)
         rig.wait(2)
         _ = try rig.drainFIFO()
@@ -147,7 +147,7 @@ struct SamplingTests {
     @Test("a pulse between two samples is not missed")
     func pulse() throws {
         // A push of 4 ms, entirely between the samples at 0.5 s and 0.505 s.
-        var rig = Rig(MotionSequence([Rest(0.5003), Tap(axis: Vector3(0, 1, 0), amplitude: 60, width: 0.004), Rest()]))
+        let rig = Rig(MotionSequence([Rest(0.5003), Tap(axis: Vector3(0, 1, 0), amplitude: 60, width: 0.004), Rest()]))
         try rig.start(lowPass: 2, fifo: 0x10 | 0x08)
         rig.wait(0.6)
         let content = try rig.drainFIFO()
@@ -159,7 +159,7 @@ struct SamplingTests {
     func startUp() throws {
         var imperfections = Imperfections.ideal
         imperfections.gyroscopeStartUp = 0.03
-        var rig = Rig(Steady(), imperfections)
+        let rig = Rig(Steady(), imperfections)
         try rig.start(divider: 0, lowPass: 2, fifo: 0x40)
         rig.wait(0.1001)
         let rate = try rig.drainFIFO().map { Double($0) / 16.4 }
@@ -175,7 +175,7 @@ struct SamplingTests {
 struct DeterminismTests {
     /// Polls the FIFO every `interval` seconds until it has delivered `frames` frames.
     private static func record(seed: UInt64, interval: Double, frames: Int) throws -> [Int] {
-        var rig = Rig(VirtualTrajectory.demo.trajectory, .typical, seed: seed)
+        let rig = Rig(VirtualTrajectory.demo.trajectory, .typical, seed: seed)
         try rig.start(fifo: 0xF8)
         var content: [Int] = []
         while content.count < frames * 7 {
@@ -195,8 +195,8 @@ struct DeterminismTests {
 
     @Test("a long pause changes neither times nor contents of later samples", arguments: [1, 3, 6] as [UInt8])
     func pause(lowPass: UInt8) throws {
-        var patient = Rig(VirtualTrajectory.walk.trajectory, .typical, seed: 3)
-        var diligent = Rig(VirtualTrajectory.walk.trajectory, .typical, seed: 3)
+        let patient = Rig(VirtualTrajectory.walk.trajectory, .typical, seed: 3)
+        let diligent = Rig(VirtualTrajectory.walk.trajectory, .typical, seed: 3)
         try patient.start(lowPass: lowPass, fifo: 0x78)
         try diligent.start(lowPass: lowPass, fifo: 0x78)
         patient.wait(30)
@@ -215,7 +215,7 @@ struct DeterminismTests {
 
     @Test("sample times are known across changes of the rate")
     func instants() throws {
-        var rig = Rig()
+        let rig = Rig()
         try rig.start()
         rig.wait(0.1001)
         try rig.write(0x19, 9)
