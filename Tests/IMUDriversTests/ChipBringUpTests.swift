@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test("ICM-42605: like the ICM-42688-P, with the widest anti-alias filters in banks 1 and 2, read back")
-    func icm42605() throws {
+    func icm42605() {
         let rig = ScriptedChipRig<ICM42688Family>()
         rig.script.read(0x75, 0x42)
         rig.script.write(0x76, 0x00)
@@ -237,9 +237,6 @@ import Testing
         rig.poll()
         #expect(rig.state == .settling)
         #expect(rig.driver.info.name.description == "ICM-42605" && rig.driver.info.identity == 0x42)
-        // 0.16 ms less than an ICM-42688-P, whose anti-alias filter is narrower.
-        let part = try #require(ICM42688Family(identity: 0x42, settings: IMUSettings()))
-        #expect(abs(part.delay - 0.005326) < 1e-6 && part.bandwidth == 92.3)
     }
 
     @Test("ICM-42688-P: after a failure with the other bank selected, it selects bank 0 before it identifies the chip")
@@ -274,36 +271,5 @@ import Testing
         rig.script.read(0x76, 0x01)
         rig.poll()
         #expect(rig.driver.status.lastFault == .identity(found: 0x00))
-    }
-
-    @Test(
-        "ICM-42688-P: bandwidths and group delays are the datasheet's, with the anti-alias filter",
-        arguments: [
-            (1000, 230.7, 2.1), (500, 115.3, 4.1), (200, 92.3, 5.1), (100, 47.0, 8.0), (50, 23.8, 12.9),
-            (25, 8.5, 30.0),
-            (12.5, 8.5, 30.0),
-        ] as [(Double, Double, Double)])
-    func icm42688Delays(rate: Double, bandwidth: Double, milliseconds: Double) {
-        var settings = IMUSettings()
-        settings.rate = rate
-        let part = ICM42688Family(settings: settings)
-        #expect(part.rate == rate)
-        #expect(part.bandwidth == bandwidth)
-        #expect(abs(part.delay - (milliseconds + 0.385) * 1e-3) < 1e-6)
-    }
-
-    @Test(
-        "Chooses the nearest rate and range that are not smaller",
-        arguments: [(10.0, 25.0), (200, 200), (201, 400), (9000, 1600)])
-    func bmi160Rates(wanted: Double, rate: Double) {
-        var settings = IMUSettings()
-        settings.rate = wanted
-        settings.accelerometerRange = 5 * 9.80665
-        settings.gyroscopeRange = 300 * .pi / 180
-        let part = BMI160Family(settings: settings)
-        #expect(part.rate == rate)
-        #expect(abs(part.accelerometerRange - 8 * 9.80665) < 1e-9)
-        #expect(abs(part.gyroscopeRange - 500 * .pi / 180) < 1e-9)
-        #expect(min(ADXL345Family(settings: settings).rate, 800) == min(rate, 800))
     }
 }

@@ -169,31 +169,4 @@ extension ScriptedChipRig where Part == ICM20948Family {
         rig.poll()
         #expect(rig.driver.status.state == .resetting)
     }
-
-    @Test(
-        "Chooses rate and low-passes: the widest up to 55 % of the rate",
-        arguments: [
-            (0, 1125.0 / 256, 5.7), (5, 5, 5.7), (25, 25, 11.6), (50, 1125.0 / 22, 23.9), (100, 1125.0 / 11, 51.2),
-            (200, 225, 119.5), (280, 281.25, 151.8), (375, 375, 196.6), (400, 562.5, 196.6), (9999, 1125, 361.4),
-            (.nan, 1125.0 / 256, 5.7),
-        ] as [(Double, Double, Double)])
-    func rates(wanted: Double, rate: Double, bandwidth: Double) {
-        var settings = IMUSettings()
-        settings.rate = wanted
-        let part = ICM20948Family(settings: settings)
-        #expect(part.rate == rate && part.bandwidth == bandwidth)
-        #expect(part.delay > 0.159 / bandwidth && part.delay < 0.159 / bandwidth + 0.0022)
-    }
-
-    @Test(
-        "Chooses the smallest range that is not smaller",
-        arguments: [(1, 2, 1, 250), (2, 2, 250, 250), (5, 8, 300, 500), (16, 16, 1500, 2000), (99, 16, 9999, 2000)])
-    func ranges(force: Int, forceRange: Int, turn: Int, turnRange: Int) {
-        var settings = IMUSettings()
-        settings.accelerometerRange = Double(force) * 9.80665
-        settings.gyroscopeRange = Double(turn) * .pi / 180
-        let part = ICM20948Family(settings: settings)
-        #expect(abs(part.accelerometerRange - Double(forceRange) * 9.80665) < 1e-9)
-        #expect(abs(part.gyroscopeRange - Double(turnRange) * .pi / 180) < 1e-9)
-    }
 }

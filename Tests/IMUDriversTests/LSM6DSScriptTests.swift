@@ -192,68 +192,12 @@ import Testing
     }
 }
 
-/// Requirement: each setting becomes the nearest that is not smaller than requested.
-@Suite struct LSM6DSConfigurationTests {
-    @Test(
-        "Chooses the rate",
-        arguments: [
-            (0, 12.5), (12.5, 12.5), (13, 26), (50, 52), (100, 104), (104, 104), (200, 208), (400, 416), (500, 833),
-            (1000, 1660), (5000, 1660), (.nan, 12.5),
-        ] as [(Double, Double)])
-    func rates(wanted: Double, found: Double) {
-        var settings = IMUSettings()
-        settings.rate = wanted
-        #expect(LSM6DSFamily(settings: settings).rate == found)
-    }
-
-    @Test("Chooses the accelerometer's range, g", arguments: [(1, 2), (2, 2), (3, 4), (8, 8), (9, 16), (99, 16)])
-    func accelerometer(wanted: Int, found: Int) {
-        var settings = IMUSettings()
-        settings.accelerometerRange = Double(wanted) * 9.80665
-        let part = LSM6DSFamily(settings: settings)
-        #expect(abs(part.accelerometerRange - Double(found) * 9.80665) < 1e-9)
-        #expect(abs(part.accelerometerScale * 32768 / part.accelerometerRange - 1) < 0.001)
-    }
-
-    @Test(
-        "Chooses the gyroscope's range, °/s",
-        arguments: [(1, 250), (250, 250), (251, 500), (1000, 1000), (2000, 2000), (9999, 2000)])
-    func gyroscope(wanted: Int, found: Int) {
-        var settings = IMUSettings()
-        settings.gyroscopeRange = Double(wanted) * .pi / 180
-        let part = LSM6DSFamily(settings: settings)
-        #expect(abs(part.gyroscopeRange - Double(found) * .pi / 180) < 1e-9)
-        #expect(abs(part.gyroscopeScale * 32768 / part.gyroscopeRange - 1.147) < 0.001)
-    }
-
-    @Test(
-        "An LSM6DSO32 has twice the ranges of an LSM6DSO with the same codes",
-        arguments: [(2, 4, 0x50), (4, 4, 0x50), (8, 8, 0x58), (16, 16, 0x5C), (17, 32, 0x54), (99, 32, 0x54)]
-            as [(Double, Double, UInt8)])
-    func lsm6dso32(wanted: Double, found: Double, register: UInt8) throws {
-        var settings = IMUSettings()
-        settings.accelerometerRange = wanted * 9.80665
-        let part = try #require(LSM6DSO32Family(identity: 0x6C, settings: settings))
-        #expect(part.name.description == "LSM6DSO32")
-        #expect(abs(part.accelerometerRange - found * 9.80665) < 1e-9)
-        #expect(abs(part.accelerometerScale - found / 4 * 122e-6 * 9.80665) < 1e-12)
-        #expect(part.planned(0x10)?.value == register)
-        #expect(LSM6DSO32Family(identity: 0x6A, settings: settings) == nil)
-    }
-
-    @Test(
-        "ISM330DHCX: the bandwidths of its datasheet with FTYPE 0, the bits 0 and 1 of CTRL2_G for other ranges clear",
-        arguments: [
-            (12.5, 4.3), (26, 8.3), (52, 16.7), (104, 33), (208, 67), (416, 133), (833, 222), (1660, 274),
-        ] as [(Double, Double)])
-    func ism330dhcx(rate: Double, bandwidth: Double) throws {
-        var settings = IMUSettings()
-        settings.rate = rate
-        settings.gyroscopeRange = 99
-        let part = try #require(LSM6DSFamily(identity: 0x6B, settings: settings))
-        #expect(part.rate == rate && part.bandwidth == bandwidth)
-        #expect((part.planned(0x11)?.value ?? 0xFF) & 0x0F == 0x0C)
-        #expect(abs(part.gyroscopeScale - 0.07 * .pi / 180) < 1e-9)
+/// Requirement: every known identity selects its variant, with its FIFO.
+@Suite struct LSM6DSVariantTests {
+    @Test("An LSM6DSO32 is one only by its family, with the identity of an LSM6DSO")
+    func lsm6dso32() {
+        #expect(IMUFamily.lsm6dso32.part()?.name.description == "LSM6DSO32")
+        #expect(IMUFamily.lsm6dso32.part(0x6A) == nil)
     }
 
     @Test("More than an LSM6DS3H holds is an overflow, although an LSM6DS3 would hold it")

@@ -65,32 +65,6 @@ import Testing
     }
 
     @Test(
-        "LSM9DS1: rates, full scales and their codes",
-        arguments: [
-            (4, 1, 100, 0x20, 0x27, 14.9, 2, 0.061, 245, 8.75), (50, 2, 245, 0x40, 0x47, 59.5, 2, 0.061, 245, 8.75),
-            (119, 3, 250, 0x68, 0x77, 119, 4, 0.122, 500, 17.5), (120, 8, 501, 0x98, 0x9E, 238, 8, 0.244, 2000, 70),
-            (400, 9, 2000, 0xB8, 0xAD, 476, 16, 0.732, 2000, 70),
-            (1000, 16, 9999, 0xD8, 0xCC, 952, 16, 0.732, 2000, 70),
-        ] as [(Double, Double, Double, UInt8, UInt8, Double, Double, Double, Double, Double)])
-    func lsm9ds1Settings(
-        rate: Double, force: Double, rotation: Double, gyroscope: UInt8, accelerometer: UInt8, hertz: Double,
-        gravities: Double, milligravities: Double, degrees: Double, millidegrees: Double
-    ) {
-        var settings = IMUSettings()
-        settings.rate = rate
-        settings.accelerometerRange = force * 9.80665
-        settings.gyroscopeRange = rotation * .pi / 180
-        let part = LSM9DS1Family(settings: settings)
-        #expect(part.registerValue(0x10) == gyroscope && part.registerValue(0x20) == accelerometer)
-        #expect(part.rate == hertz)
-        #expect(abs(part.accelerometerRange - gravities * 9.80665) < 1e-9)
-        #expect(abs(part.accelerometerScale - milligravities * 9.80665e-3) < 1e-12)
-        #expect(abs(part.gyroscopeRange - degrees * .pi / 180) < 1e-9)
-        #expect(abs(part.gyroscopeScale - millidegrees * .pi / 180e3) < 1e-12)
-        #expect(part.accelerometerLimit == (gravities == 16 ? 21849 : 32759))
-    }
-
-    @Test(
         "LSM9DS1: an overrun is more than the FIFO holds; equal bytes are not a frame; the least value can be inverted")
     func lsm9ds1Frames() throws {
         let part = LSM9DS1Family(settings: IMUSettings())
@@ -152,59 +126,6 @@ import Testing
         try rig.driver.stop()
     }
 
-    @Test(
-        "LIS3DH: rates, full scales and their codes; at ±16 g a count is 12 mg",
-        arguments: [
-            (4, 2, 0x27, 0x88, 10, 2, 1, 1998), (11, 2.1, 0x37, 0x98, 25, 4, 2, 1998),
-            (50, 8, 0x47, 0xA8, 50, 8, 4, 1998),
-            (100, 9, 0x57, 0xB8, 100, 16, 12, 1331), (400, 16, 0x77, 0xB8, 400, 16, 12, 1331),
-            (401, 16, 0x97, 0xB8, 1344, 16, 12, 1331),
-        ] as [(Double, Double, UInt8, UInt8, Double, Double, Double, Int16)])
-    func lis3dhSettings(
-        rate: Double, force: Double, control1: UInt8, control4: UInt8, hertz: Double, gravities: Double,
-        milligravities: Double, limit: Int16
-    ) {
-        var settings = IMUSettings()
-        settings.rate = rate
-        settings.accelerometerRange = force * 9.80665
-        let part = LIS3DHFamily(settings: settings)
-        #expect(part.registerValue(0x20) == control1 && part.registerValue(0x23) == control4)
-        #expect(part.rate == hertz && part.bandwidth == hertz / 9)
-        #expect(abs(part.accelerometerRange - gravities * 9.80665) < 1e-9)
-        #expect(abs(part.accelerometerScale - milligravities * 9.80665e-3) < 1e-12)
-        #expect(part.accelerometerLimit == limit)
-    }
-
-    @Test(
-        "LSM303AGR and LIS2DE12: the count at each full scale; eight bits in low-power mode",
-        arguments: [
-            (.lsm303agr, 2, 0.98, 0x67, 0x88, 2039), (.lsm303agr, 4, 1.95, 0x67, 0x98, 2045),
-            (.lsm303agr, 8, 3.9, 0x67, 0xA8, 2045), (.lsm303agr, 16, 11.72, 0x67, 0xB8, 1363),
-            (.lis2de12, 2, 15.6, 0x6F, 0x80, 125), (.lis2de12, 4, 31.2, 0x6F, 0x90, 125),
-            (.lis2de12, 8, 62.5, 0x6F, 0xA0, 125), (.lis2de12, 16, 187.5, 0x6F, 0xB0, 83),
-        ] as [(IMUFamily, Double, Double, UInt8, UInt8, Int16)])
-    func relatives(
-        part: IMUFamily, gravities: Double, milligravities: Double, control1: UInt8, control4: UInt8, limit: Int16
-    ) {
-        var settings = IMUSettings()
-        settings.accelerometerRange = gravities * 9.80665
-        func check(_ chip: some ChipPart, bits: Int) {
-            #expect(chip.registerValue(0x20) == control1 && chip.registerValue(0x23) == control4)
-            #expect(abs(chip.accelerometerScale - milligravities * 9.80665e-3) < 1e-12)
-            #expect(chip.accelerometerLimit == limit && chip.rate == 200)
-            let bytes = Self.bytes([-1 << (16 - bits), .max, 0])
-            #expect(
-                bytes.withUnsafeBytes { chip.frame($0, at: 0) } == ChipFrame(ax: -1, ay: .max >> (16 - bits), az: 0))
-        }
-        if part == .lis2de12 {
-            check(LIS2DE12Family(settings: settings), bits: 8)
-            settings.rate = 401
-            #expect(LIS2DE12Family(settings: settings).rate == 1620)
-        } else {
-            check(LSM303AGRFamily(settings: settings), bits: 12)
-        }
-    }
-
     @Test("LIS3DH: 31 entries are all that it counts; a 32nd sets the overrun bit")
     func lis3dhFill() {
         let part = LIS3DHFamily(settings: IMUSettings())
@@ -224,9 +145,4 @@ import Testing
         #expect(longest(1344, 8) == 32 && longest(400, 4) == 32 && longest(100, 2) == 32)
         #expect(longest(400, 8) == .max && longest(1344, 16) == .max && longest(50, 2) == .max)
     }
-}
-
-extension ChipPart {
-    /// The planned content of a register.
-    fileprivate func registerValue(_ register: UInt8) -> UInt8? { planned(register)?.value }
 }

@@ -1,3 +1,5 @@
+import MotionCore
+
 @testable import IMUDrivers
 
 /// A row of a part's register table, as bytes.
@@ -12,6 +14,39 @@ struct PlannedRegister: Equatable {
         self.value = value
         self.mask = mask
         self.stage = stage
+    }
+}
+
+extension IMUFamily {
+    /// What drives the family.
+    var part: any ChipPart.Type {
+        switch self {
+        case .mpu6050: MPUFamily.self
+        case .icm42688: ICM42688Family.self
+        case .lsm6ds: LSM6DSFamily.self
+        case .bmi160: BMI160Family.self
+        case .adxl345: ADXL345Family.self
+        case .lsm6dso32: LSM6DSO32Family.self
+        case .icm20948: ICM20948Family.self
+        case .adxl375: ADXL375Family.self
+        case .lsm9ds1: LSM9DS1Family.self
+        case .lis3dh: LIS3DHFamily.self
+        case .lsm303agr: LSM303AGRFamily.self
+        case .lis2de12: LIS2DE12Family.self
+        }
+    }
+
+    /// The part with an identity (default: the usual one) for a rate in Hz and ranges in g and °/s; `nil` if the family has none.
+    func part(
+        _ identity: UInt8? = nil, rate: Double = 200, gravities: Double = 8, degrees: Double = 2000,
+        isWired: Bool = false
+    ) -> (any ChipPart)? {
+        var settings = IMUSettings()
+        settings.signalsDataReady = isWired
+        settings.rate = rate
+        settings.accelerometerRange = gravities * standardGravity
+        settings.gyroscopeRange = degrees * radiansPerDegree
+        return part.init(identity: identity ?? part.identity, settings: settings)
     }
 }
 

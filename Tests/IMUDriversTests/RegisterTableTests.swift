@@ -72,45 +72,31 @@ import Testing
         #expect(changed([0x01, 0x01, 0x27]) == 0x10)
     }
 
-    /// Checks a part's scripts against its table.
-    private func check<Part: ChipPart>(_ part: Part.Type, _ identities: [UInt8]) throws {
-        for identity in identities {
-            for isWired in [false, true] {
-                var settings = IMUSettings()
-                settings.signalsDataReady = isWired
-                let part = try #require(Part(identity: identity, settings: settings))
-                let rows = part.plannedRegisters
-                let steps = part.plannedBringUp
-                let starts = part.plannedFIFOStart
-                for stage in [RegisterStage.waking, .configuration, .sensors, .dataReady] {
-                    let isWritten = steps.contains(.apply(stage)) || steps.contains(.configure(stage))
-                    let isReadBack = steps.contains(.verify(stage)) || steps.contains(.configure(stage))
-                    #expect(isWritten && isReadBack || !rows.contains { $0.stage == stage }, "\(part.name), \(stage)")
-                }
-                #expect(rows.contains { $0.stage == .fifo } == starts.contains(.apply(.fifo)), "\(part.name)")
-                #expect(!starts.isEmpty, "\(part.name)")
-                let looked = part.plannedGroups.flatMap { $0 }
-                #expect(looked.sorted() == rows.map(\.register).sorted(), "\(part.name)")
-                let hasBanks = Part.bankRegister != nil
-                #expect(part.plannedGroups.count <= (hasBanks ? 10 : 6), "\(part.name): a full check takes too long")
-                #expect(!part.plannedRanges.isEmpty, "\(part.name)")
-            }
-        }
-    }
-
     @Test(
-        "For every chip, each stage of the table is written and read back, and each register is checked once per round")
-    func families() throws {
-        try check(MPUFamily.self, [0x68, 0x70, 0x12, 0x98])
-        try check(ICM42688Family.self, [0x42, 0x47])
-        try check(LSM6DSFamily.self, [0x69, 0x6A, 0x6B, 0x6C])
-        try check(BMI160Family.self, [0xD1])
-        try check(ADXL345Family.self, [0xE5])
-        try check(LSM6DSO32Family.self, [0x6C])
-        try check(ADXL375Family.self, [0xE5])
-        try check(ICM20948Family.self, [0xEA])
-        try check(LSM9DS1Family.self, [0x68])
-        try check(LIS3DHFamily.self, [0x33])
-        try check(LIS2DE12Family.self, [0x33])
+        "For every chip, each stage of the table is written and read back, and each register is checked once per round",
+        arguments: [
+            (.mpu6050, 0x68), (.mpu6050, 0x70), (.mpu6050, 0x12), (.mpu6050, 0x98), (.icm42688, 0x42),
+            (.icm42688, 0x47),
+            (.lsm6ds, 0x69), (.lsm6ds, 0x6A), (.lsm6ds, 0x6B), (.lsm6ds, 0x6C), (.bmi160, 0xD1), (.adxl345, 0xE5),
+            (.lsm6dso32, 0x6C), (.adxl375, 0xE5), (.icm20948, 0xEA), (.lsm9ds1, 0x68), (.lis3dh, 0x33),
+            (.lis2de12, 0x33),
+        ] as [(IMUFamily, UInt8)], [false, true])
+    func families(chip: (family: IMUFamily, identity: UInt8), isWired: Bool) throws {
+        let part = try #require(chip.family.part(chip.identity, isWired: isWired))
+        let rows = part.plannedRegisters
+        let steps = part.plannedBringUp
+        let starts = part.plannedFIFOStart
+        for stage in [RegisterStage.waking, .configuration, .sensors, .dataReady] {
+            let isWritten = steps.contains(.apply(stage)) || steps.contains(.configure(stage))
+            let isReadBack = steps.contains(.verify(stage)) || steps.contains(.configure(stage))
+            #expect(isWritten && isReadBack || !rows.contains { $0.stage == stage }, "\(stage)")
+        }
+        #expect(rows.contains { $0.stage == .fifo } == starts.contains(.apply(.fifo)))
+        #expect(!starts.isEmpty)
+        let looked = part.plannedGroups.flatMap { $0 }
+        #expect(looked.sorted() == rows.map(\.register).sorted())
+        let hasBanks = chip.family.part.bankRegister != nil
+        #expect(part.plannedGroups.count <= (hasBanks ? 10 : 6), "a full check takes too long")
+        #expect(!part.plannedRanges.isEmpty)
     }
 }

@@ -1,7 +1,8 @@
-import IMUDrivers
 import MotionCore
 import MotionTestSupport
 import VirtualIMU
+
+@testable import IMUDrivers
 
 /// A driver of any family, as a rig uses it.
 protocol PolledDriver: AnyObject {
@@ -25,25 +26,21 @@ final class Polled<Part: ChipPart, Bus: RegisterBus, Line: DataReadyLine & ~Copy
     func stop() throws { try driver.stop() }
 }
 
+extension ChipPart {
+    /// A driver of the family.
+    fileprivate static func driver<Bus: RegisterBus, Line: DataReadyLine & ~Copyable>(
+        on bus: Bus, clock: ManualClock, settings: IMUSettings, line: consuming Line
+    ) -> any PolledDriver {
+        Polled(Self.self, bus: bus, clock: clock, settings: settings, line: line)
+    }
+}
+
 extension VirtualPart {
     /// The driver of the part's family.
     func driver<Bus: RegisterBus, Line: DataReadyLine & ~Copyable>(
         on bus: Bus, clock: ManualClock, settings: IMUSettings, line: consuming Line
     ) -> any PolledDriver {
-        switch family {
-        case .mpu6050: Polled(MPUFamily.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .icm42688: Polled(ICM42688Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .lsm6ds: Polled(LSM6DSFamily.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .bmi160: Polled(BMI160Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .adxl345: Polled(ADXL345Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .lsm6dso32: Polled(LSM6DSO32Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .icm20948: Polled(ICM20948Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .adxl375: Polled(ADXL375Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .lsm9ds1: Polled(LSM9DS1Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .lis3dh: Polled(LIS3DHFamily.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .lsm303agr: Polled(LSM303AGRFamily.self, bus: bus, clock: clock, settings: settings, line: line)
-        case .lis2de12: Polled(LIS2DE12Family.self, bus: bus, clock: clock, settings: settings, line: line)
-        }
+        family.part.driver(on: bus, clock: clock, settings: settings, line: line)
     }
 }
 
