@@ -3,6 +3,47 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
+extension ScriptedChipRig {
+    /// Expects and performs the bring-up of an ADXL345 or ADXL375.
+    fileprivate func bringUpADXL345(format: UInt8) {
+        script.read(0x00, 0xE5)
+        script.write(0x2D, 0x00)
+        script.write(0x38, 0x00)
+        expect([(0x2C, 0x0B), (0x2E, 0x00), (0x31, format), (0x2D, 0x08)])
+        script.write(0x38, 0x00)
+        script.write(0x38, 0x80)
+        script.read(0x38, 0x80)
+        poll()
+    }
+
+    /// Expects and performs the reset of an ICM-42688-P or ICM-42605, and expects the selection of bank 1.
+    fileprivate func resetICM42688(_ identity: UInt8) {
+        script.read(0x75, identity)
+        script.write(0x76, 0x00)
+        script.write(0x11, 0x01)
+        poll()
+        #expect(state == .resetting)
+        script.read(0x2D, 0x10)
+        script.write(0x76, 0x01)
+    }
+
+    /// Expects and performs their configuration in bank 0, and the start of the FIFO.
+    fileprivate func configureICM42688() {
+        expect([
+            (0x13, 0x09), (0x4C, 0x32), (0x4D, 0x51), (0x4F, 0x07), (0x50, 0x27), (0x52, 0x11), (0x51, 0x16),
+            (0x53, 0x0D), (0x5F, 0x47), (0x16, 0x40),
+        ])
+        script.write(0x4E, 0x0F)
+        poll()
+        #expect(state == .configuring)
+        script.read(0x4E, 0x0F)
+        script.write(0x4B, 0x02)
+        script.read(0x2D, [0x08, 0x00, 0x00])
+        poll()
+        #expect(state == .settling)
+    }
+}
+
 /// Requirement: a chip is brought up by exactly these transactions, and its frames are decoded as the datasheet says.
 @Suite struct ChipBringUpTests {
     @Test(
@@ -22,12 +63,9 @@ import Testing
         rig.script.read(0x03, 0x18)
         rig.poll()
         rig.script.read(0x03, 0x14)
-        for (register, value) in [
+        rig.expect([
             (0x40, 0x29), (0x41, 0x08), (0x42, 0x29), (0x43, 0x00), (0x45, 0x88), (0x46, 0x80),
-        ] as [(UInt8, UInt8)] {
-            rig.script.write(register, value)
-            rig.script.read(register, value)
-        }
+        ])
         rig.script.read(0x02, 0x00)
         rig.script.write(0x47, 0xC0)
         rig.script.write(0x7E, 0xB0)
@@ -59,17 +97,7 @@ import Testing
         "ADXL345: standby, configuration with read-back, measuring, FIFO; one entry per transaction, no rotation rate")
     func adxl345() throws {
         let rig = ScriptedChipRig<ADXL345Family>()
-        rig.script.read(0x00, 0xE5)
-        rig.script.write(0x2D, 0x00)
-        rig.script.write(0x38, 0x00)
-        for (register, value) in [(0x2C, 0x0B), (0x2E, 0x00), (0x31, 0x0A), (0x2D, 0x08)] as [(UInt8, UInt8)] {
-            rig.script.write(register, value)
-            rig.script.read(register, value)
-        }
-        rig.script.write(0x38, 0x00)
-        rig.script.write(0x38, 0x80)
-        rig.script.read(0x38, 0x80)
-        rig.poll()
+        rig.bringUpADXL345(format: 0x0A)
         #expect(rig.state == .settling)
         rig.script.read(0x39, 4)
         // 100, -200, 256.
@@ -92,17 +120,7 @@ import Testing
     @Test("ADXL375: its only range with full resolution, 49 mg per count on every axis")
     func adxl375() throws {
         let rig = ScriptedChipRig<ADXL375Family>()
-        rig.script.read(0x00, 0xE5)
-        rig.script.write(0x2D, 0x00)
-        rig.script.write(0x38, 0x00)
-        for (register, value) in [(0x2C, 0x0B), (0x2E, 0x00), (0x31, 0x0B), (0x2D, 0x08)] as [(UInt8, UInt8)] {
-            rig.script.write(register, value)
-            rig.script.read(register, value)
-        }
-        rig.script.write(0x38, 0x00)
-        rig.script.write(0x38, 0x80)
-        rig.script.read(0x38, 0x80)
-        rig.poll()
+        rig.bringUpADXL345(format: 0x0B)
         rig.script.read(0x39, 4)
         for noise in [1, 0, 1, 0] as [UInt8] { rig.script.read(0x32, [0x64 + noise, 0x00, 0x38, 0xFF, 0x00, 0x01]) }
         rig.script.read(0x31, 0x0B)
@@ -119,17 +137,7 @@ import Testing
         "ADXL345: zeros on every axis are a sample only if the settings are intact", arguments: [true, false])
     func adxl345Zeros(isFalling: Bool) throws {
         let rig = ScriptedChipRig<ADXL345Family>()
-        rig.script.read(0x00, 0xE5)
-        rig.script.write(0x2D, 0x00)
-        rig.script.write(0x38, 0x00)
-        for (register, value) in [(0x2C, 0x0B), (0x2E, 0x00), (0x31, 0x0A), (0x2D, 0x08)] as [(UInt8, UInt8)] {
-            rig.script.write(register, value)
-            rig.script.read(register, value)
-        }
-        rig.script.write(0x38, 0x00)
-        rig.script.write(0x38, 0x80)
-        rig.script.read(0x38, 0x80)
-        rig.poll()
+        rig.bringUpADXL345(format: 0x0A)
         rig.script.read(0x39, 4)
         for noise in [1, 0, 1] as [UInt8] { rig.script.read(0x32, [0x64 + noise, 0x00, 0x38, 0xFF, 0x00, 0x01]) }
         rig.script.read(0x32, [0, 0, 0, 0, 0, 0])
@@ -152,30 +160,10 @@ import Testing
         arguments: [true, false])
     func icm42688(acknowledgesSpikeFilter: Bool) throws {
         let rig = ScriptedChipRig<ICM42688Family>()
-        rig.script.read(0x75, 0x47)
-        rig.script.write(0x76, 0x00)
-        rig.script.write(0x11, 0x01)
-        rig.poll()
-        #expect(rig.state == .resetting)
-        rig.script.read(0x2D, 0x10)
-        rig.script.write(0x76, 0x01)
+        rig.resetICM42688(0x47)
         rig.script.write(0x7C, 0x50, failing: acknowledgesSpikeFilter ? nil : BusError(.notAcknowledged))
         rig.script.write(0x76, 0x00)
-        for (register, value) in [
-            (0x13, 0x09), (0x4C, 0x32), (0x4D, 0x51), (0x4F, 0x07), (0x50, 0x27), (0x52, 0x11), (0x51, 0x16),
-            (0x53, 0x0D), (0x5F, 0x47), (0x16, 0x40),
-        ] as [(UInt8, UInt8)] {
-            rig.script.write(register, value)
-            rig.script.read(register, value)
-        }
-        rig.script.write(0x4E, 0x0F)
-        rig.poll()
-        #expect(rig.state == .configuring)
-        rig.script.read(0x4E, 0x0F)
-        rig.script.write(0x4B, 0x02)
-        rig.script.read(0x2D, [0x08, 0x00, 0x00])
-        rig.poll()
-        #expect(rig.state == .settling)
+        rig.configureICM42688()
         // The FIFO was full since the last read: what it holds is not read, but flushed.
         rig.script.read(0x2D, [0x0A, 0x07, 0xF0])
         rig.script.write(0x4B, 0x02)
@@ -206,48 +194,21 @@ import Testing
     @Test("ICM-42605: like the ICM-42688-P, with the widest anti-alias filters in banks 1 and 2, read back")
     func icm42605() {
         let rig = ScriptedChipRig<ICM42688Family>()
-        rig.script.read(0x75, 0x42)
-        rig.script.write(0x76, 0x00)
-        rig.script.write(0x11, 0x01)
-        rig.poll()
-        rig.script.read(0x2D, 0x10)
-        rig.script.write(0x76, 0x01)
+        rig.resetICM42688(0x42)
         rig.script.write(0x7C, 0x50)
-        func expect(_ registers: [(UInt8, UInt8)]) {
-            for (register, value) in registers {
-                rig.script.write(register, value)
-                rig.script.read(register, value)
-            }
-        }
         // DELT 63, DELTSQR 3968, BITSHIFT 3.
-        expect([(0x0C, 0x3F), (0x0D, 0x80), (0x0E, 0x3F)])
+        rig.expect([(0x0C, 0x3F), (0x0D, 0x80), (0x0E, 0x3F)])
         rig.script.write(0x76, 0x02)
-        expect([(0x03, 0x7E), (0x04, 0x80), (0x05, 0x3F)])
+        rig.expect([(0x03, 0x7E), (0x04, 0x80), (0x05, 0x3F)])
         rig.script.write(0x76, 0x00)
-        expect([
-            (0x13, 0x09), (0x4C, 0x32), (0x4D, 0x51), (0x4F, 0x07), (0x50, 0x27), (0x52, 0x11), (0x51, 0x16),
-            (0x53, 0x0D), (0x5F, 0x47), (0x16, 0x40),
-        ])
-        rig.script.write(0x4E, 0x0F)
-        rig.poll()
-        #expect(rig.state == .configuring)
-        rig.script.read(0x4E, 0x0F)
-        rig.script.write(0x4B, 0x02)
-        rig.script.read(0x2D, [0x08, 0x00, 0x00])
-        rig.poll()
-        #expect(rig.state == .settling)
+        rig.configureICM42688()
         #expect(rig.driver.info.name.description == "ICM-42605" && rig.driver.info.identity == 0x42)
     }
 
     @Test("ICM-42688-P: after a failure with the other bank selected, it selects bank 0 before it identifies the chip")
     func icm42688Bank() {
         let rig = ScriptedChipRig<ICM42688Family>()
-        rig.script.read(0x75, 0x47)
-        rig.script.write(0x76, 0x00)
-        rig.script.write(0x11, 0x01)
-        rig.poll()
-        rig.script.read(0x2D, 0x10)
-        rig.script.write(0x76, 0x01)
+        rig.resetICM42688(0x47)
         rig.script.write(0x7C, 0x50)
         for _ in 0..<2 { rig.script.write(0x76, 0x00, failing: BusError(.timedOut)) }
         rig.poll()
