@@ -38,7 +38,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
         let code = Int(registers[0x2C] & 0x0F)
         let rate = 100 * (code >= 10 ? Double(1 << (code - 10)) : 1 / Double(1 << (10 - code)))
         let bandwidth = rate / 2
-        let lowPass = LowPassSetting(bandwidth, bandwidth, 2.0.squareRoot() / (2 * .pi * bandwidth))
+        let lowPass = LowPassSetting(bandwidth, bandwidth)
         let measures = registers[0x2D] & 0x0C == 0x08
         engine.run(measures ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }

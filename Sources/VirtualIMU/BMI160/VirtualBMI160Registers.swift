@@ -100,7 +100,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
             case 11: (324, 254.6)
             default: (684, 523.9)
             }
-        let lowPass = LowPassSetting(bandwidths.0, bandwidths.1, 2.0.squareRoot() / (2 * .pi * bandwidths.1))
+        let lowPass = LowPassSetting(bandwidths.0, bandwidths.1)
         engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }
 

@@ -2,48 +2,33 @@ internal import MotionCore
 
 /// A FIFO that drops its oldest frame as a whole if there is no room for another one.
 struct FrameFIFO {
-    /// The largest number of bytes, and the bytes of a frame.
-    let capacity: Int
+    /// The bytes of a frame.
     let frameLength: Int
+    private var content: ByteFIFO
 
-    private var bytes: [UInt8] = []
-    private var start = 0
-
+    /// Creates an empty FIFO of `capacity` bytes.
     init(capacity: Int, frameLength: Int) {
-        self.capacity = capacity
         self.frameLength = frameLength
-        bytes.reserveCapacity(4 * capacity)
+        content = ByteFIFO(capacity: capacity)
     }
 
-    /// The number of bytes.
-    var count: Int { bytes.count - start }
+    /// The largest number of bytes, and the number of bytes.
+    var capacity: Int { content.capacity }
+    var count: Int { content.count }
 
     /// Appends a frame.
     mutating func append(_ frame: [UInt8]) {
-        if count + frame.count > capacity { start += frameLength }
-        if start > 2 * capacity {
-            bytes.removeFirst(start)
-            start = 0
-        }
-        bytes += frame
+        if count + frame.count > capacity { content.drop(frameLength) }
+        for byte in frame { _ = content.append(byte) }
     }
 
     /// Removes and returns the oldest byte; `nil` if the FIFO is empty.
-    mutating func removeFirst() -> UInt8? {
-        guard start < bytes.count else { return nil }
-        defer { start += 1 }
-        return bytes[start]
-    }
+    mutating func removeFirst() -> UInt8? { count > 0 ? content.removeFirst() : nil }
 
     /// Drops the oldest `count` bytes unread.
-    mutating func drop(_ count: Int) {
-        start += max(0, min(count, self.count))
-    }
+    mutating func drop(_ count: Int) { content.drop(count) }
 
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-        start = 0
-    }
+    mutating func removeAll() { content.removeAll() }
 }
 
 /// A chip's FIFO. When it is full, a new byte replaces the oldest one (RM p. 44, PS section 7.13).

@@ -55,11 +55,11 @@ struct LowPassSetting: Equatable {
         }
     }
 
-    /// A setting with these bandwidths (Hz) and this delay (s).
-    init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double, baseRate: Double = 1000) {
+    /// A setting with these bandwidths (Hz) and this delay (s; `nil`: that of a second-order low-pass).
+    init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double? = nil, baseRate: Double = 1000) {
         accelerometerBandwidth = accelerometer
         gyroscopeBandwidth = gyroscope
-        self.delay = delay
+        self.delay = delay ?? 2.0.squareRoot() / (2 * .pi * gyroscope)
         self.baseRate = baseRate
     }
 }

@@ -4,7 +4,7 @@ internal import MotionCore
 /// take them.
 ///
 /// The contents of a sample depend on its index, not on when the chip is accessed.
-struct SensorEngine {
+struct SensorEngine: ChipEngine {
     let imperfections: Imperfections
     private let trajectory: any Trajectory
     private let seed: UInt64

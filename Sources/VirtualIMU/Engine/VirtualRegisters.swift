@@ -1,12 +1,49 @@
 internal import MotionCore
 
-/// The registers and the FIFO of one kind of chip. Time, sensors, wire and faults belong to the engine.
-protocol VirtualRegisters: Sendable {
+/// The registers of one kind of chip. Time, sensors, wire and faults belong to the engine.
+protocol EngineRegisters: Sendable {
+    associatedtype Engine: ChipEngine
+
     var registers: RegisterFile { get set }
 
     /// The register that identifies the chip.
     var identityRegister: UInt8 { get }
 
+    /// Applies the defaults, which the registers have after power-on, also of a new chip, and after a reset.
+    mutating func begin(_ engine: inout Engine)
+
+    /// Answers one read transaction.
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout Engine)
+
+    /// Writes one byte, unless a reset is in progress.
+    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout Engine)
+
+    /// Sets clock and filters according to the registers.
+    mutating func configure(_ engine: inout Engine)
+}
+
+/// What is behind the registers of a chip.
+protocol ChipEngine {
+    /// The instant up to which the chip has been simulated.
+    var now: Timestamp { get }
+}
+
+extension EngineRegisters {
+    /// Restores the power-on state.
+    mutating func powerCycle(_ engine: inout Engine) {
+        registers.powerUp()
+        begin(&engine)
+    }
+
+    /// Begins a reset that takes this many seconds.
+    mutating func reset(for seconds: Double, _ engine: inout Engine) {
+        registers.reset(until: engine.now.advanced(bySeconds: seconds))
+        begin(&engine)
+    }
+}
+
+/// The registers and the FIFO of a chip with motion sensors.
+protocol VirtualRegisters: EngineRegisters where Engine == SensorEngine {
     /// The bits of a register's number that matter in a read; bit 7 does only on some chips.
     var readMask: UInt8 { get }
 
@@ -20,21 +57,11 @@ protocol VirtualRegisters: Sendable {
     /// Whether the chip connects the devices on its auxiliary bus with the host's bus.
     func connectsAuxiliaryBus(at now: Timestamp) -> Bool
 
-    /// Applies the defaults, which the registers have after power-on, also of a new chip, and after a reset.
-    mutating func begin(_ engine: inout SensorEngine)
-
-    /// Answers one read transaction.
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine)
-
     /// A byte of a read transaction; the next one comes from `address(after:)`.
     mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8
 
-    /// Writes one byte, unless a reset is in progress; the next one of the same transaction goes to `address(after:)`.
-    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine)
+    /// Where the next byte of a transaction goes to.
     func address(after register: UInt8) -> UInt8
-
-    /// Sets clock and filters according to the registers.
-    mutating func configure(_ engine: inout SensorEngine)
 
     /// Applies the consequences of a register that is no longer `before`.
     mutating func applySideEffects(of address: UInt8, before: UInt8, _ engine: inout SensorEngine)
@@ -72,18 +99,6 @@ extension VirtualRegisters {
     }
 
     mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 { registers[Int(address)] }
-
-    /// Restores the power-on state.
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    /// Begins a reset that takes this many seconds.
-    mutating func reset(for seconds: Double, _ engine: inout SensorEngine) {
-        registers.reset(until: engine.now.advanced(bySeconds: seconds))
-        begin(&engine)
-    }
 
     /// Inverts a bit of a register and applies the consequences.
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {

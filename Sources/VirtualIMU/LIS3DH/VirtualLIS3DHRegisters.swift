@@ -75,7 +75,7 @@ struct VirtualLIS3DHRegisters: VirtualRegisters {
         // A ninth of the rate with high resolution, otherwise half (table 10). Unsourced: the delay, here that of a
         // second-order low-pass.
         let bandwidth = rates[code] / (bits == 12 ? 9 : 2)
-        let lowPass = LowPassSetting(bandwidth, bandwidth, 2.0.squareRoot() / (2 * .pi * bandwidth))
+        let lowPass = LowPassSetting(bandwidth, bandwidth)
         engine.run(SensorModel.Setup(lowPass: lowPass, period: 1 / rates[code]))
     }
 

@@ -28,11 +28,11 @@ struct VirtualLSM6DSRegisters: ByteFIFORegisters {
 
     init(_ kind: VirtualLSM6DSModel) {
         self.kind = kind
-        registers = RegisterFile(count: LSM6DSAddress.count, defaults: kind.defaults)
+        registers = RegisterFile(count: 128, defaults: kind.defaults)
         fifo = ByteFIFO(capacity: kind.words * kind.wordLength)
     }
 
-    var identityRegister: UInt8 { LSM6DSAddress.identity }
+    var identityRegister: UInt8 { 0x0F }
 
     /// Both sensors are off.
     mutating func begin(_ engine: inout SensorEngine) {
@@ -52,9 +52,10 @@ struct VirtualLSM6DSRegisters: ByteFIFORegisters {
     ///
     /// Both sensors run at the faster one's rate: different rates are not modelled.
     mutating func configure(_ engine: inout SensorEngine) {
-        let code = max(registers[Int(LSM6DSAddress.accelerometer)], registers[Int(LSM6DSAddress.gyroscope)]) >> 4
+        // CTRL1_XL and CTRL2_G; LPF1_SEL_G of CTRL4_C.
+        let code = max(registers[0x10], registers[0x11]) >> 4
         guard (1...8).contains(code) else { return engine.run(nil) }
-        let isFiltered = registers[Int(LSM6DSAddress.control4)] & 0x02 != 0
+        let isFiltered = registers[0x13] & 0x02 != 0
         engine.run(
             SensorModel.Setup(
                 lowPass: kind.lowPass(code: code, filtersGyroscope: isFiltered),
@@ -73,34 +74,33 @@ extension VirtualLSM6DSRegisters {
     /// With IF_INC the address is incremented, and wraps around within the FIFO's data; without IF_INC it stays the
     /// same.
     func address(after address: UInt8) -> UInt8 {
-        guard registers[Int(LSM6DSAddress.control3)] & 0x04 != 0 else { return address }
-        if kind.isTagged { return address == 0x7E ? LSM6DSAddress.taggedData : (address + 1) & 0x7F }
-        return address == 0x3F ? LSM6DSAddress.untaggedData : (address + 1) & 0x7F
+        guard registers[0x12] & 0x04 != 0 else { return address }
+        if kind.isTagged { return address == 0x7E ? 0x78 : (address + 1) & 0x7F }
+        return address == 0x3F ? 0x3E : (address + 1) & 0x7F
     }
 
+    /// All but WHO_AM_I, the status and output registers, and the tagged FIFO's data.
     private func isWritable(_ address: UInt8) -> Bool {
-        address != LSM6DSAddress.identity
-            && !(LSM6DSAddress.firstReadOnly...LSM6DSAddress.lastReadOnly).contains(address)
-            && address < LSM6DSAddress.taggedData
+        address != 0x0F && !(0x1A...0x3F).contains(address) && address < 0x78
     }
 
     mutating func applySideEffects(of address: UInt8, before: UInt8, _ engine: inout SensorEngine) {
         let value = registers[Int(address)]
         switch address {
-        case LSM6DSAddress.control3 where value & 0x01 != 0:
+        case 0x12 where value & 0x01 != 0:  // CTRL3_C: SW_RESET
             reset(for: Self.resetTime, &engine)
-        case LSM6DSAddress.gyroscope:
+        case 0x11:  // CTRL2_G
             if before >> 4 == 0, value >> 4 != 0 {
                 engine.gyroscopeStart = engine.now
                 firstGyroscopeIndex = nil
             }
             configure(&engine)
-        case LSM6DSAddress.accelerometer:
+        case 0x10:  // CTRL1_XL
             if before >> 4 == 0, value >> 4 != 0 { firstAccelerometerIndex = engine.nextIndex }
             configure(&engine)
-        case LSM6DSAddress.control4:
+        case 0x13:  // CTRL4_C
             configure(&engine)
-        case LSM6DSAddress.mode:
+        case 0x0A:  // FIFO_CTRL5, or FIFO_CTRL4 with tags
             if mode == 0 { clearFIFO() }
         default:
             break
@@ -108,28 +108,27 @@ extension VirtualLSM6DSRegisters {
     }
 
     /// The FIFO's mode, in the same register of both kinds: 0 off, 1 stops when full, 6 keeps the newest.
-    private var mode: UInt8 { registers[Int(LSM6DSAddress.mode)] & 0x07 }
+    private var mode: UInt8 { registers[0x0A] & 0x07 }
 
     mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
         let words = fifo.count / kind.wordLength
         let isFull = words == kind.words
         switch address {
-        case LSM6DSAddress.control3:
+        case 0x12:
             return registers[Int(address)] | (registers.isResetting(at: now) ? 0x01 : 0)
-        case LSM6DSAddress.fifoStatus1:
+        case 0x3A:  // FIFO_STATUS1
             return UInt8(words & 0xFF)
-        case LSM6DSAddress.fifoStatus2 where kind.isTagged:
+        case 0x3B where kind.isTagged:  // FIFO_STATUS2
             let flags: UInt8 = (isOverrun ? 0x40 : 0) | (isFull ? 0x20 : 0) | (isOverrunLatched ? 0x08 : 0)
             isOverrunLatched = false
             return flags | UInt8(words >> 8 & 0x03)
-        case LSM6DSAddress.fifoStatus2:
+        case 0x3B:
             let flags: UInt8 = (isOverrun ? 0x40 : 0) | (isFull ? 0x20 : 0) | (words == 0 ? 0x10 : 0)
             return flags | UInt8(words >> 8 & (kind == .lsm6ds3 ? 0x0F : 0x07))
-        case LSM6DSAddress.fifoStatus3 where !kind.isTagged:
+        case 0x3C where !kind.isTagged:
             // The next word's position in the pattern.
             return UInt8(fifo.removed / 2 % 6)
-        case LSM6DSAddress.untaggedData...LSM6DSAddress.lastReadOnly where !kind.isTagged,
-            LSM6DSAddress.taggedData...0x7E where kind.isTagged:
+        case 0x3E...0x3F where !kind.isTagged, 0x78...0x7E where kind.isTagged:
             isOverrun = false
             return fifo.removeFirst()
         default:
@@ -157,47 +156,42 @@ extension VirtualLSM6DSRegisters {
     /// gyroscope has settled; here until it has turned on.
     var raisesPin: Bool {
         if masks, firstGyroscopeIndex == nil { return false }
-        return kind.pulsesDataReady && registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0
-            && registers[Int(LSM6DSAddress.dataReadyPulse)] & 0x80 != 0
-            && registers[Int(LSM6DSAddress.control3)] & 0x30 == 0
-            && registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0
+        return kind.pulsesDataReady && registers[0x0D] & 0x02 != 0 && registers[0x0B] & 0x80 != 0
+            && registers[0x12] & 0x30 == 0 && registers[0x11] >> 4 != 0
     }
 
     /// DRDY_MASK.
-    private var masks: Bool { registers[Int(LSM6DSAddress.control4)] & 0x08 != 0 }
+    private var masks: Bool { registers[0x13] & 0x08 != 0 }
 
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
-        let code = registers[Int(LSM6DSAddress.gyroscope)] >> 4
+        let code = registers[0x11] >> 4
         let turnOn = kind.settling(code: code).turnOn
         if code != 0, firstGyroscopeIndex == nil, sample.time.seconds(since: engine.gyroscopeStart) >= turnOn {
             firstGyroscopeIndex = sample.index
         }
         if let reading = sample.reading { storeOutputs(reading, sample.index) }
-        registers[Int(LSM6DSAddress.status)] |= 0x07
+        registers[0x1E] |= 0x07
         guard mode != 0 else { return }
         writeFrame(until: nil, engine)
         frame.begin(at: sample.time)
-        appendToFrame(tag: 0x01, LSM6DSAddress.gyroscopeOutput, isIncluded: includesGyroscope)
-        appendToFrame(tag: 0x02, LSM6DSAddress.accelerometerOutput, isIncluded: includesAccelerometer)
+        appendToFrame(tag: 0x01, 0x22, isIncluded: includesGyroscope)
+        appendToFrame(tag: 0x02, 0x28, isIncluded: includesAccelerometer)
         slot = (slot + 1) & 0x03
     }
 
+    /// FIFO_CTRL3: the batch rates if there are tags, otherwise the decimation.
     private var includesGyroscope: Bool {
-        guard registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0 else { return false }
-        return kind.isTagged
-            ? registers[Int(LSM6DSAddress.batchRates)] >> 4 != 0
-            : registers[Int(LSM6DSAddress.decimation)] & 0x38 != 0 && isFIFOClocked
+        guard registers[0x11] >> 4 != 0 else { return false }
+        return kind.isTagged ? registers[0x09] >> 4 != 0 : registers[0x08] & 0x38 != 0 && isFIFOClocked
     }
 
     private var includesAccelerometer: Bool {
-        guard registers[Int(LSM6DSAddress.accelerometer)] >> 4 != 0 else { return false }
-        return kind.isTagged
-            ? registers[Int(LSM6DSAddress.batchRates)] & 0x0F != 0
-            : registers[Int(LSM6DSAddress.decimation)] & 0x07 != 0 && isFIFOClocked
+        guard registers[0x10] >> 4 != 0 else { return false }
+        return kind.isTagged ? registers[0x09] & 0x0F != 0 : registers[0x08] & 0x07 != 0 && isFIFOClocked
     }
 
     /// Whether ODR_FIFO is not off.
-    private var isFIFOClocked: Bool { registers[Int(LSM6DSAddress.mode)] & 0x78 != 0 }
+    private var isFIFOClocked: Bool { registers[0x0A] & 0x78 != 0 }
 
     /// Appends a sensor's six bytes. If the FIFO has tags, they follow a tag: the number of the sensor, the number of
     /// the time slot, and an even parity bit.
@@ -213,8 +207,8 @@ extension VirtualLSM6DSRegisters {
     /// Stores a reading in the output registers as 16-bit values within the range.
     private mutating func storeOutputs(_ reading: SensorEngine.Reading, _ index: UInt64) {
         let ranges = kind.microgravities
-        let force = registers[Int(LSM6DSAddress.accelerometer)]
-        let rotation = registers[Int(LSM6DSAddress.gyroscope)]
+        let force = registers[0x10]
+        let rotation = registers[0x11]
         let forceScale = 1 / (ranges[Int(force >> 2 & 0x03)] * 1e-6 * standardGravity)
         // FS_125 in bit 1 overrides the others.
         let millidegrees = rotation & 0x02 != 0 ? 4.375 : 8.75 * Double(1 << Int(rotation >> 2 & 0x03))
@@ -226,18 +220,16 @@ extension VirtualLSM6DSRegisters {
         for axis in 0..<3 {
             if force >> 4 != 0 {
                 let value = reading.force[axis] * forceScale
-                store(
-                    forceIsSettled ? value : unsettled(value, isMarked: true),
-                    LSM6DSAddress.accelerometerOutput + 2 * UInt8(axis))
+                store(forceIsSettled ? value : unsettled(value, isMarked: true), 0x28 + 2 * UInt8(axis))
             }
             if rotation >> 4 != 0 {
                 let value = reading.rate[axis] * rateScale
                 store(
                     samples >= settling.all ? value : unsettled(value, isMarked: samples < settling.marked),
-                    LSM6DSAddress.gyroscopeOutput + 2 * UInt8(axis))
+                    0x22 + 2 * UInt8(axis))
             }
         }
-        store(kind.temperatureCounts(reading.temperature), LSM6DSAddress.temperatureOutput)
+        store(kind.temperatureCounts(reading.temperature), 0x20)
     }
 
     /// The value of a filter that has not settled. DRDY_MASK replaces it by a mark, but not while only the gyroscope's first
@@ -285,7 +277,7 @@ enum VirtualLSM6DSModel: Sendable {
 
     /// The writable bits of a register: ORIENT_CFG_G has six; the other chips have the pulse in bit 7.
     func writableBits(_ register: UInt8) -> UInt8 {
-        self == .lsm6ds3 && register == LSM6DSAddress.dataReadyPulse ? 0x3F : 0xFF
+        self == .lsm6ds3 && register == 0x0B ? 0x3F : 0xFF
     }
 
     /// The bytes of a FIFO word, and the words of the FIFO.
@@ -301,10 +293,7 @@ enum VirtualLSM6DSModel: Sendable {
     /// Registers whose value after a reset is not zero.
     var defaults: [UInt8: UInt8] {
         let isFirst = self == .lsm6ds3
-        return [
-            LSM6DSAddress.identity: identity, LSM6DSAddress.control3: 0x04,
-            LSM6DSAddress.control9: isFirst ? 0x38 : 0xE0, LSM6DSAddress.control10: isFirst ? 0x38 : 0,
-        ]
+        return [0x0F: identity, 0x12: 0x04, 0x18: isFirst ? 0x38 : 0xE0, 0x19: isFirst ? 0x38 : 0]
     }
 
     /// Converts °C to counts.
@@ -315,7 +304,7 @@ enum VirtualLSM6DSModel: Sendable {
     /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: AN5130 Rev 1, table
     /// 11, with LPF1 off, and with FTYPE 0; its phase at 20 Hz gives the delay. Unsourced: the delays that the table
     /// leaves open, here a period plus 0.67 ms with LPF1 and a period without it, and everything about the LSM6DS3's
-    /// low-pass; see the driver's `LSM6DSConfiguration`.
+    /// low-pass; see the driver's `LSM6DSPart`.
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1
         let period = 1 / Self.rates[index]
@@ -356,34 +345,4 @@ enum VirtualLSM6DSModel: Sendable {
 
     /// Sample rates by their code, from 1 on, Hz.
     static let rates = [12.5, 26, 52, 104, 208, 416, 833, 1660]
-}
-
-/// The registers of the LSM6DS family with special behaviour; all others are plain storage.
-enum LSM6DSAddress {
-    // Untagged FIFO: decimation of both sensors. Tagged FIFO: batch rates of both sensors. Mode, also of the tagged one.
-    static let decimation: UInt8 = 0x08
-    static let batchRates: UInt8 = 0x09
-    static let mode: UInt8 = 0x0A
-    static let dataReadyPulse: UInt8 = 0x0B
-    static let interrupt1: UInt8 = 0x0D
-    static let identity: UInt8 = 0x0F
-    static let accelerometer: UInt8 = 0x10
-    static let gyroscope: UInt8 = 0x11
-    static let control3: UInt8 = 0x12
-    static let control4: UInt8 = 0x13
-    static let control9: UInt8 = 0x18
-    static let control10: UInt8 = 0x19
-    static let firstReadOnly: UInt8 = 0x1A
-    static let status: UInt8 = 0x1E
-    static let temperatureOutput: UInt8 = 0x20
-    static let gyroscopeOutput: UInt8 = 0x22
-    static let accelerometerOutput: UInt8 = 0x28
-    static let fifoStatus1: UInt8 = 0x3A
-    static let fifoStatus2: UInt8 = 0x3B
-    static let fifoStatus3: UInt8 = 0x3C
-    static let untaggedData: UInt8 = 0x3E
-    static let lastReadOnly: UInt8 = 0x3F
-    static let taggedData: UInt8 = 0x78
-
-    static let count = 128
 }

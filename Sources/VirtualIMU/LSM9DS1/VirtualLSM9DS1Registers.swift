@@ -109,12 +109,9 @@ struct VirtualLSM9DS1Registers: VirtualRegisters {
         let usual: [Double] = [408, 408, 50, 105, 211, 408]
         let force = registers[0x20] & 0x04 != 0 ? chosen[Int(registers[0x20] & 0x03)] : usual[code - 1]
         let rotations: [Double] = [5, 19, 38, 76, 100, 100]
-        let rotation = rotations[code - 1]
         // Unsourced: the delay, here that of a second-order low-pass.
-        let delay = 2.0.squareRoot() / (2 * .pi * rotation)
-        engine.run(
-            SensorModel.Setup(
-                lowPass: LowPassSetting(force, rotation, delay, baseRate: rate), period: 1 / rate))
+        let lowPass = LowPassSetting(force, rotations[code - 1], baseRate: rate)
+        engine.run(SensorModel.Setup(lowPass: lowPass, period: 1 / rate))
     }
 
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {

@@ -5,7 +5,7 @@ internal import MotionCore
 ///
 /// The content of a measurement depends on its index, not on when the chip is accessed. Only the newest one can be seen,
 /// so those before it are not computed.
-struct MagnetometerEngine {
+struct MagnetometerEngine: ChipEngine {
     let imperfections: MagnetometerImperfections
     private let surroundings: MagneticSurroundings
     private let trajectory: any Trajectory
@@ -75,25 +75,9 @@ struct MagnetometerEngine {
 }
 
 /// The registers of one kind of magnetometer.
-protocol VirtualMagnetometerRegisters: Sendable {
-    var registers: RegisterFile { get set }
-
-    /// The register that identifies the chip, and those that decide whether and how often it measures.
-    var identityRegister: UInt8 { get }
+protocol VirtualMagnetometerRegisters: EngineRegisters where Engine == MagnetometerEngine {
+    /// The registers that decide whether and how often it measures.
     var modeRegisters: [UInt8] { get }
-
-    /// Applies the defaults, which the registers have after power-on, also of a new chip, and after a reset.
-    mutating func begin(_ engine: inout MagnetometerEngine)
-
-    /// Answers one read transaction.
-    mutating func read(
-        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout MagnetometerEngine)
-
-    /// Writes one register, unless a reset is in progress.
-    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout MagnetometerEngine)
-
-    /// Measures from now on according to the registers.
-    func configure(_ engine: inout MagnetometerEngine)
 
     /// Stores completed measurements. The outputs keep their values if they are frozen. Returns whether the newest one is in
     /// the outputs now.
@@ -101,18 +85,6 @@ protocol VirtualMagnetometerRegisters: Sendable {
 }
 
 extension VirtualMagnetometerRegisters {
-    /// Restores the power-on state.
-    mutating func powerCycle(_ engine: inout MagnetometerEngine) {
-        registers.powerUp()
-        begin(&engine)
-    }
-
-    /// Begins a reset that takes this many seconds.
-    mutating func reset(for seconds: Double, _ engine: inout MagnetometerEngine) {
-        registers.reset(until: engine.now.advanced(bySeconds: seconds))
-        begin(&engine)
-    }
-
     /// Inverts a bit of a register and applies the consequences.
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout MagnetometerEngine) {
         guard register < registers.count else { return }
