@@ -98,5 +98,6 @@ import Testing
         let hasBanks = chip.family.part.bankRegister != nil
         #expect(part.plannedGroups.count <= (hasBanks ? 10 : 6), "a full check takes too long")
         #expect(!part.plannedRanges.isEmpty)
+        #expect(part.fifo.size <= chip.family.part.largestFIFO)
     }
 }

@@ -27,8 +27,6 @@ package struct ADXL345Part<Kind: ChipKind>: ChipPart {
             RegisterSetting(format, clear: 0x10), RegisterSetting(fifoStatus, clear: 0x40),
         ]
     }
-    /// 32 entries.
-    package static var largestFIFO: Int { 32 * entryLength }
     package var name: StaticString { Self.isADXL375 ? "ADXL375" : "ADXL345" }
     package var unsourced: StaticString? {
         Self.isADXL375 ? "delay of the low-pass, scale and offset at 3.3 V" : "delay of the low-pass"
@@ -141,7 +139,7 @@ package struct ADXL345Part<Kind: ChipKind>: ChipPart {
     /// host that finds 32 is already too late to read them all. Reading all six bytes of DATAX0 … DATAZ1 removes an entry.
     package var fifo: ChipFIFO {
         ChipFIFO(
-            size: Self.largestFIFO, frameLength: Self.entryLength,
+            size: 32 * Self.entryLength, frameLength: Self.entryLength,
             count: ChipRegisters(first: Self.fifoStatus, count: 1),
             data: 0x32, longestRead: Self.entryLength)
     }

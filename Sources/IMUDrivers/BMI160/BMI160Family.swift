@@ -13,7 +13,6 @@ package struct BMI160Family: ChipPart {
     /// CHIP_ID.
     package static var identityRegister: RegisterAddress { 0x00 }
     package static var identity: UInt8 { 0xD1 }
-    package static var largestFIFO: Int { 1024 }
     package var name: StaticString { "BMI160" }
     package var unsourced: StaticString? { "delays of the low-passes" }
 

@@ -31,10 +31,7 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// to register.
     static var burstBit: UInt8 { get }
 
-    /// The largest FIFO of any part in the family, bytes.
-    static var largestFIFO: Int { get }
-
-    /// The identity of the part assumed until the chip has been identified.
+    /// The identity of the part assumed until the chip has been identified. No part of the family has a larger FIFO.
     static var identity: UInt8 { get }
 
     /// The part that answers with `identity`; `nil` if it does not belong to the family. Each of its figures is the chip's
@@ -109,6 +106,9 @@ extension ChipPart {
         }
         self = part
     }
+
+    /// The largest FIFO of any part in the family, bytes.
+    package static var largestFIFO: Int { Self(settings: IMUSettings()).fifo.size }
 
     package var rate: Double { figures.rate }
     package var bandwidth: Double { figures.bandwidth }

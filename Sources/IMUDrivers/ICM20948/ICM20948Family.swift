@@ -27,7 +27,6 @@ package struct ICM20948Family: ChipPart {
             ]
         ]
     }
-    package static var largestFIFO: Int { 512 }
     package var name: StaticString { "ICM-20948" }
     package var unsourced: StaticString? { "delays of the low-passes, start-up time of clock and gyroscope" }
 

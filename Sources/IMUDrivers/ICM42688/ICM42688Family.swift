@@ -32,7 +32,6 @@ package struct ICM42688Family: ChipPart {
             ],
         ]
     }
-    package static var largestFIFO: Int { 2080 }
     package var name: StaticString { is42605 ? "ICM-42605" : "ICM-42688-P" }
     package var unsourced: StaticString? {
         is42605 ? "bandwidths and delays of the low-passes, start-up time, FIFO" : "delay of the anti-alias filter"

@@ -19,8 +19,6 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     package static var identity: UInt8 { 0x33 }
     /// A number with bit 7 set makes a burst advance from register to register ("I²C operation").
     package static var burstBit: UInt8 { 0x80 }
-    /// 32 entries.
-    package static var largestFIFO: Int { 32 * entryLength }
     package var name: StaticString {
         switch Kind.family {
         case .lsm303agr: "LSM303AGR"
@@ -168,7 +166,7 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     /// lis2dh_stream and Klipper's pull request 7077 read several entries at once).
     package var fifo: ChipFIFO {
         ChipFIFO(
-            size: Self.largestFIFO, frameLength: Self.entryLength, count: ChipRegisters(first: 0x2F, count: 1),
+            size: 32 * Self.entryLength, frameLength: Self.entryLength, count: ChipRegisters(first: 0x2F, count: 1),
             data: 0x28)
     }
 

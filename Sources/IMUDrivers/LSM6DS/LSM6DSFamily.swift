@@ -17,9 +17,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     /// WHO_AM_I (reg.h, Linux `wai`).
     package static var identityRegister: RegisterAddress { 0x0F }
     package static var identity: UInt8 { isLSM6DSO32 ? 0x6C : 0x6A }
-    package static var largestFIFO: Int { 4096 }
-    package var name: StaticString { variant.name }
-    package var unsourced: StaticString? { variant.unsourced }
+    package var name: StaticString { variant.words.name }
+    package var unsourced: StaticString? { variant.words.unsourced }
 
     // MARK: Settings
 
@@ -325,22 +324,14 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    var name: StaticString {
+    /// Its name, and constants that no source confirms.
+    var words: (name: StaticString, unsourced: StaticString) {
         switch self {
-        case .lsm6ds3: "LSM6DS3"
-        case .lsm6ds3trc: "LSM6DS3TR-C"
-        case .lsm6dso: "LSM6DSO"
-        case .lsm6dso32: "LSM6DSO32"
-        case .ism330dhcx: "ISM330DHCX"
-        }
-    }
-
-    /// Constants that no source confirms.
-    var unsourced: StaticString {
-        switch self {
-        case .lsm6ds3: "bandwidths and delays of the low-pass, start-up time"
-        case .lsm6ds3trc: "delays of the low-passes at 12.5 and 26 Hz"
-        case .lsm6dso, .lsm6dso32, .ism330dhcx: "delays of the low-passes, start-up time"
+        case .lsm6ds3: ("LSM6DS3", "bandwidths and delays of the low-pass, start-up time")
+        case .lsm6ds3trc: ("LSM6DS3TR-C", "delays of the low-passes at 12.5 and 26 Hz")
+        case .lsm6dso: ("LSM6DSO", "delays of the low-passes, start-up time")
+        case .lsm6dso32: ("LSM6DSO32", "delays of the low-passes, start-up time")
+        case .ism330dhcx: ("ISM330DHCX", "delays of the low-passes, start-up time")
         }
     }
 

@@ -15,8 +15,6 @@ package struct LSM9DS1Family: ChipPart {
     /// WHO_AM_I.
     package static var identityRegister: RegisterAddress { 0x0F }
     package static var identity: UInt8 { 0x68 }
-    /// 32 entries.
-    package static var largestFIFO: Int { 32 * entryLength }
     package var name: StaticString { "LSM9DS1" }
     package var unsourced: StaticString? { "delays of the low-passes, start-up time of the gyroscope" }
 
@@ -164,7 +162,7 @@ package struct LSM9DS1Family: ChipPart {
     /// OUT_TEMP_H (7.17).
     package var fifo: ChipFIFO {
         ChipFIFO(
-            size: Self.largestFIFO, frameLength: Self.entryLength, count: ChipRegisters(first: 0x2F, count: 1),
+            size: 32 * Self.entryLength, frameLength: Self.entryLength, count: ChipRegisters(first: 0x2F, count: 1),
             data: 0x18,
             temperature: ChipRegisters(first: 0x15, count: 2))
     }

@@ -10,7 +10,6 @@ package struct MPUFamily: ChipPart {
     /// WHO_AM_I: that of an MPU-6050, whatever the level of AD0 (RM p. 45).
     package static var identityRegister: RegisterAddress { 0x75 }
     package static var identity: UInt8 { 0x68 }
-    package static var largestFIFO: Int { 1024 }
     package var name: StaticString { variant.name }
     package var unsourced: StaticString? { variant.unsourced }
 
