@@ -216,11 +216,8 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         // The MPU-6000 and the MPU-9150 answer with the same number and need no distinction.
         case 0x68: self = .mpu6050
         case 0x70: self = .mpu6500("MPU-6500")
-        case 0x71:
-            self = .mpu6500("MPU-9250")
-            hasMagnetometer = true
-        case 0x73:
-            self = .mpu6500("MPU-9255")
+        case 0x71, 0x73:
+            self = .mpu6500(identity == 0x71 ? "MPU-9250" : "MPU-9255")
             hasMagnetometer = true
         case 0x74: self = .mpu6500("MPU-6515")
         case 0x72: self = .clone
@@ -232,11 +229,8 @@ struct MPUVariant: Sendable, BitwiseCopyable {
             losesYOffset = true
             needsYCorrection = true
             hasErraticThermometer = true
-        case 0xAF:
-            self = .icm20608("ICM-20608")
-            needsYCorrection = true
-        case 0xAE:
-            self = .icm20608("ICM-20608D")
+        case 0xAE, 0xAF:
+            self = .icm20608(identity == 0xAF ? "ICM-20608" : "ICM-20608D")
             needsYCorrection = true
         case 0x98: self = .icm20689
         default: return nil

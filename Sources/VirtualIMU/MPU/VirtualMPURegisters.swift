@@ -189,12 +189,7 @@ extension VirtualMPURegisters {
         guard power & Bit.sleep == 0, power & 0x07 < 4 || power & 0x07 == 6 else { return nil }
         if power & Bit.cycle != 0 {
             // LP_WAKE_CTRL (RM p. 42).
-            switch registers[Int(Register.powerManagement2)] >> 6 {
-            case 0: return 1 / 1.25
-            case 1: return 1.0 / 5
-            case 2: return 1.0 / 20
-            default: return 1.0 / 40
-            }
+            return [1 / 1.25, 1.0 / 5, 1.0 / 20, 1.0 / 40][Int(registers[Int(Register.powerManagement2)] >> 6)]
         }
         return (1 + Double(registers[Int(Register.sampleRateDivider)])) / baseRate
     }
@@ -290,7 +285,9 @@ extension VirtualMPURegisters {
         let standby = registers[Int(Register.powerManagement2)]
         let forceRange = registers[Int(Register.accelerometerConfiguration)] >> 3 & 0x03
         let forceScale = Double(16384 >> Int(forceRange)) / standardGravity
-        let rateScale = Self.gyroscopeSensitivity(registers[Int(Register.gyroscopeConfiguration)] >> 3 & 0x03)
+        // LSB per °/s for FS_SEL (PS p. 12).
+        let rateRange = registers[Int(Register.gyroscopeConfiguration)] >> 3 & 0x03
+        let rateScale = [131, 65.5, 32.8, 16.4][Int(rateRange)] * degreesPerRadian
         // An axis in standby keeps its last value. The bits of PWR_MGMT_2 from 5 down: x, y, z, x, y, z.
         for axis in 0..<3 {
             if isForceNew, standby & (0x20 >> UInt8(axis)) == 0 {
@@ -321,16 +318,6 @@ extension VirtualMPURegisters {
         guard engine.setup.lowPass.baseRate > 1000, divisor < 8 else { return true }
         let ticks = (index - engine.clock.firstIndex) * divisor
         return ticks == 0 || (ticks + divisor) / 8 != ticks / 8
-    }
-
-    /// LSB per rad/s for FS_SEL (PS p. 12).
-    private static func gyroscopeSensitivity(_ range: UInt8) -> Double {
-        switch range {
-        case 0: 131 * degreesPerRadian
-        case 1: 65.5 * degreesPerRadian
-        case 2: 32.8 * degreesPerRadian
-        default: 16.4 * degreesPerRadian
-        }
     }
 
     private mutating func store(_ value: Double, _ register: UInt8) {
