@@ -3,56 +3,26 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// An LSM6DS driver on a scripted bus with a manual clock, polled when it is due. The chip samples at its nominal 208
-/// Hz.
-final class LSM6DSRig {
+/// An LSM6DS driver on a scripted bus. The chip samples at its nominal 208 Hz.
+final class LSM6DSRig: ScriptedChipRig<LSM6DSFamily> {
     static let period = 1.0 / 208
 
     let identity: UInt8
-    let clock = ManualClock()
-    let script: BusScript
-    var driver: ChipDriver<LSM6DSFamily, ScriptedBus, ManualClock, NoDataReadyLine>
-    /// The samples of the last poll.
-    private(set) var samples: [MotionSample] = []
-
-    private var batch = SampleBatch(capacity: 64)
-    private var next: Timestamp
-    private var started: Timestamp
+    private var started = Timestamp(nanoseconds: 0)
     private var taken = 0
-    private var healthDue: Timestamp
+    private var healthDue = Timestamp(nanoseconds: .max)
     private var healthGroup = 0
-    private var temperatureDue: Timestamp
+    private var temperatureDue = Timestamp(nanoseconds: .max)
 
     init(_ identity: UInt8) {
         self.identity = identity
-        script = BusScript(clock: clock)
-        next = clock.now()
-        started = next
-        healthDue = next
-        temperatureDue = next
-        driver = ChipDriver(bus: ScriptedBus(script), clock: clock, settings: IMUSettings())
+        super.init()
     }
 
     var isTagged: Bool { isTaggedLSM6DS(identity) }
-    var status: IMUStatus { driver.status }
 
     /// Frames that the chip has put into the FIFO since the driver's last read.
     var due: Int { Int((clock.now().seconds(since: started) / Self.period + 1e-6).rounded(.down)) - taken }
-
-    @discardableResult
-    func poll(lateBy seconds: Double = 0) -> IMUPoll {
-        clock.advance(to: next.advanced(bySeconds: seconds))
-        return pollNow()
-    }
-
-    @discardableResult
-    func pollNow() -> IMUPoll {
-        batch.removeAll()
-        let poll = driver.poll(into: &batch)
-        next = poll.next
-        samples = (0..<batch.count).map { batch[$0] }
-        return poll
-    }
 
     /// Advances the clock to the driver's next poll, and expects the due transactions other than the FIFO's.
     func advance(lateBy seconds: Double = 0) {

@@ -4,7 +4,7 @@ import MotionTestSupport
 import Testing
 
 /// A driver on a scripted bus, polled when it is due.
-final class ScriptedChipRig<Part: ChipPart> {
+class ScriptedChipRig<Part: ChipPart> {
     let clock = ManualClock()
     let start: Timestamp
     let script: BusScript
@@ -20,10 +20,18 @@ final class ScriptedChipRig<Part: ChipPart> {
             bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: settings)
     }
 
-    func poll() {
+    @discardableResult
+    func poll() -> IMUPoll {
         clock.advance(to: next)
+        return pollNow()
+    }
+
+    @discardableResult
+    func pollNow() -> IMUPoll {
         batch.removeAll()
-        next = driver.poll(into: &batch).next
+        let poll = driver.poll(into: &batch)
+        next = poll.next
+        return poll
     }
 
     /// Polls this many seconds after the FIFO was started.
@@ -41,7 +49,11 @@ final class ScriptedChipRig<Part: ChipPart> {
     }
 
     var state: IMUState { driver.status.state }
+    var status: IMUStatus { driver.status }
     var count: Int { batch.count }
+
+    /// The samples of the last poll.
+    var samples: [MotionSample] { (0..<batch.count).map { batch[$0] } }
 
     /// The last sample of the last poll.
     func lastSample() throws -> MotionSample {
