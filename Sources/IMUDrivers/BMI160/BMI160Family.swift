@@ -35,7 +35,7 @@ package struct BMI160Family: ChipPart {
         // (hanyazou/BMI160-Arduino, BMI160.cpp, getGyroDLPFMode and getAccelDLPFMode).
         let (steps, rate) = doubled(25, upTo: settings.wantedRate, most: 6)
         rateCode = 6 + steps
-        let bandwidths = SIMD8(10.7, 20.8, 39.9, 74.6, 136.6, 254.6, 523.9, .nan)
+        let bandwidths = SIMD8<Double>(10.7, 20.8, 39.9, 74.6, 136.6, 254.6, 523.9, .nan)
         // 598 µm/s² per count at ±2 g, which is 16384 counts per g (Linux `bmi160_accel_scale`).
         let (force, forceRange) = doubled(2, upTo: settings.wantedGravities, most: 3)
         accelerometerCode = SIMD4<UInt8>(0x3, 0x5, 0x8, 0xC)[Int(force)]

@@ -89,9 +89,9 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
     /// st_accel_core.c.
     private static var countSizes: SIMD4<Double> {
         switch Kind.family {
-        case .lsm303agr: SIMD4(0.98, 1.95, 3.9, 11.72)
-        case .lis2de12: SIMD4(15.6, 31.2, 62.5, 187.5)
-        default: SIMD4(1, 2, 4, 12)
+        case .lsm303agr: SIMD4<Double>(0.98, 1.95, 3.9, 11.72)
+        case .lis2de12: SIMD4<Double>(15.6, 31.2, 62.5, 187.5)
+        default: SIMD4<Double>(1, 2, 4, 12)
         }
     }
 

@@ -44,7 +44,7 @@ package struct MPUFamily: ChipPart {
         accelerometerBits = RegisterValue(force << 3)
         let (turn, turnRange) = doubled(250, upTo: settings.wantedDegrees, most: 3)
         gyroscopeBits = RegisterValue(turn << 3)
-        let countsPerDegree = SIMD4(131, 65.5, 32.8, 16.4)[Int(turn)]
+        let countsPerDegree = SIMD4<Double>(131, 65.5, 32.8, 16.4)[Int(turn)]
         figures = ChipFigures(
             rate: rate, bandwidth: filter.bandwidth, delay: filter.delay,
             accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree,
