@@ -3,7 +3,8 @@ import Testing
 
 @testable import IMUDrivers
 
-/// Requirement: each setting becomes the chip's nearest that is not smaller, and a part's figures are those of its data sheet.
+/// Requirement: each setting becomes the chip's nearest that is not smaller, and a part's figures are those of its data
+/// sheet.
 @Suite struct ChipSettingsTests {
     @Test(
         "Chooses the lowest rate that is not below the requested one, and its registers",
@@ -31,8 +32,8 @@ import Testing
         for (register, value) in registers { #expect(part.planned(register)?.value == value) }
     }
 
-    /// MPU family: the widest low-pass that passes nothing above half of the rate (RM p. 13). ICM-20948: up to 55 % of it.
-    /// ICM-42688-P: with the anti-alias filter.
+    /// MPU family: the widest low-pass that passes nothing above half of the rate (RM p. 13). ICM-20948: up to 55 % of
+    /// it. ICM-42688-P: with the anti-alias filter.
     @Test(
         "At each rate, bandwidth, delay and registers are the chip's own",
         arguments: [

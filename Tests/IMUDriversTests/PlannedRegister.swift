@@ -36,7 +36,8 @@ extension IMUFamily {
         }
     }
 
-    /// The part with an identity (default: the usual one) for a rate in Hz and ranges in g and °/s; `nil` if the family has none.
+    /// The part with an identity (default: the usual one) for a rate in Hz and ranges in g and °/s; `nil` if the family
+    /// has none.
     func part(
         _ identity: UInt8? = nil, rate: Double = 200, gravities: Double = 8, degrees: Double = 2000,
         isWired: Bool = false

@@ -5,7 +5,8 @@ import Testing
 import VirtualIMU
 
 extension Rig {
-    /// Wakes an ICM-20948, and in the middle between two samples starts the FIFO at 1125 Hz with the content of FIFO_EN_2.
+    /// Wakes an ICM-20948, and in the middle between two samples starts the FIFO at 1125 Hz with the content of
+    /// FIFO_EN_2.
     fileprivate func start(content: UInt8) throws {
         try write(0x06, 0x01)
         wait(0.1)

@@ -136,7 +136,7 @@ package struct ADXL345Part<Kind: ChipKind>: ChipPart {
     private static var entryLength: Int { 6 }
 
     /// The FIFO and the output registers hold 33 entries together; with 33, the next sample overwrites the oldest. A
-    /// host that finds 32 is already too late to read them all. Reading all six bytes of DATAX0 … DATAZ1 removes an entry.
+    /// host that finds 32 is already too late to read them all. Reading DATAX0 … DATAZ1 removes an entry.
     package var fifo: ChipFIFO {
         ChipFIFO(
             size: 32 * Self.entryLength, frameLength: Self.entryLength,

@@ -4,8 +4,8 @@ internal import MotionCore
 ///
 /// Its FIFO is read without headers: twelve bytes per frame, the gyroscope first. A full FIFO drops whole frames, so a
 /// length that is not a multiple of a frame means that bytes were lost. Registers, codes, ranges, rates, pin and FIFO
-/// content were checked against Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1, which also names the registers, and
-/// the reset values against a copy of the register map of BST-BMI160-DS000-09. Sections are those of that datasheet.
+/// content were checked against Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1, which names the registers, and
+/// the reset values against a copy of the register map of BST-BMI160-DS000-09, to which sections refer.
 package struct BMI160Family: ChipPart {
     package static var family: IMUFamily { .bmi160 }
     /// SDO low and high (section 3.2).
@@ -18,8 +18,8 @@ package struct BMI160Family: ChipPart {
 
     // MARK: Settings
 
-    /// The accelerometer's bandwidth is 5 % less to 31 % more than the gyroscope's. Unsourced: the delay, assumed to be that
-    /// of a second-order Butterworth low-pass with the gyroscope's bandwidth.
+    /// The accelerometer's bandwidth is 5 % less to 31 % more than the gyroscope's. Unsourced: the delay, assumed to be
+    /// that of a second-order Butterworth low-pass with the gyroscope's bandwidth.
     package let figures: ChipFigures
     /// acc_odr and gyr_odr. Both sensors need the same rate, because frames without headers contain both.
     private let rateCode: UInt8
@@ -47,8 +47,8 @@ package struct BMI160Family: ChipPart {
             gyroscopeRange: turnRange * radiansPerDegree, gyroscopeScale: radiansPerDegree / (16.4 * 2000 / turnRange))
     }
 
-    /// The thermometer has 23 °C at zero counts, 1/512 K per count (Zephyr drivers/sensor/bosch/bmi160: BMI160_TEMP_OFFSET,
-    /// "the scale is 1/2^9/LSB").
+    /// The thermometer has 23 °C at zero counts, 1/512 K per count (Zephyr drivers/sensor/bosch/bmi160:
+    /// BMI160_TEMP_OFFSET, "the scale is 1/2^9/LSB").
     package func celsius(_ raw: Int16) -> Double { raw == Self.missing ? .nan : 23 + Double(raw) / 512 }
 
     // MARK: Registers and scripts
@@ -58,8 +58,8 @@ package struct BMI160Family: ChipPart {
     package func addRegisters(to table: inout RegisterTable) {
         table.add(noFatalError, in: .observed)
         table.add(bothNormal, in: .observed)
-        // ACC_CONF and GYR_CONF: the low-pass in normal mode, without oversampling by two or four; acc_odr and gyr_odr in bits
-        // 3…0.
+        // ACC_CONF and GYR_CONF: the low-pass in normal mode, without oversampling by two or four; acc_odr and gyr_odr
+        // in bits 3…0.
         let rate = RegisterValue(0x20 | rateCode)
         table.add(0x40, rate, in: .configuration)
         // ACC_RANGE and GYR_RANGE.
@@ -73,7 +73,7 @@ package struct BMI160Family: ChipPart {
         // FIFO_CONFIG_1: fifo_gyr_en and fifo_acc_en without fifo_header_en.
         table.add(0x47, 0xC0, in: .fifo)
         guard signalsDataReady else { return }
-        // INT_OUT_CTRL: INT1 drives its pin, push-pull and active high. Output enable in bit 3, open drain in 2, active high in 1.
+        // INT_OUT_CTRL for INT1: output enable in bit 3, open drain in 2, active high in 1.
         table.add(0x53, 0x0A, in: .dataReady)
         // INT_LATCH: zero means not latched.
         table.add(0x54, 0, in: .dataReady)

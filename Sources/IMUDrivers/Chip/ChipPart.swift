@@ -34,8 +34,8 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The identity of the part assumed until the chip has been identified. No part of the family has a larger FIFO.
     static var identity: UInt8 { get }
 
-    /// The part that answers with `identity`; `nil` if it does not belong to the family. Each of its figures is the chip's
-    /// nearest that is not smaller than requested, up to the chip's limits.
+    /// The part that answers with `identity`; `nil` if it does not belong to the family. Each of its figures is the
+    /// chip's nearest that is not smaller than requested, up to the chip's limits.
     init?(identity: UInt8, settings: IMUSettings)
 
     /// The part's name as its manufacturer writes it.

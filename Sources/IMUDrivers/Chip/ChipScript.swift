@@ -52,8 +52,8 @@ package struct ChipScript: ~Copyable {
         count += 1
     }
 
-    /// Appends the command that resets the chip, and the wait until a register shows that the reset is done. The interval between
-    /// checks and the deadline are in seconds. By default they suit a reset of up to 0.1 s.
+    /// Appends the command that resets the chip, and the wait until a register shows that the reset is done. The
+    /// interval between checks and the deadline are in seconds. By default they suit a reset of up to 0.1 s.
     package mutating func addReset(
         _ register: RegisterAddress, _ command: RegisterValue, until done: RegisterSetting,
         every interval: Double = 0.01,

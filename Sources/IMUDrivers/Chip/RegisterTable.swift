@@ -181,8 +181,8 @@ extension RegisterTable {
     }
 }
 
-/// A register's address within a chip. A separate type, so that an address cannot be passed as a value. A literal is the number of
-/// a register of the first or only bank.
+/// A register's address within a chip. A separate type, so that an address cannot be passed as a value. A literal is
+/// the number of a register of the first or only bank.
 package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable, ExpressibleByIntegerLiteral {
     /// The number that goes over the bus.
     package let number: UInt8

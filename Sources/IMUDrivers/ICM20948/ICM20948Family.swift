@@ -1,7 +1,7 @@
 internal import MotionCore
 
-/// TDK InvenSense's ICM-20948: accelerometer and gyroscope. Its magnetometer is a device of its own, an AK09916, which this
-/// driver at most connects with the bus.
+/// TDK InvenSense's ICM-20948: accelerometer and gyroscope. Its magnetometer is a device of its own, an AK09916, which
+/// this driver at most connects with the bus.
 ///
 /// It has the address of the MPU family, but an identity in another register, and settings in bank 2. The driver selects
 /// that only while it configures or checks the chip.
@@ -110,8 +110,8 @@ package struct ICM20948Family: ChipPart {
     private static var bank2: UInt8 { 0x20 }
     /// USER_CTRL: DMP_EN in bit 7, FIFO_EN in 6, I2C_MST_EN in 5.
     private static var userControl: RegisterAddress { 0x03 }
-    /// PWR_MGMT_1: DEVICE_RESET in bit 7, SLEEP in 6, LP_EN in 5, TEMP_DIS in 3, CLKSEL in 2…0 (DS p. 37). CLKSEL 1 selects the
-    /// gyroscope's PLL when it is ready (DS p. 25).
+    /// PWR_MGMT_1: DEVICE_RESET in bit 7, SLEEP in 6, LP_EN in 5, TEMP_DIS in 3, CLKSEL in 2…0 (DS p. 37). CLKSEL 1
+    /// selects the gyroscope's PLL when it is ready (DS p. 25).
     private static var power: RegisterAddress { 0x06 }
     /// PWR_MGMT_1 asleep with CLKSEL 1, as after a reset (DS p. 37).
     private static var asleep: RegisterValue { 0x41 }
@@ -167,8 +167,8 @@ package struct ICM20948Family: ChipPart {
         script.addReset(Self.power, 0x80, until: RegisterSetting(Self.power, set: Self.asleep))
         script.add(.enter(.waking))
         script.add(.apply(.waking))
-        // The gyroscope's start-up after sleep. Unsourced: assumed to be that of the MPU-9250 (PS-MPU-9250A-01 r1.0, 3.1: 35
-        // ms, typical), with a margin. The accelerometer needs 20 ms (DS p. 12).
+        // The gyroscope's start-up after sleep. Unsourced: assumed to be that of the MPU-9250 (PS-MPU-9250A-01 r1.0,
+        // 3.1: 35 ms, typical), with a margin. The accelerometer needs 20 ms (DS p. 12).
         script.add(.settle(0.06 + settlingDelays * delay))
         // The clock settles. Unsourced: as in the MPU-6500, assumed.
         script.add(.wait(0.01))

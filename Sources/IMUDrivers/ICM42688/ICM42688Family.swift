@@ -3,11 +3,11 @@ internal import MotionCore
 /// TDK InvenSense's ICM-42688-P and ICM-42605.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which reveals lost framing. It shares the address and the
-/// identity register of the MPU family but has a different identity. "DS" is DS-000347 r1.8, which also names the registers.
-/// What it does not say comes from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted. Of the ICM-42605's
-/// datasheet, DS-000292, only table 5.3 was at hand: what the chip shares with the ICM-42688-P is taken from these drivers,
-/// which treat both alike. Betaflight, INAV and Linux only know one difference: the same settings of the anti-alias filter mean
-/// about a quarter of the frequency.
+/// identity register of the MPU family but has a different identity. "DS" is DS-000347 r1.8, which also names the
+/// registers. What it does not say comes from Linux inv_icm42600, ArduPilot's Invensensev3 and Betaflight, as noted. Of
+/// the ICM-42605's datasheet, DS-000292, only table 5.3 was at hand: what the chip shares with the ICM-42688-P is taken
+/// from these drivers, which treat both alike. Betaflight, INAV and Linux only know one difference: the same settings
+/// of the anti-alias filter mean about a quarter of the frequency.
 package struct ICM42688Family: ChipPart {
     package static var family: IMUFamily { .icm42688 }
     /// AP_AD0 low and high.
@@ -59,9 +59,10 @@ package struct ICM42688Family: ChipPart {
         let (turn, turnRange) = doubled(15.625, upTo: settings.wantedDegrees, most: 7)
         accelerometerBits = RegisterValue((3 - force) << 5 | row.code)
         gyroscopeBits = RegisterValue((7 - turn) << 5 | row.code)
-        // The delay of the gyroscope's anti-alias filter. Unsourced: assumed to be that of a second-order Butterworth low-pass,
-        // √2/(2π·f). ICM-42688-P: 585 Hz after a reset (GYRO_AAF_DELT is 13; DS 5.3, 15.3). The accelerometer's, of 1163 Hz, is
-        // 0.2 ms shorter. ICM-42605: 995 Hz for both sensors, which the driver sets (Betaflight `aafLUT42605`).
+        // The delay of the gyroscope's anti-alias filter. Unsourced: assumed to be that of a second-order Butterworth
+        // low-pass, √2/(2π·f). ICM-42688-P: 585 Hz after a reset (GYRO_AAF_DELT is 13; DS 5.3, 15.3). The
+        // accelerometer's, of 1163 Hz, is 0.2 ms shorter. ICM-42605: 995 Hz for both sensors, which the driver sets
+        // (Betaflight `aafLUT42605`).
         figures = ChipFigures(
             rate: row.rate, bandwidth: filter.bandwidth, delay: filter.delay + (is42605 ? 0.000226 : 0.000385),
             accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree)
@@ -82,8 +83,8 @@ package struct ICM42688Family: ChipPart {
     /// The widest low-pass that passes nothing above half of `rate`, or the narrowest if none qualifies: its code in
     /// ACCEL_UI_FILT_BW and GYRO_UI_FILT_BW, -3 dB bandwidth in Hz and group delay in seconds.
     ///
-    /// The figures are those of DS 5.5, for filters of second order. The delay is rounded to 0.1 ms there. Unsourced: those
-    /// of the ICM-42605. The same are assumed, because its codes are the same (Linux `inv_icm42600_filter`).
+    /// The figures are those of DS 5.5, for filters of second order. The delay is rounded to 0.1 ms there. Unsourced:
+    /// those of the ICM-42605. The same are assumed, because its codes are the same (Linux `inv_icm42600_filter`).
     private static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
         switch rate {
         case 1000...: (1, 230.7, 0.0021)
@@ -133,26 +134,26 @@ package struct ICM42688Family: ChipPart {
             addAntiAlias(Self.gyroscopeAntiAlias, Self.gyroscopeDelta, to: &table)
             addAntiAlias(Self.accelerometerAntiAlias, Self.accelerometerDelta, to: &table)
         }
-        // INTF_CONFIG0: count in bytes, count and data with the high byte first, as after a reset; SPI off in UI_SIFS_CFG,
-        // bits 1…0.
+        // INTF_CONFIG0: count in bytes, count and data with the high byte first, as after a reset; SPI off in
+        // UI_SIFS_CFG, bits 1…0.
         table.add(0x4C, 0x32, in: .configuration)
-        // INTF_CONFIG1: the clock in bits 3…0. DS calls bits 7…4 reserved; 7…6 are the adaptive full scale (AFSR), which is
-        // off. While it is on, the gyroscope's output stands still for about 2 ms whenever the rotation rate passes about 100
-        // °/s, which acts as a bias (ArduPilot Invensensev3; Betaflight `INTF_CONFIG1_AFSR_DISABLE`). The other bits keep
-        // their reset values.
+        // INTF_CONFIG1: the clock in bits 3…0. DS calls bits 7…4 reserved; 7…6 are the adaptive full scale (AFSR),
+        // which is off. While it is on, the gyroscope's output stands still for about 2 ms whenever the rotation rate
+        // passes about 100 °/s, which acts as a bias (ArduPilot Invensensev3; Betaflight `INTF_CONFIG1_AFSR_DISABLE`).
+        // The other bits keep their reset values.
         table.add(RegisterSetting(0x4D, set: 0x51, clear: 0x80), in: .configuration)
         // GYRO_CONFIG0 and ACCEL_CONFIG0: the range in bits 7…5, the rate in 3…0.
         table.addRange(0x4F, gyroscopeBits, in: .configuration)
         table.addRange(0x50, accelerometerBits, in: .configuration)
         // GYRO_ACCEL_CONFIG0: the low-pass of the accelerometer in bits 7…4, of the gyroscope in 3…0.
         table.add(0x52, lowPass, in: .configuration)
-        // GYRO_CONFIG1: GYRO_UI_FILT_ORD in bits 3…2; ACCEL_CONFIG1: ACCEL_UI_FILT_ORD in bits 4…3; 0 is the first order. The
-        // reset values: second-order low-passes, preceded by third-order ones.
+        // GYRO_CONFIG1: GYRO_UI_FILT_ORD in bits 3…2; ACCEL_CONFIG1: ACCEL_UI_FILT_ORD in bits 4…3; 0 is the first
+        // order. The reset values: second-order low-passes, preceded by third-order ones.
         table.add(0x51, 0x16, in: .configuration)
         table.add(0x53, 0x0D, in: .configuration)
         // FIFO_CONFIG1: temperature, gyroscope and accelerometer in bits 3…0, which are packets of structure 3; and
-        // FIFO_RESUME_PARTIAL_RD in bit 6: without it, a read that leaves something in the FIFO would have to be repeated from
-        // its beginning.
+        // FIFO_RESUME_PARTIAL_RD in bit 6: without it, a read that leaves something in the FIFO would have to be
+        // repeated from its beginning.
         table.add(0x5F, 0x47, in: .configuration)
         // FIFO_CONFIG: stream-to-FIFO, in bits 7…6.
         table.add(0x16, 0x40, in: .configuration)
@@ -161,8 +162,8 @@ package struct ICM42688Family: ChipPart {
         guard signalsDataReady else { return }
         // INT_CONFIG: INT1 pulses, push-pull and active high. Latched in bit 2, push-pull in 1, active high in 0.
         table.add(0x14, 0x03, in: .dataReady)
-        // INT_CONFIG1: pulses of 100 µs by INT_TPULSE_DURATION in bit 6. INT_ASYNC_RESET in bit 4 is 1 after a reset and must
-        // be 0 "for proper INT1 and INT2 pin operation" (DS 12.6).
+        // INT_CONFIG1: pulses of 100 µs by INT_TPULSE_DURATION in bit 6. INT_ASYNC_RESET in bit 4 is 1 after a reset
+        // and must be 0 "for proper INT1 and INT2 pin operation" (DS 12.6).
         table.add(0x64, 0, in: .dataReady)
         // INT_SOURCE0: UI_DRDY_INT1_EN routes data-ready to INT1, and no longer the end of a reset.
         table.add(0x65, 0x08, in: .dataReady)
@@ -191,8 +192,8 @@ package struct ICM42688Family: ChipPart {
         script.add(.configure(.configuration))
         script.add(.configure(.dataReady))
         script.add(.apply(.sensors))
-        // The gyroscope's start-up: 30 ms until its drive is ready (DS 3.1, typical); Linux inv_icm42600.h waits 60 ms. The
-        // accelerometer needs 10 ms (DS 3.2).
+        // The gyroscope's start-up: 30 ms until its drive is ready (DS 3.1, typical); Linux inv_icm42600.h waits 60 ms.
+        // The accelerometer needs 10 ms (DS 3.2).
         script.add(.settle(0.06 + settlingDelays * delay))
         // No register may be written for 200 µs after a sensor is switched on (DS 14.36).
         script.add(.wait(0.001))
@@ -231,7 +232,8 @@ package struct ICM42688Family: ChipPart {
 
     /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first (DS 6.1).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        // Not a message, not 20-bit data, both sensors present (DS 6.2). The low bits, timestamp and rate change, are ignored.
+        // Not a message, not 20-bit data, both sensors present (DS 6.2). The low bits, timestamp and rate change, are
+        // ignored.
         guard bytes[offset] & 0xF0 == 0x60 else { return nil }
         var frame = ChipFrame(bigEndian: bytes, accelerometer: offset + 1, gyroscope: offset + 7)
         frame.temperature = Int16(Int8(bitPattern: bytes[offset + 13]))

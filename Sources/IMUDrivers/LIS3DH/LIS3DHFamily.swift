@@ -1,8 +1,8 @@
 internal import MotionCore
 
-/// ST's LIS3DH, LSM303AGR and LIS2DE12, accelerometers without a gyroscope. They and the LIS2DH12 have the same identity and the
-/// same registers (Linux st_accel_core.c). Unsourced: whether the bandwidths, turn-on times and noise of the others are those of
-/// the LIS3DH, which is assumed.
+/// ST's LIS3DH, LSM303AGR and LIS2DE12, accelerometers without a gyroscope. They and the LIS2DH12 have the same
+/// identity and the same registers (Linux st_accel_core.c). Unsourced: whether the bandwidths, turn-on times and noise
+/// of the others are those of the LIS3DH, which is assumed.
 ///
 /// They have no reset: BOOT only reloads the factory's trimming, so the driver writes all control registers. The thermometer
 /// measures changes only (table 5), and is not used. The LIS3DH's datasheet describes no data-ready pulse, so a line is not
@@ -143,8 +143,8 @@ package struct LIS3DHPart<Kind: ChipKind>: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // Turn-on time, and the samples that are not yet right then (tables 10 and 11). With one sample more, because they come
-        // at unknown phases, and for a chip that runs 10 % slow.
+        // Turn-on time, and the samples that are not yet right then (tables 10 and 11). With one sample more, because
+        // they come at unknown phases, and for a chip that runs 10 % slow.
         let settlingSamples: Double = Self.hasEightBits ? 1 : 7
         script.add(.settle(0.001 + 1.1 * (settlingSamples + 1) / rate))
     }

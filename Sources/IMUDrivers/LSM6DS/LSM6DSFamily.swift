@@ -5,10 +5,10 @@ internal import MotionCore
 /// The temperature is not put into the FIFO: one kind of FIFO has no room for it, the other batches it at a separate
 /// rate, and frames must have a fixed layout. `LSM6DSVariant` holds the differences between the parts.
 ///
-/// Registers are named as in the datasheets. Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h, lsm6dso_reg.h and
-/// ism330dhcx_reg.h ("reg.h"), and the tables in Linux drivers/iio/imu/st_lsm6dsx ("Linux"). The untagged FIFO was also checked
-/// against AN5130 Rev 1 (LSM6DS3TR-C), the tagged one and CTRL1 to CTRL9 against the LSM6DSO32's datasheet, DocID032891 Rev 1, p.
-/// 65 to 84.
+/// Registers are named as in the datasheets. Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h,
+/// lsm6dso_reg.h and ism330dhcx_reg.h ("reg.h"), and the tables in Linux drivers/iio/imu/st_lsm6dsx ("Linux"). The
+/// untagged FIFO was also checked against AN5130 Rev 1 (LSM6DS3TR-C), the tagged one and CTRL1 to CTRL9 against the
+/// LSM6DSO32's datasheet, DocID032891 Rev 1, p. 65 to 84.
 package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     package static var family: IMUFamily { Kind.family }
     private static var isLSM6DSO32: Bool { family == .lsm6dso32 }
@@ -95,16 +95,16 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         }
     }
 
-    /// By the code of the rate, 1 to 8: the rate, the delay of both low-passes, and samples of the gyroscope that its filters
-    /// need at a rate after the turn-on time.
+    /// By the code of the rate, 1 to 8: the rate, the delay of both low-passes, and samples of the gyroscope that its
+    /// filters need at a rate after the turn-on time.
     ///
     /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
     /// Rev 1, tables 44 and 48). Two faster rates are left out, because no I2C bus can carry them.
     ///
-    /// Samples: AN5130 Rev 1, p. 19 to 22, of the LSM6DS3TR-C; AN5040 rev. 3 of the LSM6DSL; both table 16 with FTYPE 0, which are
-    /// at least those of table 15 without LPF1. The accelerometer needs at most two, table 13. Unsourced: those of the other
-    /// chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms and three samples at 833 Hz from AN5473, as in
-    /// table 15.
+    /// Samples: AN5130 Rev 1, p. 19 to 22, of the LSM6DS3TR-C; AN5040 rev. 3 of the LSM6DSL; both table 16 with FTYPE
+    /// 0, which are at least those of table 15 without LPF1. The accelerometer needs at most two, table 13. Unsourced:
+    /// those of the other chips. The same are assumed. For the LSM6DSO32, public code quotes 70 ms and three samples at
+    /// 833 Hz from AN5473, as in table 15.
     private static func row(code: UInt8) -> (rate: Double, delay: Double, settlingSamples: Double) {
         switch code {
         case 1: (12.5, 0.08067, 2)
@@ -127,12 +127,13 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     /// CTRL1_XL: rate in bits 7…4, full scale in bits 3…2, filter below. CTRL2_G: the same without a filter (reg.h).
     private static var accelerometer: RegisterAddress { 0x10 }
     private static var gyroscope: RegisterAddress { 0x11 }
-    /// CTRL3_C: BOOT; BDU in bit 6, so that both bytes of a value belong to the same sample (Linux `bdu`); IF_INC in bit 2, on from
-    /// power-up: bursts advance from register to register; SW_RESET in bit 0, which clears itself (reg.h, Linux `reset`).
+    /// CTRL3_C: BOOT; BDU in bit 6, so that both bytes of a value belong to the same sample (Linux `bdu`); IF_INC in
+    /// bit 2, on from power-up: bursts advance from register to register; SW_RESET in bit 0, which clears itself
+    /// (reg.h, Linux `reset`).
     private static var control3: RegisterAddress { 0x12 }
-    /// The FIFO's mode in bits 2…0: bypass, 0, is off and empty (Linux `ST_LSM6DSX_FIFO_BYPASS`). FIFO_CTRL5 of the untagged FIFO
-    /// has its rate in bits 6…3 (lsm6ds3_reg.h, Linux), FIFO_CTRL4 of the tagged one temperature and timestamps above
-    /// (lsm6dso_reg.h).
+    /// The FIFO's mode in bits 2…0: bypass, 0, is off and empty (Linux `ST_LSM6DSX_FIFO_BYPASS`). FIFO_CTRL5 of the
+    /// untagged FIFO has its rate in bits 6…3 (lsm6ds3_reg.h, Linux), FIFO_CTRL4 of the tagged one temperature and
+    /// timestamps above (lsm6dso_reg.h).
     private static var fifoMode: RegisterAddress { 0x0A }
     /// FIFO_STATUS1: the number of words and the flags start here (reg.h, Linux `fifo_diff`).
     private static var fifoStatus: RegisterAddress { 0x3A }
@@ -140,11 +141,11 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     /// The sensors come last, because they start sampling at once.
     package func addRegisters(to table: inout RegisterTable) {
         table.add(Self.control3, 0x44, in: .waking)
-        // CTRL4_C: DRDY_MASK in bit 3, which marks samples that have not settled; LPF1_SEL_G in bit 1, the gyroscope's first
-        // low-pass, absent on the LSM6DS3 (reg.h, AN5130 3.8).
+        // CTRL4_C: DRDY_MASK in bit 3, which marks samples that have not settled; LPF1_SEL_G in bit 1, the gyroscope's
+        // first low-pass, absent on the LSM6DS3 (reg.h, AN5130 3.8).
         table.add(0x13, variant.filtersGyroscope ? 0x0A : 0x08, in: .configuration)
-        // FIFO_CTRL1 and 2: threshold, timer or compression (lsm6ds3_reg.h, lsm6dso_reg.h). FIFO_CTRL4 of the untagged FIFO: data
-        // sets 3 and 4.
+        // FIFO_CTRL1 and 2: threshold, timer or compression (lsm6ds3_reg.h, lsm6dso_reg.h). FIFO_CTRL4 of the untagged
+        // FIFO: data sets 3 and 4.
         if variant.isTagged {
             table.add(0x07, 0, in: .observed)
             table.add(0x08, 0, in: .observed)
@@ -165,7 +166,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
             table.add(0x17, 0, in: .configuration)
         }
         if variant.isTagged {
-            // FIFO_CTRL3: batch rates, accelerometer in bits 3…0 and gyroscope in bits 7…4 (lsm6dso_reg.h, Linux `batch`).
+            // FIFO_CTRL3: batch rates, accelerometer in bits 3…0 and gyroscope in bits 7…4 (lsm6dso_reg.h, Linux
+            // `batch`).
             table.add(0x09, RegisterValue(rateCode << 4 | rateCode), in: .configuration)
         } else {
             // FIFO_CTRL3: decimation, accelerometer in bits 2…0 and gyroscope in bits 5…3: every sample of both sensors
@@ -174,8 +176,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         }
         table.addRange(Self.gyroscope, gyroscopeBits, in: .sensors)
         table.addRange(Self.accelerometer, accelerometerBits, in: .sensors)
-        // CTRL9_XL: its default, plus I3C_DISABLE in bit 1 for a plain I2C bus (lsm6dso_reg.h; LSM6DSO32's datasheet, table 67),
-        // which is DEVICE_CONF of the ISM330DHCX. Its maker wants that set (ism330dhcx_reg.h).
+        // CTRL9_XL: its default, plus I3C_DISABLE in bit 1 for a plain I2C bus (lsm6dso_reg.h; LSM6DSO32's datasheet,
+        // table 67), which is DEVICE_CONF of the ISM330DHCX. Its maker wants that set (ism330dhcx_reg.h).
         if variant.isTagged { table.add(0x18, 0xE2, in: .sensors) }
         // Continuous: the newest words replace the oldest (Linux `ST_LSM6DSX_FIFO_CONT`).
         table.add(Self.fifoMode, RegisterValue((variant.isTagged ? 0 : rateCode << 3) | 6), in: .fifo)
@@ -183,7 +185,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         // DRDY_PULSE_CFG_G of the LSM6DS3TR-C, COUNTER_BDR_REG1 of the tagged kind. In both, bit 7 makes data-ready a
         // pulse (lsm6ds3tr-c_reg.h `drdy_pulsed`, lsm6dso_reg.h `dataready_pulsed`).
         table.add(0x0B, 0x80, in: .dataReady)
-        // INT1_CTRL: INT1_DRDY_G in bit 1: the gyroscope has a new value; at the same rate, so has the accelerometer (reg.h).
+        // INT1_CTRL: INT1_DRDY_G in bit 1: the gyroscope has a new value; at the same rate, so has the accelerometer
+        // (reg.h).
         table.add(0x0D, 0x02, in: .dataReady)
     }
 
@@ -196,9 +199,10 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // The gyroscope's turn-on time from power-down, at most (AN5130 and AN5040, table 14; the LSM6DSO32's datasheet,
-        // table 4: 35 ms, typical). Unsourced: that of LSM6DS3, LSM6DSO, ISM330DHCX and LSM6DSR. Then its filters settle: with
-        // one sample more, because samples come at unknown phases, and with a chip that runs 10 % slow.
+        // The gyroscope's turn-on time from power-down, at most (AN5130 and AN5040, table 14; the LSM6DSO32's
+        // datasheet, table 4: 35 ms, typical). Unsourced: that of LSM6DS3, LSM6DSO, ISM330DHCX and LSM6DSR. Then its
+        // filters settle: with one sample more, because samples come at unknown phases, and with a chip that runs 10 %
+        // slow.
         script.add(.settle(0.07 + 1.1 * (Self.row(code: rateCode).settlingSamples + 1) / rate))
         // Time until both sensors deliver data, so that the FIFO starts with both: words of only one would not form
         // frames.
@@ -232,8 +236,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
             data: variant.isTagged ? 0x78 : 0x3E, temperature: ChipRegisters(first: 0x20, count: 2))
     }
 
-    /// FIFO_STATUS2, untagged: OVER_RUN in bit 6 and FIFO_EMPTY in bit 4 (lsm6ds3_reg.h). Tagged: FIFO_OVR_IA in bit 6, and
-    /// OVER_RUN_LATCHED in bit 3, which reading clears (lsm6dso_reg.h).
+    /// FIFO_STATUS2, untagged: OVER_RUN in bit 6 and FIFO_EMPTY in bit 4 (lsm6ds3_reg.h). Tagged: FIFO_OVR_IA in bit 6,
+    /// and OVER_RUN_LATCHED in bit 3, which reading clears (lsm6dso_reg.h).
     ///
     /// An untagged FIFO also reports which word of a frame comes next, in FIFO_STATUS3 and 4. If it is not the first,
     /// frames would be misaligned, which is reported as a count that is not a multiple of a frame.
@@ -248,8 +252,9 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         return isFirst ? 2 * words : 2 * words | 1
     }
 
-    /// With DRDY_MASK, the chip replaces samples by 0x7FFD … 0x7FFF until its last filters have settled (AN5130 and AN5040 4.3.1;
-    /// for all parts: Linux `drdy_mask`, `ST_LSM6DSX_INVALID_SAMPLE`). The mark does not cover the gyroscope's first filter, LPF1.
+    /// With DRDY_MASK, the chip replaces samples by 0x7FFD … 0x7FFF until its last filters have settled (AN5130 and
+    /// AN5040 4.3.1; for all parts: Linux `drdy_mask`, `ST_LSM6DSX_INVALID_SAMPLE`). The mark does not cover the
+    /// gyroscope's first filter, LPF1.
     package func isUnsettled(_ frame: ChipFrame) -> Bool {
         let first: Int16 = 0x7FFD
         return frame.gx >= first || frame.gy >= first || frame.gz >= first || frame.ax >= first || frame.ay >= first
@@ -264,8 +269,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
             ? taggedFrame(bytes, at: offset) : frame(bytes, gyroscope: offset, accelerometer: offset + 6)
     }
 
-    /// Two words of one time slot, in either order. TAG_SENSOR, bits 7…3 of a word's first byte, is 1 for the gyroscope and 2 for
-    /// the accelerometer (lsm6dso_reg.h, Linux `st_lsm6dsx_fifo_tag`). TAG_CNT, bits 2…1, counts the slots.
+    /// Two words of one time slot, in either order. TAG_SENSOR, bits 7…3 of a word's first byte, is 1 for the gyroscope
+    /// and 2 for the accelerometer (lsm6dso_reg.h, Linux `st_lsm6dsx_fifo_tag`). TAG_CNT, bits 2…1, counts the slots.
     private func taggedFrame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         let first = bytes[offset]
         let second = bytes[offset + 7]

@@ -1,11 +1,11 @@
 internal import MotionCore
 
-/// Accelerometer and gyroscope of ST's LSM9DS1, as on the Raspberry Pi Sense HAT. The magnetometer is a device of its own at
-/// another address. Sections, tables and names of registers are those of the datasheet, DocID025715 Rev 2.
+/// Accelerometer and gyroscope of ST's LSM9DS1, as on the Raspberry Pi Sense HAT. The magnetometer is a device of its
+/// own at another address. Sections, tables and names of registers are those of the datasheet, DocID025715 Rev 2.
 ///
-/// The chip's axes are left-handed: x points the other way than the magnetometer's (figure 1; RTIMULib and ArduPilot invert z
-/// instead, which is the same but for half a turn). The driver inverts x of both sensors. The rotation about each axis is
-/// positive counterclockwise (2.6.1), so the gyroscope's x is inverted with its axis.
+/// The chip's axes are left-handed: x points the other way than the magnetometer's (figure 1; RTIMULib and ArduPilot
+/// invert z instead, which is the same but for half a turn). The driver inverts x of both sensors. The rotation about
+/// each axis is positive counterclockwise (2.6.1), so the gyroscope's x is inverted with its axis.
 ///
 /// The datasheet describes no data-ready pulse, so a line is not used. The temperature is not put into the FIFO.
 package struct LSM9DS1Family: ChipPart {
@@ -134,9 +134,9 @@ package struct LSM9DS1Family: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // The gyroscope's turn-on time from power-down. Unsourced: table 12 begins in low-power mode. Assumed to be that of the
-        // LSM6DS3TR-C (AN5130 Rev 1, table 14). With one sample more, because samples come at unknown phases, and for a chip
-        // that runs 10 % slow.
+        // The gyroscope's turn-on time from power-down. Unsourced: table 12 begins in low-power mode. Assumed to be
+        // that of the LSM6DS3TR-C (AN5130 Rev 1, table 14). With one sample more, because samples come at unknown
+        // phases, and for a chip that runs 10 % slow.
         script.add(.settle(0.07 + 1.1 * (settlingSamples + 1) / rate))
     }
 
@@ -158,8 +158,8 @@ package struct LSM9DS1Family: ChipPart {
     private static var entryLength: Int { 12 }
 
     /// FIFO_SRC: OVRN in bit 6, entries in bits 5…0 (7.35, table 86). From OUT_X_L_G, a burst goes on from OUT_Z_H_G to
-    /// OUT_X_L_XL, and from OUT_Z_H_XL back to the start: it reads one entry of the FIFO after the other (3.3). OUT_TEMP_L and
-    /// OUT_TEMP_H (7.17).
+    /// OUT_X_L_XL, and from OUT_Z_H_XL back to the start: it reads one entry of the FIFO after the other (3.3).
+    /// OUT_TEMP_L and OUT_TEMP_H (7.17).
     package var fifo: ChipFIFO {
         ChipFIFO(
             size: 32 * Self.entryLength, frameLength: Self.entryLength, count: ChipRegisters(first: 0x2F, count: 1),

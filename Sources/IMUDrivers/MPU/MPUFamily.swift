@@ -32,8 +32,8 @@ package struct MPUFamily: ChipPart {
         self.variant = variant
         signalsDataReady = settings.signalsDataReady
         connectsMagnetometer = settings.connectsMagnetometer && variant.hasMagnetometer
-        // The sample rate before division while a low-pass is on, 1000 Hz (RM p. 11, 13). SMPLRT_DIV has eight bits. A divisor
-        // of 250 gives 4 Hz.
+        // The sample rate before division while a low-pass is on, 1000 Hz (RM p. 11, 13). SMPLRT_DIV has eight bits. A
+        // divisor of 250 gives 4 Hz.
         let ratio = divisor(of: 1000, for: settings.rate, most: 250)
         sampleRateDivider = RegisterValue(UInt8(ratio - 1))
         let rate = 1000 / Double(ratio)
@@ -61,8 +61,8 @@ package struct MPUFamily: ChipPart {
     static var dividerRegister: RegisterAddress { 0x19 }
     /// CONFIG: DLPF_CFG in bits 2…0 (RM p. 13).
     static var lowPassRegister: RegisterAddress { 0x1A }
-    /// GYRO_CONFIG: FS_SEL in bits 4…3 (RM p. 14). ACCEL_CONFIG: AFS_SEL in bits 4…3 (RM p. 15). Both: self-test of the three axes
-    /// in bits 7…5.
+    /// GYRO_CONFIG: FS_SEL in bits 4…3 (RM p. 14). ACCEL_CONFIG: AFS_SEL in bits 4…3 (RM p. 15). Both: self-test of the
+    /// three axes in bits 7…5.
     static var gyroscope: RegisterAddress { 0x1B }
     static var accelerometer: RegisterAddress { 0x1C }
     static var selfTest: RegisterValue { 0xE0 }
@@ -91,9 +91,9 @@ package struct MPUFamily: ChipPart {
         table.addRange(Self.gyroscope, gyroscopeBits, in: .configuration)
         table.addRange(Self.accelerometer, accelerometerBits, in: .configuration)
         table.add(Self.fifoContent, variant.fifoEnable, in: .fifo)
-        // INT_PIN_CFG: the behaviour of the INT pin; zero is push-pull, active high, a pulse of 50 µs. I2C_BYPASS_EN in bit 1
-        // connects the auxiliary bus with the host's while I2C_MST_EN in USER_CTRL is clear, as its row has it (RM p. 26;
-        // PS-MPU-9250A-01 r1.0, p. 24).
+        // INT_PIN_CFG: the behaviour of the INT pin; zero is push-pull, active high, a pulse of 50 µs. I2C_BYPASS_EN in
+        // bit 1 connects the auxiliary bus with the host's while I2C_MST_EN in USER_CTRL is clear, as its row has it
+        // (RM p. 26; PS-MPU-9250A-01 r1.0, p. 24).
         table.add(0x37, connectsMagnetometer ? 0x02 : 0, in: .configuration)
         // INT_ENABLE: DATA_RDY_EN, one pulse of the INT pin per sample (RM p. 27).
         table.add(0x38, signalsDataReady ? 0x01 : 0, in: .configuration)
@@ -141,9 +141,9 @@ package struct MPUFamily: ChipPart {
 
     // MARK: FIFO
 
-    /// FIFO_COUNT_H, FIFO_COUNT_L: reading the count's high byte latches both bytes (RM p. 43). FIFO_R_W: the address does not
-    /// advance to the next register (RM p. 44). The FIFO's size is not a multiple of a frame, so after an overflow frames may begin
-    /// anywhere.
+    /// FIFO_COUNT_H, FIFO_COUNT_L: reading the count's high byte latches both bytes (RM p. 43). FIFO_R_W: the address
+    /// does not advance to the next register (RM p. 44). The FIFO's size is not a multiple of a frame, so after an
+    /// overflow frames may begin anywhere.
     package var fifo: ChipFIFO {
         ChipFIFO(
             size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: 0x72, count: 2), data: 0x74,
