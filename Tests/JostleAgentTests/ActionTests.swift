@@ -273,7 +273,8 @@ import Testing
         rig.manager.handlers.chain.deliver(
             GestureEvent(.tap, .recognized, at: WallClock.monotonic.advanced(bySeconds: -60)))
         rig.deliver(.tap, .recognized)
-        var bench = ParticipantBench(Outbox(nil, limits: JostleSettings.Outbox(), eventExpiry: 3600))
+        var bench = ParticipantBench(
+            Outbox(OutboxFile.OpenResult(failure: "no disk"), limits: JostleSettings.Outbox(), eventExpiry: 3600))
         bench.clocks = .now()
         bench.carryOut(bench.participant.apply(rig.updates(), at: bench.clocks))
         bench.deliver(.connected)

@@ -70,12 +70,12 @@ import Testing
         outbox.append(OutgoingMessage(topic: "t", content: .fixed([]), time: unset))
         outbox.changesWereWritten(outbox.takeChanges())
         outbox.correctTimes(clocks(6, wall: 1777, isSet: false))
-        #expect(!outbox.hasTimeToCorrect)
+        #expect(!outbox.hasMessageToWrite)
         outbox.correctTimes(clocks(6, wall: 1_795_000_006_000))
         let corrected = outbox.takeChanges().corrected
         #expect(corrected.map(\.row) == [2] && corrected.first?.message.time.wall == 1_795_000_005_000)
         outbox.correctTimes(clocks(7, wall: 1_795_000_007_000))
-        #expect(!outbox.hasTimeToCorrect && outbox.takeChanges().corrected.isEmpty)
+        #expect(!outbox.hasMessageToWrite && outbox.takeChanges().corrected.isEmpty)
     }
 
     // MARK: Suspend

@@ -23,25 +23,18 @@ final class OutboxRig {
     private(set) var sent: [(text: String, row: Int64)] = []
     private(set) var lines: [String] = []
     var outbox: Outbox
-    let file: OutboxFile?
+    let file: OutboxFile
 
-    /// Creates an outbox with a file in a directory, or without one.
-    init(
-        directory: String?, count: Int = 10_000, maximumBytes: Int = 1 << 24, clocks: ClockReading? = nil
-    ) {
+    /// Creates an outbox with a file in a directory.
+    init(directory: String, count: Int = 10_000, maximumBytes: Int = 1 << 24) {
         var limits = JostleSettings.Outbox()
         limits.maximumCount = count
-        file = directory.map { OutboxFile(directory: $0, maximumBytes: maximumBytes) }
-        if let file {
-            let opened = file.open()
-            var lines: [String] = []
-            opened.log { lines.append($1) }
-            self.lines = lines
-            outbox = Outbox(opened, limits: limits, eventExpiry: 3600, window: 10_000)
-        } else {
-            outbox = Outbox(nil, limits: limits, eventExpiry: 3600)
-        }
-        if let clocks { self.clocks = clocks }
+        file = OutboxFile(directory: directory, maximumBytes: maximumBytes)
+        let opened = file.open()
+        var lines: [String] = []
+        opened.log { lines.append($1) }
+        self.lines = lines
+        outbox = Outbox(opened, limits: limits, eventExpiry: 3600, window: 10_000)
         carryOut(outbox.start(at: self.clocks))
     }
 
@@ -107,17 +100,21 @@ final class OutboxRig {
             case .publish(let message, let token):
                 sent.append((String(decoding: message.payload, as: UTF8.self), token?.row ?? 0))
             case .log(_, let text): lines.append(text)
-            case .request(.write(let batch)):
-                if let file { carryOut(outbox.handle(file.write(batch), at: clocks)) }
-            case .request(.checkpoint): file?.checkpoint()
+            case .request(.write(let batch)): carryOut(outbox.handle(file.write(batch), at: clocks))
+            case .request(.checkpoint): file.checkpoint()
             case .request(.reportHealth), .request(.endInterrupted), .subscribe, .unsubscribe, .write: break
             }
         }
     }
 
+    /// What is in a file, and what is damaged.
+    static func contents(of path: String) throws -> (OutboxContent, damage: String?) {
+        try OutboxStore.read(OutboxStore.connect(path, maximumBytes: 1 << 24))
+    }
+
     /// Writes what is left and closes the file.
     func close() {
         carryOut(outbox.flush(at: clocks))
-        file?.close()
+        file.close()
     }
 }

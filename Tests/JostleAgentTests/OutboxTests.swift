@@ -239,7 +239,7 @@ import Testing
         bench.add(2)
         bench.answer(Self.written)
         bench.add()
-        bench.answer(.replaced(OutboxFile.QuarantinedFile(name: "x", reason: .damaged("torn", saved: 3))))
+        bench.answer(.replaced("torn"))
         let whole = bench.batches.first
         #expect(whole?.isComplete == true && whole?.added.map(\.row) == [1, 2, 3])
         #expect(whole?.gestures.map(\.gesture) == [shake] && whole?.totals != nil)
@@ -617,5 +617,18 @@ import Testing
             bench.deliver(.connected)
         }
         #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 1)
+    }
+
+    /// The broker refuses a message that was sent from memory, after the file could be written again.
+    @Test func refusalAfterOutageCountsAsNoSend() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add()
+        bench.answer(.failed("no room"))
+        bench.pass(2.1)
+        bench.answer(Self.written)
+        #expect(bench.takeSent() == [1] && bench.outbox.statistics.sentUnstored == 1)
+        bench.refuse(1)
+        #expect(bench.outbox.statistics.unstored == 0 && bench.outbox.statistics.count == 1)
     }
 }

@@ -66,17 +66,16 @@ struct Outbox: Participant {
     }
 
     private var queue: OutboxQueue
-    private var gestures: OpenGestures
+    /// The gestures that have begun and not yet ended, and those whose rows in the file are not up to date.
+    private var openGestures: Set<OpenGesture>
+    private var changedGestures: Set<OpenGesture> = []
     private var writing = Writing.idle
     /// Whether the next batch must contain everything.
     private var needsCompleteBatch = false
-    /// Rows of a file that was opened late. Their messages were appended again and have new rows.
-    private var obsoleteRows: [Int64] = []
     /// Why the outbox does not wait for the disk; `nil` if it does.
     private var failure: String?
     /// The number of messages sent from memory at the last successful write.
     private var sentBeforeOutage: UInt64 = 0
-    private let hasFile: Bool
     /// The maximum number of messages that the client holds. More would delay telemetry.
     private let window: Int
 
@@ -102,34 +101,34 @@ struct Outbox: Participant {
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
 
-    /// Creates an outbox with the contents of its file. Without a file (`nil`), everything lives in memory only. The broker
-    /// keeps an event for `eventExpiry` seconds; 0 is for ever.
-    init(_ opened: OutboxFile.OpenResult?, limits: JostleSettings.Outbox, eventExpiry: Double, window: Int = 200) {
+    /// Creates an outbox with the contents of its file. The broker keeps an event for `eventExpiry` seconds; 0 is for
+    /// ever.
+    init(_ opened: OutboxFile.OpenResult, limits: JostleSettings.Outbox, eventExpiry: Double, window: Int = 200) {
         self.window = window
-        let content = opened?.content ?? OutboxContent()
+        let content = opened.content
         queue = OutboxQueue(limits: limits, dropped: content.dropped, expired: content.expired)
         for (row, message) in content.messages { queue.restore(message, row: row) }
-        gestures = OpenGestures(stored: content.gestures)
+        openGestures = Set(content.gestures)
         interrupted = content.gestures
-        hasFile = opened != nil
-        failure = opened?.failure
+        failure = opened.failure
         loggedTotals = (content.dropped, content.expired)
         storedTotals = loggedTotals
         self.eventExpiry = eventExpiry > 0 ? eventExpiry : nil
-        if opened?.setAside != nil { startCompleteRewrite() }
+        if opened.setAside != nil { startCompleteRewrite() }
     }
 
     /// The number of messages that exist in memory only.
-    var inMemoryOnly: Int { hasFile ? queue.inMemoryOnly : queue.count }
+    var inMemoryOnly: Int { queue.inMemoryOnly }
+
+    /// The number of messages sent from memory since the last successful write. Some may have come back unsent after it.
+    private var sentSinceOutage: UInt64 { queue.sentFromMemory - min(queue.sentFromMemory, sentBeforeOutage) }
 
     var statistics: Statistics {
-        var statistics = Statistics(
-            count: queue.count, bytes: queue.bytes, dropped: queue.dropped, expired: queue.expired, failure: failure,
+        Statistics(
+            count: queue.count, bytes: queue.bytes, dropped: queue.dropped, expired: queue.expired,
+            unstored: queue.inMemoryAndUnsent + Int(clamping: sentSinceOutage),
+            sentUnstored: queue.sentFromMemory, failure: failure,
             refusals: refusals.reasons.map { Outbox.refusal(of: $0.topic, $0.failure) })
-        guard hasFile else { return statistics }
-        statistics.sentUnstored = queue.sentFromMemory
-        statistics.unstored = queue.inMemoryAndUnsent + Int(clamping: queue.sentFromMemory - sentBeforeOutage)
-        return statistics
     }
 
     /// Whether every urgent change is written and, if connected, every message is sent.
@@ -153,7 +152,9 @@ struct Outbox: Participant {
         for update in updates {
             switch update {
             case .add(let message): queue.append(message)
-            case .setGesture(let gesture, let isOpen): gestures.record(gesture, isOpen: isOpen)
+            case .setGesture(let gesture, let isOpen):
+                if isOpen { openGestures.insert(gesture) } else { openGestures.remove(gesture) }
+                changedGestures.insert(gesture)
             }
         }
         return update(at: now, isIdle: false)
@@ -237,28 +238,22 @@ struct Outbox: Participant {
         sendDue = nil
         var effects: Effects = []
         var room = min(window, enders.limit ?? window) - queue.sent
-        var isStopped = false
-        let eventExpiry = self.eventExpiry
-        let waitsForDisk = hasFile && failure == nil
-        var refusals = self.refusals
-        queue.send { entry in
-            guard room > 0, !(waitsForDisk && entry.isInMemoryOnly) else {
-                isStopped = true
-                return .stop
-            }
+        let waitsForDisk = failure == nil
+        var next = 0
+        while let place = queue.nextWaiting(from: next) {
+            let entry = queue[place]
+            guard room > 0, !(waitsForDisk && entry.isInMemoryOnly) else { return effects }
+            next = place + 1
             let topic = entry.message.topic
-            let isSent = !refusals.holds(topic) || refusals.tries(topic, with: entry.token, at: now.monotonic)
-            return isSent ? .send : .skip
-        } _: { entry in
-            let message = entry.message.message(
-                at: now, eventExpiry: eventExpiry, isOvertaken: entry.isOvertaken)
+            guard !refusals.holds(topic) || refusals.tries(topic, with: entry.token, at: now.monotonic) else { continue }
+            let message = entry.message.message(at: now, eventExpiry: eventExpiry, isOvertaken: entry.isOvertaken)
             effects.append(.publish(message, entry.token))
+            queue.wasSent(place)
             room -= 1
         }
-        // Otherwise, a topic may not have had its turn.
-        if !isStopped, refusals.forgetUntried(at: now.monotonic) { effects.append(.request(.reportHealth)) }
-        isSendingStopped = isStopped
-        self.refusals = refusals
+        isSendingStopped = false
+        // Every topic has had its turn.
+        if refusals.forgetUntried(at: now.monotonic) { effects.append(.request(.reportHealth)) }
         return effects
     }
 
@@ -296,19 +291,17 @@ struct Outbox: Participant {
     // MARK: The file
 
     private var hasUrgentChanges: Bool {
-        queue.hasMessageToWrite || queue.hasTimeToCorrect || gestures.hasChanges || needsCompleteBatch
+        queue.hasMessageToWrite || !changedGestures.isEmpty || needsCompleteBatch
     }
 
     private mutating func write(at now: Timestamp) -> Effects {
-        guard hasFile else { return [] }
         switch writing {
         case .underWay: return []
         case .failed(let until): if now < until { return [] }
         case .idle:
             // If the file could not be opened at the start, the first write is attempted at once.
             guard hasUrgentChanges || failure != nil else {
-                let hasOthers = queue.rowsToDelete > 0 || !obsoleteRows.isEmpty || totalsToStore != nil
-                guard hasOthers else {
+                guard !queue.rowsToDelete.isEmpty || totalsToStore != nil else {
                     deletionsDue = nil
                     return []
                 }
@@ -322,8 +315,8 @@ struct Outbox: Participant {
         var batch = queue.takeChanges()
         batch.isComplete = needsCompleteBatch
         batch.messagesInMemory = queue.count
-        batch.gestures = gestures.takeChanges()
-        batch.removed += obsoleteRows
+        batch.gestures = changedGestures.map { ($0, openGestures.contains($0)) }
+        changedGestures = []
         batch.totals = totalsToStore
         writing = .underWay(batch, since: now)
         return [.request(.write(batch))]
@@ -366,8 +359,6 @@ struct Outbox: Participant {
         case .written(let isCheckpointDue):
             self.isCheckpointDue = isCheckpointDue
             queue.changesWereWritten(batch)
-            gestures.changesWereWritten()
-            obsoleteRows.removeAll { batch.removed.contains($0) }
             storedTotals = batch.totals ?? storedTotals
             if batch.isComplete { needsCompleteBatch = false }
             if failure != nil {
@@ -376,17 +367,15 @@ struct Outbox: Participant {
                 effects = [.log(.info, "the outbox can be written again"), .request(.reportHealth)]
             }
         case .failed(let reason):
-            queue.changesWereNotWritten(batch)
-            gestures.changesWereNotWritten()
+            changesWereNotWritten(batch)
             writing = .failed(until: now.monotonic.advanced(bySeconds: Outbox.retryPause))
             if failure == nil { effects = [Outbox.storeFailed(reason), .request(.reportHealth)] }
             failure = reason
         case .replaced(let setAside):
             startCompleteRewrite()
-            if let setAside { effects = [.log(.error, setAside.description)] }
+            if let setAside { effects = [.log(.error, setAside)] }
         case .opened(let opened):
-            queue.changesWereNotWritten(batch)
-            gestures.changesWereNotWritten()
+            changesWereNotWritten(batch)
             let interrupted = merge(opened.content, isInFile: opened.setAside == nil)
             if opened.setAside != nil { startCompleteRewrite() }
             opened.log { effects.append(.log($0, $1)) }
@@ -395,30 +384,32 @@ struct Outbox: Participant {
         return effects + update(at: now, isIdle: false)
     }
 
+    private mutating func changesWereNotWritten(_ batch: OutboxBatch) {
+        queue.changesWereNotWritten(batch)
+        changedGestures.formUnion(batch.gestures.map(\.gesture))
+    }
+
     /// Makes the next batch contain everything. Used for a new file, and for one that had to be closed and may have
     /// been replaced since.
     private mutating func startCompleteRewrite() {
         queue.fileWasReplaced()
-        gestures.fileWasReplaced()
-        obsoleteRows = []
+        changedGestures = openGestures
         storedTotals = nil
-        needsCompleteBatch = hasFile
+        needsCompleteBatch = true
     }
 
     /// Merges the contents of a file that could not be opened at the start. Its messages come after the newer ones,
     /// which may be on their way already.
     ///
-    /// - Returns: the gestures that were open when an earlier run was cut off, and have not begun again since.
+    /// - Returns: the gestures that were open when an earlier run was cut off, and have not begun or ended since.
     private mutating func merge(_ content: OutboxContent, isInFile: Bool) -> [OpenGesture] {
-        for (row, message) in content.messages {
-            if isInFile { obsoleteRows.append(row) }
-            queue.append(message)
-        }
-        queue.addTotals(dropped: content.dropped, expired: content.expired)
+        queue.merge(content, isInFile: isInFile)
         loggedTotals.dropped += content.dropped
         loggedTotals.expired += content.expired
         storedTotals = (content.dropped, content.expired)
-        return gestures.add(stored: content.gestures)
+        let added = content.gestures.filter { !openGestures.contains($0) && !changedGestures.contains($0) }
+        openGestures.formUnion(added)
+        return added
     }
 
     // MARK: Log texts
@@ -505,61 +496,6 @@ extension Outbox {
         case .library: "cannot send messages to \(topic): \(failure.messageDescription)"
         default: "each time a message to \(topic) is sent, the connection ends: \(failure.messageDescription)"
         }
-    }
-}
-
-/// The gestures that have begun and not yet ended, and those whose rows in the outbox's file are not up to date.
-private struct OpenGestures: Sendable {
-    private var open: Set<OpenGesture> = []
-    private var due: Set<OpenGesture> = []
-    private var writing: Set<OpenGesture> = []
-
-    /// Creates the set from the rows of the file.
-    init(stored gestures: [OpenGesture]) {
-        open = Set(gestures)
-    }
-
-    /// Adds the rows of a file that was opened late. Newer state in memory takes precedence.
-    ///
-    /// - Returns: the gestures that were added.
-    mutating func add(stored gestures: [OpenGesture]) -> [OpenGesture] {
-        let added = gestures.filter { !open.contains($0) && !due.contains($0) && !writing.contains($0) }
-        open.formUnion(added)
-        return added
-    }
-
-    /// Records that a gesture began or ended.
-    mutating func record(_ gesture: OpenGesture, isOpen: Bool) {
-        if isOpen { open.insert(gesture) } else { open.remove(gesture) }
-        due.insert(gesture)
-        writing.remove(gesture)
-    }
-
-    /// Whether there are changes to write.
-    var hasChanges: Bool { !due.isEmpty }
-
-    /// Returns the changes to write, and marks them as being written.
-    mutating func takeChanges() -> [(gesture: OpenGesture, isOpen: Bool)] {
-        writing = due
-        due = []
-        return writing.map { ($0, open.contains($0)) }
-    }
-
-    /// Forgets the changes in progress, which are written.
-    mutating func changesWereWritten() {
-        writing = []
-    }
-
-    /// Marks the changes in progress as due again, after a failed write.
-    mutating func changesWereNotWritten() {
-        due.formUnion(writing)
-        writing = []
-    }
-
-    /// Marks everything as due, because the file was replaced.
-    mutating func fileWasReplaced() {
-        due = open
-        writing = []
     }
 }
 

@@ -2,27 +2,61 @@ internal import JostleConfiguration
 internal import MosquittoClient
 internal import MotionCore
 
-/// The messages in order of arrival, each with its state, until the broker has acknowledged them and their rows are
-/// deleted.
+/// Identifies a message in the outbox by its row in the file.
+struct OutboxToken: Hashable, Sendable {
+    let row: Int64
+}
+
+/// The messages in order of arrival, each with its state, until the broker has acknowledged them, and the rows of the
+/// file that are left over from finished ones.
 ///
 /// Bounded: when it is full, the oldest messages are dropped and counted. It performs no I/O and has no clock.
 struct OutboxQueue: Sendable {
+    /// A message and its state.
+    struct Entry: Sendable {
+        let token: OutboxToken
+        var message: OutgoingMessage
+        var state: State
+        /// Whether the client has the message.
+        var isSent = false
+        /// Whether the broker accepted a later message to the same topic while it refused this one.
+        var isOvertaken = false
+        /// Whether the message was sent before it was in the file.
+        var wasSentFromMemory = false
+
+        /// Whether the message is to be sent.
+        var isWaiting: Bool { !isSent && state != .finished }
+
+        /// Whether the message is still to be written to the file.
+        var isInMemoryOnly: Bool { state == .due || state == .writing }
+    }
+
+    /// Where a message is.
+    enum State: Sendable {
+        /// In memory, and to be written.
+        case due
+        /// In a batch that is being written.
+        case writing
+        /// In the file, or in a batch that writes its row again.
+        case stored
+        /// In the file, with the time from before the clock was set.
+        case outdated
+        /// In memory for ever: it is sent at most once.
+        case neverStored
+        /// The broker has it, or it was dropped. Its entry is removed before long.
+        case finished
+    }
+
     let limits: JostleSettings.Outbox
 
-    /// In ascending order of tokens. The entries before `first` are finished.
-    private var entries: [OutboxEntry] = []
-    private var first = 0
-    /// No entry before this index is waiting to be sent.
-    private var nextToSend = 0
-    /// No entry before this index is due to be written.
-    private var nextToWrite = 0
+    /// In ascending order of tokens.
+    private var entries: [Entry] = []
     private var lastRow: Int64 = 0
-    /// The number of entries that have ended since the array was last compacted. An entry whose row had to be deleted
-    /// counts twice.
-    private var ended = 0
-    /// Whether a message was added while the clock was not set, and whether a stored time needs correction.
+    /// Whether a message was added while the clock was not set.
     private var mayHaveUnsetTimes = false
-    private(set) var hasTimeToCorrect = false
+
+    /// The rows to delete, whose messages are finished.
+    private(set) var rowsToDelete: [Int64] = []
 
     /// The messages that the broker has not acknowledged, and their size in bytes.
     private(set) var count = 0
@@ -31,8 +65,6 @@ struct OutboxQueue: Sendable {
     private(set) var sent = 0
     /// The number of messages that were ever sent before they were in the file.
     private(set) var sentFromMemory: UInt64 = 0
-    /// The number of rows whose messages are finished.
-    private(set) var rowsToDelete = 0
 
     /// The number of messages dropped because there was no room or because the broker would never accept them.
     private(set) var dropped: UInt64
@@ -51,26 +83,39 @@ struct OutboxQueue: Sendable {
     /// Appends a new message. One that is sent at most once is not stored.
     @discardableResult
     mutating func append(_ message: OutgoingMessage) -> OutboxToken {
-        insert(message, row: lastRow + 1, storage: message.qos == .atMostOnce ? .unneeded : .due)
+        insert(message, row: lastRow + 1, state: message.qos == .atMostOnce ? .neverStored : .due)
     }
 
     /// Appends a message of an earlier run. Its row in the file is greater than all rows before it.
     mutating func restore(_ message: OutgoingMessage, row: Int64) {
-        insert(message, row: max(lastRow + 1, row), storage: .stored)
+        insert(message, row: max(lastRow + 1, row), state: .stored)
     }
 
     @discardableResult
-    private mutating func insert(_ message: OutgoingMessage, row: Int64, storage: OutboxEntry.Storage) -> OutboxToken {
-        while count > 0, count >= limits.maximumCount || bytes + message.size > limits.maximumBytes { dropOldest() }
+    private mutating func insert(_ message: OutgoingMessage, row: Int64, state: State) -> OutboxToken {
+        while count > 0, count >= limits.maximumCount || bytes + message.size > limits.maximumBytes,
+            let oldest = entries.firstIndex(where: { $0.state != .finished })
+        {
+            finish(oldest)
+            dropped += 1
+        }
         compact()
         lastRow = row
         let token = OutboxToken(row: row)
-        if storage == .due { nextToWrite = min(nextToWrite, entries.count) }
-        entries.append(OutboxEntry(token: token, message: message, storage: storage))
+        entries.append(Entry(token: token, message: message, state: state))
         if !message.time.isClockSet { mayHaveUnsetTimes = true }
         count += 1
         bytes += message.size
         return token
+    }
+
+    /// Appends the messages and adds the counts of a file that was opened late. Its rows are replaced by new ones if
+    /// the messages are in the file still.
+    mutating func merge(_ content: OutboxContent, isInFile: Bool) {
+        if isInFile { rowsToDelete += content.messages.map(\.row) }
+        for (_, message) in content.messages { append(message) }
+        dropped += content.dropped
+        expired += content.expired
     }
 
     /// Counts messages that were lost before they reached the queue.
@@ -78,115 +123,73 @@ struct OutboxQueue: Sendable {
         dropped += UInt64(clamping: count)
     }
 
-    /// Adds the counts of an earlier run.
-    mutating func addTotals(dropped: UInt64, expired: UInt64) {
-        self.dropped += dropped
-        self.expired += expired
-    }
-
-    private mutating func dropOldest() {
-        guard let oldest = (first..<entries.count).first(where: { entries[$0].delivery != .done }) else { return }
-        finish(oldest)
-        dropped += 1
-    }
-
     // MARK: Delivery
 
-    /// What to do with a waiting message.
-    enum Turn {
-        case send
-        /// It waits, and the ones after it do not.
-        case skip
-        /// It waits, and so do the ones after it.
-        case stop
-    }
+    /// The place of the first message to send that is not before `place`; `nil` if there is none.
+    func nextWaiting(from place: Int) -> Int? { entries[place...].firstIndex(where: \.isWaiting) }
 
-    /// Passes waiting messages to `send`, oldest first, as far as `turn` allows.
-    mutating func send(turn: (OutboxEntry) -> Turn, _ send: (OutboxEntry) -> Void) {
-        var index = nextToSend
-        var firstSkipped: Int?
-        while index < entries.count {
-            if entries[index].delivery == .waiting {
-                switch turn(entries[index]) {
-                case .send:
-                    send(entries[index])
-                    wasSent(index)
-                case .skip:
-                    firstSkipped = firstSkipped ?? index
-                case .stop:
-                    nextToSend = firstSkipped ?? index
-                    return
-                }
-            }
-            index += 1
-        }
-        nextToSend = firstSkipped ?? index
-    }
+    /// The entry at a place. Places are valid until a message is added or finished.
+    subscript(place: Int) -> Entry { entries[place] }
 
-    private mutating func wasSent(_ index: Int) {
-        entries[index].delivery = .sent
+    /// Records that the client has the message at a place.
+    mutating func wasSent(_ place: Int) {
+        entries[place].isSent = true
         sent += 1
-        if entries[index].isInMemoryOnly, !entries[index].wasSentFromMemory {
-            entries[index].wasSentFromMemory = true
+        if entries[place].isInMemoryOnly, !entries[place].wasSentFromMemory {
+            entries[place].wasSentFromMemory = true
             sentFromMemory += 1
         }
     }
 
     /// A message that is not finished.
-    func message(_ token: OutboxToken) -> OutgoingMessage? { index(of: token).map { entries[$0].message } }
+    func message(_ token: OutboxToken) -> OutgoingMessage? { index(of: token.row).map { entries[$0].message } }
 
     /// The number of messages that wait although the topic is one of these.
     func countWaiting(_ isIncluded: (String) -> Bool) -> Int {
-        entries[min(nextToSend, entries.count)...].count { $0.delivery == .waiting && isIncluded($0.message.topic) }
+        entries.count { $0.isWaiting && isIncluded($0.message.topic) }
     }
 
     /// Marks a message as acknowledged.
     mutating func acknowledge(_ token: OutboxToken) {
-        if let index = index(of: token) { finish(index) }
-        compact()
+        if let index = index(of: token.row) { finish(index) }
     }
 
     /// Marks the messages to a topic that wait although this later one was accepted.
     mutating func markOvertaken(by token: OutboxToken, topic: String) {
-        for index in min(nextToSend, entries.count)..<entries.count {
-            guard entries[index].token < token else { return }
-            if entries[index].delivery == .waiting, entries[index].message.topic == topic {
-                entries[index].isOvertaken = true
-            }
+        for index in entries.indices where entries[index].isWaiting && entries[index].message.topic == topic {
+            guard entries[index].token.row < token.row else { return }
+            entries[index].isOvertaken = true
         }
     }
 
     /// Drops a message that will never be accepted.
     mutating func drop(_ token: OutboxToken) {
-        guard let index = index(of: token) else { return }
+        guard let index = index(of: token.row) else { return }
         finish(index)
         dropped += 1
-        compact()
     }
 
     /// Makes messages that came back wait again. A message that is sent at most once is dropped if it may have been
     /// sent.
     mutating func requeue(_ tokens: [OutboxToken], wereSent: Bool) {
         for token in tokens {
-            guard let index = index(of: token), entries[index].delivery == .sent else { continue }
+            guard let index = index(of: token.row), entries[index].isSent else { continue }
             if wereSent, entries[index].message.qos == .atMostOnce {
                 finish(index)
-            } else {
-                entries[index].delivery = .waiting
-                sent -= 1
-                if !wereSent, entries[index].wasSentFromMemory {
-                    entries[index].wasSentFromMemory = false
-                    sentFromMemory -= 1
-                }
-                nextToSend = min(nextToSend, index)
+                continue
+            }
+            entries[index].isSent = false
+            sent -= 1
+            if !wereSent, entries[index].wasSentFromMemory {
+                entries[index].wasSentFromMemory = false
+                sentFromMemory -= 1
             }
         }
-        compact()
     }
 
     /// Drops expired messages, except those that the client has: the broker may have received them.
     mutating func dropExpired(at clocks: ClockReading) {
-        for index in nextToSend..<entries.count where entries[index].delivery == .waiting {
+        for index in entries.indices where entries[index].isWaiting {
             guard entries[index].message.isExpired(at: clocks, maximumAge: limits.maximumAge) else { continue }
             finish(index)
             expired += 1
@@ -198,154 +201,107 @@ struct OutboxQueue: Sendable {
     mutating func correctTimes(_ clocks: ClockReading) {
         guard clocks.isSet, mayHaveUnsetTimes else { return }
         mayHaveUnsetTimes = false
-        for index in first..<entries.count {
+        for index in entries.indices where entries[index].state != .finished {
             let time = entries[index].message.time
-            guard !time.isClockSet, time.boot == clocks.boot, entries[index].delivery != .done else { continue }
+            guard !time.isClockSet, time.boot == clocks.boot else { continue }
             entries[index].message.time = time.corrected(clocks)
-            switch entries[index].storage {
-            case .writing, .stored:
-                entries[index].hasStaleTime = true
-                hasTimeToCorrect = true
-            case .unneeded, .due, .deleting: break
-            }
+            if entries[index].state == .stored { entries[index].state = .outdated }
         }
     }
 
-    /// Ends the delivery of a message. Its row may be left.
+    /// Ends the delivery of a message. The row of one that is being written is deleted when it is in the file.
     private mutating func finish(_ index: Int) {
-        guard entries[index].delivery != .done else { return }
-        if entries[index].delivery == .sent { sent -= 1 }
-        entries[index].delivery = .done
+        let entry = entries[index]
+        if entry.state == .stored || entry.state == .outdated { rowsToDelete.append(entry.token.row) }
+        if entry.isSent { sent -= 1 }
         count -= 1
-        bytes -= entries[index].message.size
-        // The entry may stay for long, and is in no limit.
+        bytes -= entry.message.size
+        entries[index].state = .finished
+        // The entry may stay for a while, and is in no limit.
         entries[index].message.topic = ""
         entries[index].message.content = .fixed([])
-        ended += 1
-        if entries[index].storage == .stored { rowsToDelete += 1 }
-        advanceFirst()
     }
 
     // MARK: Storage
 
-    /// Whether a message is due to be written.
-    var hasMessageToWrite: Bool {
-        entries[min(nextToWrite, entries.count)...].contains { $0.storage == .due && !$0.isOver }
-    }
+    /// Whether a message or its time is to be written.
+    var hasMessageToWrite: Bool { entries.contains { $0.state == .due || $0.state == .outdated } }
 
     /// The number of messages that exist in memory only, and the number of those that were not sent either.
-    var inMemoryOnly: Int { entries[first...].count { $0.isInMemoryOnly } }
-    var inMemoryAndUnsent: Int { entries[first...].count { $0.isInMemoryOnly && !$0.wasSentFromMemory } }
+    var inMemoryOnly: Int { entries.count { $0.isInMemoryOnly } }
+    var inMemoryAndUnsent: Int { entries.count { $0.isInMemoryOnly && !$0.wasSentFromMemory } }
 
     /// Returns the rows to write, correct and delete, and marks them as being written.
     mutating func takeChanges() -> OutboxBatch {
-        var changes = OutboxBatch()
-        for index in min(nextToWrite, entries.count)..<entries.count
-        where entries[index].storage == .due && entries[index].delivery != .done {
-            entries[index].storage = .writing
-            changes.added.append((entries[index].token.row, entries[index].message))
-        }
-        nextToWrite = entries.count
-        guard rowsToDelete > 0 || hasTimeToCorrect else { return changes }
-        hasTimeToCorrect = false
-        for index in first..<entries.count where entries[index].storage == .stored {
-            if entries[index].delivery == .done {
-                entries[index].storage = .deleting
-                changes.removed.append(entries[index].token.row)
-            } else if entries[index].hasStaleTime {
-                entries[index].hasStaleTime = false
-                changes.corrected.append((entries[index].token.row, entries[index].message))
+        var batch = OutboxBatch()
+        for index in entries.indices {
+            let row = entries[index].token.row
+            switch entries[index].state {
+            case .due:
+                entries[index].state = .writing
+                batch.added.append((row, entries[index].message))
+            case .outdated:
+                entries[index].state = .stored
+                batch.corrected.append((row, entries[index].message))
+            case .writing, .stored, .neverStored, .finished: break
             }
         }
-        rowsToDelete = 0
-        return changes
+        swap(&batch.removed, &rowsToDelete)
+        return batch
     }
 
     /// Marks changes as written.
-    mutating func changesWereWritten(_ changes: OutboxBatch) {
-        for (row, _) in changes.added {
-            guard let index = place(of: row), entries[index].storage == .writing else { continue }
-            entries[index].storage = .stored
-            if entries[index].delivery == .done { rowsToDelete += 1 }
-            if entries[index].hasStaleTime { hasTimeToCorrect = true }
+    mutating func changesWereWritten(_ batch: OutboxBatch) {
+        for (row, message) in batch.added {
+            if let index = index(of: row) {
+                entries[index].state = entries[index].message.time == message.time ? .stored : .outdated
+            } else {
+                rowsToDelete.append(row)
+            }
         }
-        for row in changes.removed {
-            guard let index = place(of: row), entries[index].storage == .deleting else { continue }
-            entries[index].storage = .unneeded
-            ended += 1
-        }
-        advanceFirst()
-        compact()
     }
 
     /// Marks changes as due again, after a failed write.
-    mutating func changesWereNotWritten(_ changes: OutboxBatch) {
-        for (row, _) in changes.added {
-            guard let index = place(of: row), entries[index].storage == .writing else { continue }
-            entries[index].storage = .due
-            entries[index].hasStaleTime = false
-            nextToWrite = min(nextToWrite, index)
+    mutating func changesWereNotWritten(_ batch: OutboxBatch) {
+        for (row, _) in batch.added {
+            if let index = index(of: row) { entries[index].state = .due }
         }
-        for (row, _) in changes.corrected {
-            guard let index = place(of: row), entries[index].storage == .stored else { continue }
-            entries[index].hasStaleTime = true
-            hasTimeToCorrect = true
+        for (row, _) in batch.corrected {
+            if let index = index(of: row) { entries[index].state = .outdated }
         }
-        for row in changes.removed {
-            guard let index = place(of: row), entries[index].storage == .deleting else { continue }
-            entries[index].storage = .stored
-            rowsToDelete += 1
-        }
-        advanceFirst()
+        rowsToDelete += batch.removed
     }
 
     /// Marks everything as due, because the file was replaced. Nothing is left to delete.
     mutating func fileWasReplaced() {
-        for index in first..<entries.count where entries[index].storage != .unneeded {
-            entries[index].storage = entries[index].delivery == .done ? .unneeded : .due
-            entries[index].hasStaleTime = false
+        for index in entries.indices where entries[index].state != .finished && entries[index].state != .neverStored {
+            entries[index].state = .due
         }
-        rowsToDelete = 0
-        hasTimeToCorrect = false
-        nextToWrite = first
-        advanceFirst()
-        compact()
+        rowsToDelete = []
     }
 
-    // MARK: Indices
-
-    private mutating func advanceFirst() {
-        while first < entries.count, entries[first].isOver { first += 1 }
-    }
+    // MARK: Entries
 
     /// Removes finished entries from the array, rarely enough to keep the amortised cost per message constant. They may
     /// be anywhere: a message that the broker refuses stays while thousands of later ones come and go.
     private mutating func compact() {
-        guard ended > 64, ended > entries.count / 2 else { return }
-        ended = 0
-        nextToSend -= entries[..<min(nextToSend, entries.count)].count { $0.isOver }
-        nextToWrite -= entries[..<min(nextToWrite, entries.count)].count { $0.isOver }
-        entries.removeAll { $0.isOver }
-        first = 0
-        advanceFirst()
+        let finished = entries.count - count
+        guard finished > 64, finished > entries.count / 2 else { return }
+        entries.removeAll { $0.state == .finished }
     }
 
     /// The number of entries in memory, finished ones included.
     var memoryCount: Int { entries.count }
 
-    /// The index of the entry with this row; `nil` if it is finished.
-    private func place(of row: Int64) -> Int? {
-        var low = first
+    /// The index of the message with this row; `nil` if it is finished.
+    private func index(of row: Int64) -> Int? {
+        var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].token.row < row { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].token.row == row ? low : nil
-    }
-
-    /// The index of the message with this token; `nil` if it is finished.
-    private func index(of token: OutboxToken) -> Int? {
-        place(of: token.row).flatMap { entries[$0].delivery == .done ? nil : $0 }
+        guard low < entries.count, entries[low].token.row == row, entries[low].state != .finished else { return nil }
+        return low
     }
 }

@@ -1,6 +1,17 @@
+internal import Documents
+internal import JostleConfiguration
+internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import SQLiteDatabase
+
+/// The contents of an outbox's file.
+struct OutboxContent: Sendable {
+    var messages: [(row: Int64, message: OutgoingMessage)] = []
+    var gestures: [OpenGesture] = []
+    var dropped: UInt64 = 0
+    var expired: UInt64 = 0
+}
 
 /// The changes of one commit.
 struct OutboxBatch: Sendable {
@@ -9,7 +20,7 @@ struct OutboxBatch: Sendable {
     /// Rows whose message has a corrected time.
     var corrected: [(row: Int64, message: OutgoingMessage)] = []
     var removed: [Int64] = []
-    /// Gestures that began or ended, in order.
+    /// Gestures that began or ended.
     var gestures: [(gesture: OpenGesture, isOpen: Bool)] = []
     /// The totals of dropped and expired messages, if they changed.
     var totals: (dropped: UInt64, expired: UInt64)?
@@ -17,21 +28,9 @@ struct OutboxBatch: Sendable {
     var isComplete = false
     /// The number of messages in memory, which survive the loss of the file.
     var messagesInMemory = 0
-
-    init() {}
-
-    /// Everything that a file should have.
-    init(all content: OutboxContent) {
-        added = content.messages
-        gestures = content.gestures.map { ($0, true) }
-        totals = (content.dropped, content.expired)
-        isComplete = true
-    }
-
-    fileprivate var rows: Int { added.count + corrected.count + removed.count + gestures.count }
 }
 
-/// Writes the outbox's database: unacknowledged messages, and gestures that have begun and not yet ended.
+/// The outbox's database: unacknowledged messages, gestures that have begun and not yet ended, and counters.
 ///
 /// It uses a write-ahead log and does not sync at every commit. Committed data survives the end of the process, however
 /// it ends. A power cut may lose what the kernel has not written to the disk: about the last half minute. Nothing is
@@ -47,13 +46,14 @@ struct OutboxStore: ~Copyable {
     private var end: Statement
     private var setCounter: Statement
     /// The number of rows changed since the last checkpoint.
-    private var rowsInLog: Int
-    /// Whether the next commit writes the row with the version, which files had not always.
-    private var needsVersionRow: Bool
+    private var rowsInLog = 0
 
     /// The number of changed rows after which a checkpoint is due: some 400 pages. A checkpoint waits twice for the disk,
     /// which writes its own journal each time, so a smaller number would write more.
     private static let checkpointThreshold = 256
+
+    /// The version of the tables. Version 1 was never released.
+    static let version: Int64 = 2
 
     private static let tables = """
         CREATE TABLE message(
@@ -63,97 +63,242 @@ struct OutboxStore: ~Copyable {
         CREATE TABLE open_gesture(
             gesture TEXT, simulated INTEGER, checksum INTEGER NOT NULL, PRIMARY KEY(gesture, simulated)) WITHOUT ROWID;
         CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
-        PRAGMA user_version = \(OutboxDatabase.currentVersion);
         """
 
-    /// Makes a file writable. One without tables gets them. One of an earlier version gets new tables with `content`,
-    /// which was read from it: all of it, or the file stays as it is.
+    /// The size of a page of a new file, bytes: the smallest that SQLite permits.
+    ///
+    /// Whatever changes, the log gets whole pages. An event has about 300 bytes, and changes one page of the messages
+    /// and often one of the open gestures. Pages of 4096 bytes, SQLite's default, would write ten times as much to a
+    /// memory card.
+    ///
+    /// Several of these pages share a block of the disk. SQLite assumes that a power cut during a write damages no bytes
+    /// outside of that write (SQLITE_IOCAP_POWERSAFE_OVERWRITE). On a disk that tears a block of 4096 bytes, a cut during
+    /// a checkpoint can damage neighbouring pages that are not in the log. The integrity check and the checksums of the
+    /// rows find that at the next start.
+    private static let pageSize = 512
+
+    /// The fewest bytes that a file may grow to.
+    private static let fewestBytes = 1 << 18
+
+    // MARK: Opening
+
+    /// Connects to the file at `path`, or creates it. It grows to at most `maximumBytes`.
+    ///
+    /// - Throws: the error that SQLite reports; of kind `damaged` if the file is not a database.
+    static func connect(_ path: String, maximumBytes: Int) throws(SQLiteError) -> Database {
+        let database = try Database.open(path: path)
+        try database.execute("PRAGMA busy_timeout = 500")
+        // Exclusive: no shared-memory file is needed, and a second agent on the same state directory is detected.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try database.execute("PRAGMA page_size = \(pageSize)")
+        try database.execute("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA synchronous = NORMAL")
+        try database.execute("PRAGMA journal_size_limit = 1048576")
+        // A fallback for a stream of events without a pause: see `checkpoint`.
+        try database.execute("PRAGMA wal_autocheckpoint = 2000")
+        try database.execute("PRAGMA max_page_count = \(max(fewestBytes, maximumBytes) / pageSize)")
+        return database
+    }
+
+    /// The version of the file's tables if a later version of the program has written them; `nil` otherwise.
+    static func laterVersion(of database: borrowing Database) throws(SQLiteError) -> Int64? {
+        var version = try database.integer("PRAGMA user_version") ?? 0
+        // The row has a checksum, and `user_version` none. A later version may have no such row.
+        if try database.integer("SELECT count(*) FROM pragma_table_info('counter')") == 3 {
+            let name = OutboxCounter.version
+            var rows = try database.prepare("SELECT value, checksum FROM counter WHERE name = '\(name)'")
+            if try rows.step() {
+                let row = OutboxCounter(name: name, value: UInt64(max(0, rows.integer(0))))
+                if rows.integer(1) == row.checksum { version = rows.integer(0) }
+            }
+        }
+        return version > OutboxStore.version ? version : nil
+    }
+
+    /// Whether a file has no tables yet.
+    private static func isNew(_ database: borrowing Database) throws(SQLiteError) -> Bool {
+        try database.integer("SELECT count(*) FROM sqlite_master") == 0
+    }
+
+    /// Makes a file writable. A new one gets its tables.
     ///
     /// - Throws: the error that SQLite reports.
-    static func open(_ file: consuming OutboxDatabase, content: OutboxContent) throws(SQLiteError) -> OutboxStore {
-        let version = file.version
-        let isCurrent = version == OutboxDatabase.currentVersion
-        let needsVersionRow = !isCurrent || !file.hasVersionRow
-        let database = file.database
-        // The end of the connection rolls a transaction back that was not committed.
-        if !isCurrent {
-            let removal = version == 0 ? "" : "DROP TABLE message; DROP TABLE open_gesture; DROP TABLE counter;"
-            try database.execute("BEGIN IMMEDIATE; \(removal) \(tables)")
+    static func open(_ database: consuming Database) throws(SQLiteError) -> OutboxStore {
+        if try isNew(database) {
+            let version = OutboxCounter(name: OutboxCounter.version, value: UInt64(OutboxStore.version))
+            // The end of the connection rolls a transaction back that was not committed.
+            try database.execute(
+                """
+                BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version.value);
+                INSERT INTO counter VALUES('\(version.name)', \(version.value), \(version.checksum)); COMMIT;
+                """)
         }
         let insert = try database.prepare("INSERT OR REPLACE INTO message VALUES(?,?,?,?,?,?,?,?,?,?,?,?)")
         let delete = try database.prepare("DELETE FROM message WHERE token = ?")
         let begin = try database.prepare("INSERT OR REPLACE INTO open_gesture VALUES(?,?,?)")
         let end = try database.prepare("DELETE FROM open_gesture WHERE gesture = ? AND simulated = ?")
         let setCounter = try database.prepare("INSERT OR REPLACE INTO counter VALUES(?,?,?)")
-        var store = OutboxStore(
-            database: database, insert: insert, delete: delete, begin: begin, end: end, setCounter: setCounter,
-            rowsInLog: 0, needsVersionRow: needsVersionRow)
-        if !isCurrent {
-            try store.apply(version == 0 ? OutboxBatch() : OutboxBatch(all: content))
-            try store.database.execute("COMMIT")
-            store.needsVersionRow = false
+        return OutboxStore(
+            database: database, insert: insert, delete: delete, begin: begin, end: end, setCounter: setCounter)
+    }
+
+    // MARK: Reading
+
+    /// Reads a file. Returns what could be read of it, and what is damaged.
+    ///
+    /// - Throws: an error that says nothing about the file, such as one of the disk.
+    static func read(_ database: borrowing Database) throws(SQLiteError) -> (OutboxContent, damage: String?) {
+        var content = OutboxContent()
+        if try isNew(database) { return (content, nil) }
+        let answer = try database.text("PRAGMA quick_check(1)") ?? ""
+        let defect = answer == "ok" ? nil : answer
+        var damagedRows = 0
+        do {
+            try readMessages(of: database, into: &content, &damagedRows)
+            try readGestures(of: database, into: &content, &damagedRows)
+            try readCounters(of: database, into: &content, &damagedRows)
+        } catch {
+            guard error.showsDamage else { throw error }
+            return (content, defect ?? "\(error)")
         }
-        return store
+        if damagedRows == 0 { return (content, defect) }
+        return (content, defect ?? "rows that are not as they were written: \(damagedRows)")
+    }
+
+    /// The valid row numbers. New rows follow the largest, so at a hundred a second they last for 300 million years.
+    private static let possibleRows: Range<Int64> = 1..<1 << 60
+
+    /// The limits of a valid row: content in bytes, and lifetime in milliseconds.
+    private static let largestContent = 1 << 20
+    private static let possibleLifetimes: ClosedRange<Int64> = 0...9_000_000_000_000_000
+
+    /// Reads the messages, and counts the rows that no outbox has written like this.
+    ///
+    /// The integrity check of SQLite knows nothing of the bytes in a row, so each row has a checksum.
+    private static func readMessages(
+        of database: borrowing Database, into content: inout OutboxContent, _ damagedRows: inout Int
+    ) throws(SQLiteError) {
+        var rows = try database.prepare("SELECT * FROM message ORDER BY token")
+        while try rows.step() {
+            if possibleRows.contains(rows.integer(0)), let message = message(in: rows),
+                message.checksum == rows.integer(11)
+            {
+                content.messages.append((rows.integer(0), message))
+            } else {
+                damagedRows += 1
+            }
+        }
+    }
+
+    /// The message in a row; `nil` if an outbox cannot have written the row.
+    ///
+    /// Another program or a worn memory card may have changed the file, so it is checked as strictly as network input.
+    /// A message that can never be sent would block the queue, and arithmetic with an impossible time would overflow.
+    private static func message(in rows: borrowing Statement) -> OutgoingMessage? {
+        let bytes = rows.bytes(3)
+        guard MQTTTopic.isValid(name: rows.text(1)), bytes.count <= largestContent,
+            let time = EventTime(
+                stored: rows.text(6), sinceBoot: rows.integer(7), wall: rows.integer(8),
+                isClockSet: rows.integer(9) != 0)
+        else { return nil }
+        var lifetime: Double?
+        if !rows.isNull(10) {
+            guard possibleLifetimes.contains(rows.integer(10)) else { return nil }
+            lifetime = Double(rows.integer(10)) / 1000
+        }
+        var content = OutgoingMessage.Content.fixed(bytes)
+        if !rows.isNull(2) {
+            let id = rows.text(2)
+            let fields = String(decoding: bytes, as: UTF8.self)
+            guard id.utf8.count <= 64, isObject("{\(fields)}") else { return nil }
+            content = .event(id: id, fields: fields)
+        }
+        return OutgoingMessage(
+            topic: rows.text(1), content: content, qos: rows.integer(4) == 0 ? .atMostOnce : .atLeastOnce,
+            isRetained: rows.integer(5) != 0, time: time, lifetime: lifetime)
+    }
+
+    /// Whether a text is a JSON object. Otherwise the payload built from it would be invalid.
+    private static func isObject(_ text: String) -> Bool {
+        (try? JSONReader.read(Array(text.utf8), source: .message("event")))?.members != nil
+    }
+
+    private static func readGestures(
+        of database: borrowing Database, into content: inout OutboxContent, _ damagedRows: inout Int
+    ) throws(SQLiteError) {
+        var rows = try database.prepare("SELECT * FROM open_gesture ORDER BY gesture")
+        while try rows.step() {
+            let isSimulated = rows.integer(1) != 0
+            if let open = Gesture(word: rows.text(0)).map({ OpenGesture(gesture: $0, isSimulated: isSimulated) }),
+                open.checksum == rows.integer(2)
+            {
+                content.gestures.append(open)
+            } else {
+                damagedRows += 1
+            }
+        }
+    }
+
+    private static func readCounters(
+        of database: borrowing Database, into content: inout OutboxContent, _ damagedRows: inout Int
+    ) throws(SQLiteError) {
+        var rows = try database.prepare("SELECT * FROM counter")
+        while try rows.step() {
+            let counter = OutboxCounter(name: rows.text(0), value: UInt64(max(0, rows.integer(1))))
+            guard counter.checksum == rows.integer(2) else {
+                damagedRows += 1
+                continue
+            }
+            switch counter.name {
+            case OutboxCounter.dropped: content.dropped = counter.value
+            case OutboxCounter.expired: content.expired = counter.value
+            default: break
+            }
+        }
     }
 
     // MARK: Writing
 
-    /// Writes everything that the file should have, and waits until it is on the disk.
-    mutating func commitDurably(_ content: OutboxContent) throws(SQLiteError) {
-        try database.execute("PRAGMA synchronous = FULL")
-        do {
-            try commit(OutboxBatch(all: content))
-        } catch {
-            try database.execute("PRAGMA synchronous = NORMAL")
-            throw error
-        }
-        try database.execute("PRAGMA synchronous = NORMAL")
-    }
-
-    /// Writes changes in one transaction.
+    /// Writes changes in one transaction. `waits` until they are on the disk.
     ///
     /// - Returns: whether a checkpoint is due.
     @discardableResult
-    mutating func commit(_ changes: OutboxBatch) throws(SQLiteError) -> Bool {
-        rowsInLog += changes.rows
-        try database.execute("BEGIN IMMEDIATE")
+    mutating func commit(_ batch: OutboxBatch, waits: Bool = false) throws(SQLiteError) -> Bool {
+        rowsInLog += batch.added.count + batch.corrected.count + batch.removed.count + batch.gestures.count
+        try database.execute("PRAGMA synchronous = \(waits ? "FULL" : "NORMAL"); BEGIN IMMEDIATE")
         do {
             // The file's earlier content may be outdated.
-            if changes.isComplete { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
-            try apply(changes)
+            if batch.isComplete { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
+            try apply(batch)
             try database.execute("COMMIT")
         } catch {
             // SQLite may have rolled back already.
             if database.isInTransaction { try database.execute("ROLLBACK") }
             throw error
         }
-        needsVersionRow = false
         return rowsInLog >= OutboxStore.checkpointThreshold
     }
 
     /// Executes changes in the open transaction.
-    private mutating func apply(_ changes: OutboxBatch) throws(SQLiteError) {
+    private mutating func apply(_ batch: OutboxBatch) throws(SQLiteError) {
         // Deletions come first: a message from another run may get the number of a deleted row.
-        for row in changes.removed {
+        for row in batch.removed {
             delete.bind(1, row)
             try delete.run()
         }
-        for (row, message) in changes.added { try put(message, row) }
-        for (row, message) in changes.corrected { try put(message, row) }
-        for (gesture, isOpen) in changes.gestures { try record(gesture, isOpen: isOpen) }
-        if let totals = changes.totals {
+        for (row, message) in batch.added { try put(message, row) }
+        for (row, message) in batch.corrected { try put(message, row) }
+        for (gesture, isOpen) in batch.gestures { try record(gesture, isOpen: isOpen) }
+        if let totals = batch.totals {
             try set(OutboxCounter(name: OutboxCounter.dropped, value: totals.dropped))
             try set(OutboxCounter(name: OutboxCounter.expired, value: totals.expired))
-        }
-        if needsVersionRow {
-            try set(OutboxCounter(name: OutboxCounter.version, value: UInt64(OutboxDatabase.currentVersion)))
         }
     }
 
     /// Checkpoints the log, and restarts it with a write that changes nothing.
     mutating func checkpoint() throws(SQLiteError) {
         rowsInLog = 0
-        try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxDatabase.currentVersion)")
+        try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxStore.version)")
     }
 
     private mutating func put(_ message: OutgoingMessage, _ row: Int64) throws(SQLiteError) {
@@ -199,4 +344,9 @@ struct OutboxStore: ~Copyable {
         setCounter.bind(3, counter.checksum)
         try setCounter.run()
     }
+}
+
+extension SQLiteError {
+    /// Whether a file that cannot be opened or read is beyond repair: it is damaged, or has not the expected tables.
+    var showsDamage: Bool { kind == .damaged || kind == .statement }
 }

@@ -18,8 +18,8 @@ struct TopicRefusals {
         var failure: MQTTFailure
         var pause: Double
         var until: Timestamp
-        /// Whether a message to the topic is on its way again.
-        var isBeingTried = false
+        /// The message to the topic that is on its way again. It may have left the queue meanwhile.
+        var tried: OutboxToken?
         /// When the broker accepted messages again; `nil` while it refuses them.
         var accepted: Timestamp?
         /// How often the broker began to refuse messages.
@@ -27,8 +27,6 @@ struct TopicRefusals {
     }
 
     private var refusals: [String: Refusal] = [:]
-    /// The topics of the messages that are on their way again. Such a message may have left the queue meanwhile.
-    private var tried: [OutboxToken: String] = [:]
 
     /// Whether messages to no topic must wait.
     var isEmpty: Bool { refusals.isEmpty }
@@ -49,22 +47,21 @@ struct TopicRefusals {
 
     /// When a topic is tried next; `nil` if none is.
     var nextTry: Timestamp? {
-        refusals.values.filter { !$0.isBeingTried && $0.accepted == nil }.map(\.until).min()
+        refusals.values.filter { $0.tried == nil && $0.accepted == nil }.map(\.until).min()
     }
 
     /// Begins to try a topic with a message. Returns whether it is due.
     mutating func tries(_ topic: String, with token: OutboxToken, at now: Timestamp) -> Bool {
-        guard let refusal = refusals[topic], !refusal.isBeingTried, now >= refusal.until else { return false }
-        refusals[topic]?.isBeingTried = true
-        tried[token] = topic
+        guard let refusal = refusals[topic], refusal.tried == nil, now >= refusal.until else { return false }
+        refusals[topic]?.tried = token
         return true
     }
 
     /// A message is no longer on its way. Returns its topic if it was one that was tried.
     @discardableResult
     mutating func endTry(_ token: OutboxToken) -> String? {
-        guard let topic = tried.removeValue(forKey: token) else { return nil }
-        refusals[topic]?.isBeingTried = false
+        guard let topic = refusals.first(where: { $0.value.tried == token })?.key else { return nil }
+        refusals[topic]?.tried = nil
         return topic
     }
 
@@ -105,16 +102,15 @@ struct TopicRefusals {
             refusals[topic]?.until = now
             return refusal.count
         }
-        if now.seconds(since: accepted) >= TopicRefusals.cautionTime, !refusal.isBeingTried { refusals[topic] = nil }
+        if now.seconds(since: accepted) >= TopicRefusals.cautionTime, refusal.tried == nil { refusals[topic] = nil }
         return nil
     }
 
     /// There is a new connection, maybe to another broker: every topic is due, except those because of which the broker
     /// ended a connection.
     mutating func connected(at now: Timestamp) {
-        tried = [:]
         for (topic, refusal) in refusals {
-            refusals[topic]?.isBeingTried = false
+            refusals[topic]?.tried = nil
             if refusal.failure.concernsMessage { refusals[topic]?.until = now }
         }
     }
@@ -124,7 +120,7 @@ struct TopicRefusals {
     mutating func forgetUntried(at now: Timestamp) -> Bool {
         var hasForgotten = false
         refusals = refusals.filter { _, refusal in
-            if refusal.isBeingTried || now < refusal.until { return true }
+            if refusal.tried != nil || now < refusal.until { return true }
             if let accepted = refusal.accepted { return now.seconds(since: accepted) < TopicRefusals.cautionTime }
             hasForgotten = true
             return false
