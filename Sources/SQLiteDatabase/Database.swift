@@ -62,11 +62,6 @@ package struct Database: ~Copyable {
 
     /// Whether a transaction is open. SQLite rolls it back by itself on some errors.
     package var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
-
-    /// How long to wait for another connection's lock before failing with `busy`, seconds: sqlite3_busy_timeout().
-    package func setBusyTimeout(seconds: Double) {
-        sqlite3_busy_timeout(connection, Int32(seconds * 1000))
-    }
 }
 
 /// The version of SQLite that is loaded, such as 3.46.1 (`sqlite3_libversion`).

@@ -12,16 +12,11 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
     package enum Kind: Equatable, Sendable {
         /// No space left on the disk, or the file's size limit is reached.
         case full
-        /// Another connection holds the lock.
-        case busy
         /// The file is not a database, or is corrupt.
         case damaged
-        /// The file may not be read, written or created.
-        case denied
-        /// The disk failed.
-        case inputOutput
         /// A statement does not fit the database: a table is missing, or exists already.
         case statement
+        /// Another connection holds the lock, the file may not be written, or the disk failed.
         case other
     }
 
@@ -29,22 +24,13 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
     package var kind: Kind {
         switch code & 0xFF {
         case SQLITE_FULL: .full
-        case SQLITE_BUSY, SQLITE_LOCKED: .busy
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
-        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .denied
-        case SQLITE_IOERR: .inputOutput
         case SQLITE_ERROR: .statement
         default: .other
         }
     }
 
     package var description: String { "SQLite: \(message) (\(code))" }
-
-    /// Creates an error for a database whose content its owner found to be invalid.
-    package init(damage message: String) {
-        code = SQLITE_CORRUPT
-        self.message = message
-    }
 
     /// The last error of a connection.
     init(_ connection: OpaquePointer?, code: Int32) {

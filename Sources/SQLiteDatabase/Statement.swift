@@ -2,7 +2,7 @@ internal import CSQLite
 
 /// A prepared statement, finalised at the end of the value's lifetime: sqlite3_finalize().
 ///
-/// Parameter indices start at 1, column indices at 0, as in SQLite.
+/// Column indices start at 0, as in SQLite.
 package struct Statement: ~Copyable {
     private let statement: OpaquePointer
     private let connection: OpaquePointer
@@ -16,10 +16,34 @@ package struct Statement: ~Copyable {
         sqlite3_finalize(statement)
     }
 
-    /// Executes the statement with its bound values, and resets it.
-    package mutating func run() throws(SQLiteError) {
+    /// A value of a parameter.
+    package enum Value {
+        case integer(Int64)
+        case text(String)
+        case bytes([UInt8])
+        case null
+    }
+
+    /// Executes the statement with values for all of its parameters, and resets it.
+    package mutating func run(_ values: Value...) throws(SQLiteError) {
+        for (index, value) in values.enumerated() { bind(Int32(index) + 1, value) }
         while try step() {}
-        reset()
+        sqlite3_reset(statement)
+    }
+
+    private func bind(_ index: Int32, _ value: Value) {
+        switch value {
+        case .integer(let number): sqlite3_bind_int64(statement, index, number)
+        case .text(var text):
+            text.withUTF8 {
+                _ = $0.withMemoryRebound(to: CChar.self) {
+                    jostle_sqlite3_bind_text(statement, index, $0.baseAddress, Int32($0.count))
+                }
+            }
+        case .bytes(let bytes):
+            bytes.withUnsafeBytes { _ = jostle_sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count)) }
+        case .null: sqlite3_bind_null(statement, index)
+        }
     }
 
     /// Advances to the next row: sqlite3_step().
@@ -34,36 +58,6 @@ package struct Statement: ~Copyable {
             sqlite3_reset(statement)
             throw error
         }
-    }
-
-    /// Resets the statement; bindings are kept: sqlite3_reset().
-    package mutating func reset() {
-        sqlite3_reset(statement)
-    }
-
-    // MARK: Parameters
-
-    /// Binds an integer, or null.
-    package mutating func bind(_ index: Int32, _ value: Int64?) {
-        if let value { sqlite3_bind_int64(statement, index, value) } else { sqlite3_bind_null(statement, index) }
-    }
-
-    /// Binds a text, or null.
-    package mutating func bind(_ index: Int32, _ value: String?) {
-        guard var value else {
-            sqlite3_bind_null(statement, index)
-            return
-        }
-        value.withUTF8 { text in
-            _ = text.withMemoryRebound(to: CChar.self) {
-                jostle_sqlite3_bind_text(statement, index, $0.baseAddress, Int32($0.count))
-            }
-        }
-    }
-
-    /// Binds bytes.
-    package mutating func bind(_ index: Int32, _ value: [UInt8]) {
-        value.withUnsafeBytes { _ = jostle_sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count)) }
     }
 
     // MARK: Columns

@@ -109,7 +109,7 @@ final class OutboxRig {
 
     /// What is in a file, and what is damaged.
     static func contents(of path: String) throws -> (OutboxContent, damage: String?) {
-        try OutboxStore.read(OutboxStore.connect(path, maximumBytes: 1 << 24))
+        try OutboxStore(path: path, maximumBytes: 1 << 24).read()
     }
 
     /// Writes what is left and closes the file.

@@ -245,7 +245,9 @@ struct Outbox: Participant {
             guard room > 0, !(waitsForDisk && entry.isInMemoryOnly) else { return effects }
             next = place + 1
             let topic = entry.message.topic
-            guard !refusals.holds(topic) || refusals.tries(topic, with: entry.token, at: now.monotonic) else { continue }
+            guard !refusals.holds(topic) || refusals.tries(topic, with: entry.token, at: now.monotonic) else {
+                continue
+            }
             let message = entry.message.message(at: now, eventExpiry: eventExpiry, isOvertaken: entry.isOvertaken)
             effects.append(.publish(message, entry.token))
             queue.wasSent(place)

@@ -70,21 +70,21 @@ final class OutboxFile: @unchecked Sendable {
         // SQLite would block on a FIFO until the other end is opened.
         if let failure = OutboxFile.refusal(of: path) { return OpenResult(failure: "\(path): \(failure)") }
         do {
-            let database = try OutboxStore.connect(path, maximumBytes: maximumBytes)
-            if let version = try OutboxStore.laterVersion(of: database) {
+            let opened = try OutboxStore(path: path, maximumBytes: maximumBytes)
+            if let version = try opened.laterVersion() {
                 // It must be closed before it is moved.
-                _ = consume database
+                _ = consume opened
                 return setAside(laterVersion: version)
             }
-            var (content, damage) = try OutboxStore.read(database)
-            if damage == nil, database.isReadOnly, access(path, W_OK) == 0 {
+            var (content, damage) = try opened.read()
+            if damage == nil, opened.isReadOnly, access(path, W_OK) == 0 {
                 damage = "its header says that it cannot be written"
             }
             if let damage {
-                _ = consume database
+                _ = consume opened
                 return OpenResult(content: content, setAside: setAside(damage, saved: content.messages.count))
             }
-            store = try OutboxStore.open(database)
+            store = consume opened
             isKnown = true
             return takeBack(before: content)
         } catch {
@@ -116,14 +116,14 @@ final class OutboxFile: @unchecked Sendable {
         do {
             if isNew {
                 FileContents.makeDirectories(directory)
-                let database = try OutboxStore.connect(path, maximumBytes: maximumBytes)
-                guard try OutboxStore.laterVersion(of: database) == nil else {
+                let opened = try OutboxStore(path: path, maximumBytes: maximumBytes)
+                guard try opened.laterVersion() == nil else {
                     // Another program has put its file there.
-                    _ = consume database
+                    _ = consume opened
                     isKnown = false
                     return openLate()
                 }
-                store = try OutboxStore.open(database)
+                store = consume opened
             }
             let isCheckpointDue = try store?.commit(batch) ?? false
             isReplaced = false
@@ -253,7 +253,7 @@ final class OutboxFile: @unchecked Sendable {
     /// Reads a file that was set aside. Returns what could be read of it, and what is damaged.
     private func read(_ path: String) throws(SQLiteError) -> (OutboxContent, damage: String?) {
         do {
-            return try OutboxStore.read(OutboxStore.connect(path, maximumBytes: maximumBytes))
+            return try OutboxStore(path: path, maximumBytes: maximumBytes).read()
         } catch {
             guard error.showsDamage else { throw error }
             return (OutboxContent(), "\(error)")

@@ -40,11 +40,6 @@ struct OutboxBatch: Sendable {
 /// On an SD card they take tenths of a second, so both are done when the owner knows that no message is waiting.
 struct OutboxStore: ~Copyable {
     private let database: Database
-    private var insert: Statement
-    private var delete: Statement
-    private var begin: Statement
-    private var end: Statement
-    private var setCounter: Statement
     /// The number of rows changed since the last checkpoint.
     private var rowsInLog = 0
 
@@ -82,26 +77,36 @@ struct OutboxStore: ~Copyable {
 
     // MARK: Opening
 
-    /// Connects to the file at `path`, or creates it. It grows to at most `maximumBytes`.
+    /// Opens the file at `path`, or creates it. It grows to at most `maximumBytes`.
     ///
     /// - Throws: the error that SQLite reports; of kind `damaged` if the file is not a database.
-    static func connect(_ path: String, maximumBytes: Int) throws(SQLiteError) -> Database {
+    init(path: String, maximumBytes: Int) throws(SQLiteError) {
         let database = try Database.open(path: path)
         try database.execute("PRAGMA busy_timeout = 500")
         // Exclusive: no shared-memory file is needed, and a second agent on the same state directory is detected.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        try database.execute("PRAGMA page_size = \(pageSize)")
+        try database.execute("PRAGMA page_size = \(OutboxStore.pageSize)")
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA journal_size_limit = 1048576")
         // A fallback for a stream of events without a pause: see `checkpoint`.
         try database.execute("PRAGMA wal_autocheckpoint = 2000")
-        try database.execute("PRAGMA max_page_count = \(max(fewestBytes, maximumBytes) / pageSize)")
-        return database
+        let pages = max(OutboxStore.fewestBytes, maximumBytes) / OutboxStore.pageSize
+        try database.execute("PRAGMA max_page_count = \(pages)")
+        if try database.integer("SELECT count(*) FROM sqlite_master") == 0 {
+            let version = OutboxCounter(name: OutboxCounter.version, value: UInt64(OutboxStore.version))
+            // The end of the connection rolls a transaction back that was not committed.
+            try database.execute(
+                """
+                BEGIN IMMEDIATE; \(OutboxStore.tables) PRAGMA user_version = \(version.value);
+                \(OutboxStore.setting(version)); COMMIT;
+                """)
+        }
+        self.database = database
     }
 
-    /// The version of the file's tables if a later version of the program has written them; `nil` otherwise.
-    static func laterVersion(of database: borrowing Database) throws(SQLiteError) -> Int64? {
+    /// The version of the tables if a later version of the program has written them; `nil` otherwise.
+    func laterVersion() throws(SQLiteError) -> Int64? {
         var version = try database.integer("PRAGMA user_version") ?? 0
         // The row has a checksum, and `user_version` none. A later version may have no such row.
         if try database.integer("SELECT count(*) FROM pragma_table_info('counter')") == 3 {
@@ -115,54 +120,28 @@ struct OutboxStore: ~Copyable {
         return version > OutboxStore.version ? version : nil
     }
 
-    /// Whether a file has no tables yet.
-    private static func isNew(_ database: borrowing Database) throws(SQLiteError) -> Bool {
-        try database.integer("SELECT count(*) FROM sqlite_master") == 0
-    }
-
-    /// Makes a file writable. A new one gets its tables.
-    ///
-    /// - Throws: the error that SQLite reports.
-    static func open(_ database: consuming Database) throws(SQLiteError) -> OutboxStore {
-        if try isNew(database) {
-            let version = OutboxCounter(name: OutboxCounter.version, value: UInt64(OutboxStore.version))
-            // The end of the connection rolls a transaction back that was not committed.
-            try database.execute(
-                """
-                BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version.value);
-                INSERT INTO counter VALUES('\(version.name)', \(version.value), \(version.checksum)); COMMIT;
-                """)
-        }
-        let insert = try database.prepare("INSERT OR REPLACE INTO message VALUES(?,?,?,?,?,?,?,?,?,?,?,?)")
-        let delete = try database.prepare("DELETE FROM message WHERE token = ?")
-        let begin = try database.prepare("INSERT OR REPLACE INTO open_gesture VALUES(?,?,?)")
-        let end = try database.prepare("DELETE FROM open_gesture WHERE gesture = ? AND simulated = ?")
-        let setCounter = try database.prepare("INSERT OR REPLACE INTO counter VALUES(?,?,?)")
-        return OutboxStore(
-            database: database, insert: insert, delete: delete, begin: begin, end: end, setCounter: setCounter)
-    }
+    /// Whether the file cannot be written.
+    var isReadOnly: Bool { database.isReadOnly }
 
     // MARK: Reading
 
-    /// Reads a file. Returns what could be read of it, and what is damaged.
+    /// Reads the file. Returns what could be read of it, and what is damaged.
     ///
     /// - Throws: an error that says nothing about the file, such as one of the disk.
-    static func read(_ database: borrowing Database) throws(SQLiteError) -> (OutboxContent, damage: String?) {
-        var content = OutboxContent()
-        if try isNew(database) { return (content, nil) }
+    func read() throws(SQLiteError) -> (OutboxContent, damage: String?) {
         let answer = try database.text("PRAGMA quick_check(1)") ?? ""
-        let defect = answer == "ok" ? nil : answer
-        var damagedRows = 0
+        var damage = answer == "ok" ? nil : answer
+        var content = OutboxContent()
         do {
-            try readMessages(of: database, into: &content, &damagedRows)
-            try readGestures(of: database, into: &content, &damagedRows)
-            try readCounters(of: database, into: &content, &damagedRows)
+            var damagedRows = try readMessages(into: &content)
+            damagedRows += try readGestures(into: &content)
+            damagedRows += try readCounters(into: &content)
+            if damagedRows > 0 { damage = damage ?? "rows that are not as they were written: \(damagedRows)" }
         } catch {
             guard error.showsDamage else { throw error }
-            return (content, defect ?? "\(error)")
+            damage = damage ?? "\(error)"
         }
-        if damagedRows == 0 { return (content, defect) }
-        return (content, defect ?? "rows that are not as they were written: \(damagedRows)")
+        return (content, damage)
     }
 
     /// The valid row numbers. New rows follow the largest, so at a hundred a second they last for 300 million years.
@@ -172,15 +151,14 @@ struct OutboxStore: ~Copyable {
     private static let largestContent = 1 << 20
     private static let possibleLifetimes: ClosedRange<Int64> = 0...9_000_000_000_000_000
 
-    /// Reads the messages, and counts the rows that no outbox has written like this.
+    /// Reads the messages. Returns the number of rows that no outbox has written like this.
     ///
     /// The integrity check of SQLite knows nothing of the bytes in a row, so each row has a checksum.
-    private static func readMessages(
-        of database: borrowing Database, into content: inout OutboxContent, _ damagedRows: inout Int
-    ) throws(SQLiteError) {
+    private func readMessages(into content: inout OutboxContent) throws(SQLiteError) -> Int {
+        var damagedRows = 0
         var rows = try database.prepare("SELECT * FROM message ORDER BY token")
         while try rows.step() {
-            if possibleRows.contains(rows.integer(0)), let message = message(in: rows),
+            if OutboxStore.possibleRows.contains(rows.integer(0)), let message = OutboxStore.message(in: rows),
                 message.checksum == rows.integer(11)
             {
                 content.messages.append((rows.integer(0), message))
@@ -188,6 +166,7 @@ struct OutboxStore: ~Copyable {
                 damagedRows += 1
             }
         }
+        return damagedRows
     }
 
     /// The message in a row; `nil` if an outbox cannot have written the row.
@@ -223,9 +202,8 @@ struct OutboxStore: ~Copyable {
         (try? JSONReader.read(Array(text.utf8), source: .message("event")))?.members != nil
     }
 
-    private static func readGestures(
-        of database: borrowing Database, into content: inout OutboxContent, _ damagedRows: inout Int
-    ) throws(SQLiteError) {
+    private func readGestures(into content: inout OutboxContent) throws(SQLiteError) -> Int {
+        var damagedRows = 0
         var rows = try database.prepare("SELECT * FROM open_gesture ORDER BY gesture")
         while try rows.step() {
             let isSimulated = rows.integer(1) != 0
@@ -237,11 +215,11 @@ struct OutboxStore: ~Copyable {
                 damagedRows += 1
             }
         }
+        return damagedRows
     }
 
-    private static func readCounters(
-        of database: borrowing Database, into content: inout OutboxContent, _ damagedRows: inout Int
-    ) throws(SQLiteError) {
+    private func readCounters(into content: inout OutboxContent) throws(SQLiteError) -> Int {
+        var damagedRows = 0
         var rows = try database.prepare("SELECT * FROM counter")
         while try rows.step() {
             let counter = OutboxCounter(name: rows.text(0), value: UInt64(max(0, rows.integer(1))))
@@ -255,6 +233,7 @@ struct OutboxStore: ~Copyable {
             default: break
             }
         }
+        return damagedRows
     }
 
     // MARK: Writing
@@ -280,18 +259,45 @@ struct OutboxStore: ~Copyable {
     }
 
     /// Executes changes in the open transaction.
-    private mutating func apply(_ batch: OutboxBatch) throws(SQLiteError) {
+    private func apply(_ batch: OutboxBatch) throws(SQLiteError) {
         // Deletions come first: a message from another run may get the number of a deleted row.
-        for row in batch.removed {
-            delete.bind(1, row)
-            try delete.run()
+        for row in batch.removed { try database.execute("DELETE FROM message WHERE token = \(row)") }
+        if !batch.added.isEmpty || !batch.corrected.isEmpty { try put(batch.added + batch.corrected) }
+        for (open, isOpen) in batch.gestures {
+            let (word, simulated) = (open.gesture.word, open.isSimulated ? 1 : 0)
+            try database.execute(
+                isOpen
+                    ? "INSERT OR REPLACE INTO open_gesture VALUES('\(word)', \(simulated), \(open.checksum))"
+                    : "DELETE FROM open_gesture WHERE gesture = '\(word)' AND simulated = \(simulated)")
         }
-        for (row, message) in batch.added { try put(message, row) }
-        for (row, message) in batch.corrected { try put(message, row) }
-        for (gesture, isOpen) in batch.gestures { try record(gesture, isOpen: isOpen) }
         if let totals = batch.totals {
-            try set(OutboxCounter(name: OutboxCounter.dropped, value: totals.dropped))
-            try set(OutboxCounter(name: OutboxCounter.expired, value: totals.expired))
+            try database.execute(
+                OutboxStore.setting(OutboxCounter(name: OutboxCounter.dropped, value: totals.dropped)) + ";"
+                    + OutboxStore.setting(OutboxCounter(name: OutboxCounter.expired, value: totals.expired)))
+        }
+    }
+
+    /// The statement that sets a counter.
+    private static func setting(_ counter: OutboxCounter) -> String {
+        let value = Int64(clamping: counter.value)
+        return "INSERT OR REPLACE INTO counter VALUES('\(counter.name)', \(value), \(counter.checksum))"
+    }
+
+    private func put(_ messages: [(row: Int64, message: OutgoingMessage)]) throws(SQLiteError) {
+        var insert = try database.prepare("INSERT OR REPLACE INTO message VALUES(?,?,?,?,?,?,?,?,?,?,?,?)")
+        for (row, message) in messages {
+            var id: String?
+            let content: [UInt8]
+            switch message.content {
+            case .event(let own, let fields): (id, content) = (own, Array(fields.utf8))
+            case .fixed(let bytes): content = bytes
+            }
+            try insert.run(
+                .integer(row), .text(message.topic), id.map { .text($0) } ?? .null, .bytes(content),
+                .integer(Int64(message.qos.rawValue)), .integer(message.isRetained ? 1 : 0), .text(message.time.boot),
+                .integer(message.time.sinceBoot.nanoseconds), .integer(message.time.wall),
+                .integer(message.time.isClockSet ? 1 : 0), message.storedLifetime.map { .integer($0) } ?? .null,
+                .integer(message.checksum))
         }
     }
 
@@ -299,50 +305,6 @@ struct OutboxStore: ~Copyable {
     mutating func checkpoint() throws(SQLiteError) {
         rowsInLog = 0
         try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxStore.version)")
-    }
-
-    private mutating func put(_ message: OutgoingMessage, _ row: Int64) throws(SQLiteError) {
-        insert.bind(1, row)
-        insert.bind(2, message.topic)
-        switch message.content {
-        case .event(let id, let fields):
-            insert.bind(3, id)
-            insert.bind(4, Array(fields.utf8))
-        case .fixed(let bytes):
-            insert.bind(3, String?.none)
-            insert.bind(4, bytes)
-        }
-        insert.bind(5, Int64(message.qos.rawValue))
-        insert.bind(6, message.isRetained ? 1 : 0)
-        insert.bind(7, message.time.boot)
-        insert.bind(8, message.time.sinceBoot.nanoseconds)
-        insert.bind(9, message.time.wall)
-        insert.bind(10, message.time.isClockSet ? 1 : 0)
-        insert.bind(11, message.storedLifetime)
-        insert.bind(12, message.checksum)
-        try insert.run()
-    }
-
-    private mutating func record(_ gesture: OpenGesture, isOpen: Bool) throws(SQLiteError) {
-        let word = gesture.gesture.word
-        let simulated: Int64 = gesture.isSimulated ? 1 : 0
-        if isOpen {
-            begin.bind(1, word)
-            begin.bind(2, simulated)
-            begin.bind(3, gesture.checksum)
-            try begin.run()
-        } else {
-            end.bind(1, word)
-            end.bind(2, simulated)
-            try end.run()
-        }
-    }
-
-    private mutating func set(_ counter: OutboxCounter) throws(SQLiteError) {
-        setCounter.bind(1, counter.name)
-        setCounter.bind(2, Int64(clamping: counter.value))
-        setCounter.bind(3, counter.checksum)
-        try setCounter.run()
     }
 }
 
