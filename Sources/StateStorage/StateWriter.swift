@@ -51,7 +51,7 @@ package final class StateWriter: Sendable {
     package func perform(_ job: @escaping @Sendable () -> Void) {
         core.state.withLock { state in
             guard !state.hasEnded else { return }
-            state.queue.add(WriteQueue.Job(run: job))
+            state.queue.add(job)
             core.wake(&state)
         }
     }
@@ -72,7 +72,7 @@ package final class StateWriter: Sendable {
     /// Sets a handler that is called, on any thread, whenever `faults` may have changed. It is not called when an
     /// operation gets stuck; read `faults` periodically to notice that.
     package func setObserver(_ observer: (@Sendable () -> Void)?) {
-        core.state.withLock { $0.observer = observer.map { WriterCore.Observer(call: $0) } }
+        core.state.withLock { $0.observer = observer }
     }
 
     /// Waits until all requests are done or `seconds` have passed. Does not wait on the writer's own thread.
@@ -82,11 +82,10 @@ package final class StateWriter: Sendable {
     package func flush(within seconds: Double) -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
-            let running = core.state.withLock { state -> WriterCore.Running? in
+            let (running, isIdle, hasEnded) = core.state.withLock { state in
                 if state.queue.hasWork { core.wake(&state) }
-                return state.running
+                return (state.running, state.queue.isIdle, state.hasEnded)
             }
-            let (isIdle, hasEnded) = core.state.withLock { ($0.queue.isIdle, $0.hasEnded) }
             if isIdle || hasEnded { return isIdle }
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero, let running, !running.thread.isCurrent else { return false }
@@ -123,13 +122,9 @@ package enum PendingFile: Equatable, Sendable {
 /// The state shared by a writer and its thread. The thread does not retain the writer, so deallocating the writer ends
 /// the thread.
 private final class WriterCore: Sendable {
-    struct Observer {
-        var call: @Sendable () -> Void
-    }
-
     struct State {
         var queue = WriteQueue()
-        var observer: Observer?
+        var observer: (@Sendable () -> Void)?
         var running: Running?
         /// Whether new requests are refused.
         var hasEnded = false
@@ -183,7 +178,7 @@ private final class WriterCore: Sendable {
         while true {
             switch state.withLock({ $0.next(idle) }) {
             case .job(let job):
-                job.run()
+                job()
                 if state.withLock({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
             case .file(let file):
                 let start = ContinuousClock.now
@@ -203,6 +198,6 @@ private final class WriterCore: Sendable {
     }
 
     private func callObserver() {
-        state.withLock { $0.observer }?.call()
+        state.withLock { $0.observer }?()
     }
 }

@@ -15,9 +15,7 @@ struct WriteQueue {
     }
 
     /// Any other work that waits for the disk.
-    struct Job {
-        var run: @Sendable () -> Void
-    }
+    typealias Job = @Sendable () -> Void
 
     enum Step {
         case job(Job)
@@ -46,8 +44,6 @@ struct WriteQueue {
         /// `nil` for a job.
         var file: File?
         var start: Instant
-
-        var path: String? { file?.path }
     }
 
     private var jobs: [Job] = []
@@ -57,7 +53,7 @@ struct WriteQueue {
     private var failed: [String: Failed] = [:]
     private var attempt: Attempt?
     private var startFailure: (failure: SystemFailure, since: Instant)?
-    private(set) var isEnding = false
+    private var isEnding = false
 
     /// Whether every request is done. A failed write that will be retried is not.
     var isIdle: Bool { attempt == nil && jobs.isEmpty && files.isEmpty && (!isEnding || failed.isEmpty) }
@@ -67,7 +63,7 @@ struct WriteQueue {
 
     // MARK: Requests
 
-    mutating func add(_ job: Job) { jobs.append(job) }
+    mutating func add(_ job: @escaping Job) { jobs.append(job) }
 
     /// Adds a write, replacing a waiting one for the same path. It is attempted immediately, even if the last attempt
     /// failed.
@@ -118,7 +114,10 @@ struct WriteQueue {
             return failed.removeValue(forKey: file.path) != nil || wasStuck
         case .failure(let failure):
             let isReplaced = files.contains { $0.path == file.path }
-            note(failure, of: file.path, at: now, retryAtOnce: isReplaced)
+            let old = failed[file.path]
+            let delay = old.map { min($0.delay * 2, WriteQueue.longestDelay) } ?? WriteQueue.firstDelay
+            failed[file.path] = Failed(
+                failure: failure, since: old?.since ?? now, delay: delay, retryAt: isReplaced ? now : now + delay)
             if !isReplaced, !isEnding { files.append(file) }
             return true
         }
@@ -127,13 +126,6 @@ struct WriteQueue {
     /// Records that the thread could not be started.
     mutating func cannotStart(_ failure: SystemFailure, at now: Instant) {
         startFailure = (failure, startFailure?.since ?? now)
-    }
-
-    private mutating func note(_ failure: SystemFailure, of path: String, at now: Instant, retryAtOnce: Bool) {
-        let old = failed[path]
-        let delay = old.map { min($0.delay * 2, WriteQueue.longestDelay) } ?? WriteQueue.firstDelay
-        failed[path] = Failed(
-            failure: failure, since: old?.since ?? now, delay: delay, retryAt: retryAtOnce ? now : now + delay)
     }
 
     /// The pending request for a file; `nil` if there is none.
@@ -147,8 +139,8 @@ struct WriteQueue {
     func faults(at now: Instant) -> [StateFault] {
         var faults: [StateFault] = []
         let stuck = attempt.flatMap { $0.start.duration(to: now) > WriteQueue.stuckTimeout ? $0 : nil }
-        if let stuck { faults.append(StateFault(path: stuck.path, reason: .stuck, since: stuck.start)) }
-        for (path, state) in failed where path != stuck?.path {
+        if let stuck { faults.append(StateFault(path: stuck.file?.path, reason: .stuck, since: stuck.start)) }
+        for (path, state) in failed where path != stuck?.file?.path {
             faults.append(StateFault(path: path, reason: .failed(state.failure), since: state.since))
         }
         if let startFailure, hasWork {

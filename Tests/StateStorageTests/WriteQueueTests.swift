@@ -18,7 +18,7 @@ private final class Queue {
 
     var isIdle: Bool { queue.isIdle }
 
-    func add(_ job: WriteQueue.Job) { queue.add(job) }
+    func add(_ job: @escaping WriteQueue.Job) { queue.add(job) }
     func add(_ file: WriteQueue.File, at seconds: Double) { queue.add(file, at: instant(seconds)) }
     func end() { queue.end() }
     func next(_ seconds: Double) -> WriteQueue.Step { queue.next(at: instant(seconds)) }
@@ -85,9 +85,9 @@ private final class Queue {
         let order = Mutex("")
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
-        for name in ["x", "y"] { queue.add(WriteQueue.Job { order.withLock { $0 += name } }) }
+        for name in ["x", "y"] { queue.add { order.withLock { $0 += name } } }
         while case .job(let job) = queue.next(0) {
-            job.run()
+            job()
             #expect(!queue.attemptEnded(at: 0))
         }
         #expect(order.withLock { $0 } == "xy")
@@ -164,7 +164,7 @@ private final class Queue {
         #expect(queue.attemptEnded(attempt, .success(()), at: 9))
         #expect(queue.faults(at: 9).isEmpty)
 
-        queue.add(WriteQueue.Job {})
+        queue.add {}
         guard case .job = queue.next(10) else {
             Issue.record("no job")
             return
