@@ -208,7 +208,9 @@ struct Outbox: Participant {
 
     mutating func handleDeadline(at now: ClockReading) -> Effects {
         guard let due = nextDeadline, now.monotonic >= due else { return [] }
-        return detectStall(at: now) + update(at: now, isIdle: true)
+        var effects: Effects = []
+        if isStallDue(at: now.monotonic) { effects = noteFailure("the disk does not respond") }
+        return effects + update(at: now, isIdle: true)
     }
 
     /// Writes what is left without collecting deletions. Call it at the end of a run.
@@ -344,12 +346,10 @@ struct Outbox: Participant {
         writing = .underWay(batch, since: now.advanced(bySeconds: -0.8 * Outbox.diskTimeout))
     }
 
-    /// Stops waiting for the disk if it has not responded in time.
-    private mutating func detectStall(at now: ClockReading) -> Effects {
-        guard isStallDue(at: now.monotonic) else { return [] }
-        let reason = "the disk does not respond"
-        failure = reason
-        return [Outbox.storeFailed(reason), .request(.reportHealth)]
+    /// Stops waiting for the disk.
+    private mutating func noteFailure(_ reason: String) -> Effects {
+        defer { failure = reason }
+        return failure == nil ? [Outbox.storeFailed(reason), .request(.reportHealth)] : []
     }
 
     /// Handles the outcome of a batch.
@@ -371,8 +371,7 @@ struct Outbox: Participant {
         case .failed(let reason):
             changesWereNotWritten(batch)
             writing = .failed(until: now.monotonic.advanced(bySeconds: Outbox.retryPause))
-            if failure == nil { effects = [Outbox.storeFailed(reason), .request(.reportHealth)] }
-            failure = reason
+            effects = noteFailure(reason)
         case .replaced(let setAside):
             startCompleteRewrite()
             if let setAside { effects = [.log(.error, setAside)] }
