@@ -38,38 +38,34 @@ extension Timestamp {
     package func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
 }
 
+// In the system's time zone or `TZ`'s. Not thread-safe: calls tzset(3), localtime_r(3), mktime(3).
 extension WallClock {
-    /// The local time of day of an instant in milliseconds since 1970, in the system's time zone or `TZ`'s: `17:04:09`.
-    ///
-    /// Not thread-safe: calls tzset(3), then localtime_r(3).
-    package static func timeOfDay(milliseconds: Int64) -> String {
+    /// The parts of an instant in milliseconds since 1970; `nil` if its year is beyond a C integer.
+    fileprivate static func parts(milliseconds: Int64) -> tm? {
         tzset()
         var instant = time_t(milliseconds / 1000)
         var local = tm()
-        guard localtime_r(&instant, &local) != nil else { return "--:--:--" }
-        return [local.tm_hour, local.tm_min, local.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+        return localtime_r(&instant, &local) == nil ? nil : local
+    }
+
+    private static func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    /// The local time of day of an instant in milliseconds since 1970: `17:04:09`.
+    package static func timeOfDay(milliseconds: Int64) -> String {
+        guard let local = parts(milliseconds: milliseconds) else { return "--:--:--" }
+        return [local.tm_hour, local.tm_min, local.tm_sec].map(twoDigits).joined(separator: ":")
     }
 
     /// The local date and time of an instant in milliseconds since 1970: `2026-11-22 17:04:09`.
-    ///
-    /// Not thread-safe: calls tzset(3), then localtime_r(3).
     package static func dateAndTime(milliseconds: Int64) -> String {
-        tzset()
-        var instant = time_t(milliseconds / 1000)
-        var local = tm()
-        guard localtime_r(&instant, &local) != nil else { return "-" }
-        let date = ["\(local.tm_year + 1900)"] + [local.tm_mon + 1, local.tm_mday].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return "\(date.joined(separator: "-")) \(timeOfDay(milliseconds: milliseconds))"
+        guard let local = parts(milliseconds: milliseconds) else { return "-" }
+        let date = "\(local.tm_year + 1900)-\(twoDigits(local.tm_mon + 1))-\(twoDigits(local.tm_mday))"
+        return "\(date) \(timeOfDay(milliseconds: milliseconds))"
     }
 
     /// The seconds since local midnight of an instant in milliseconds since 1970, by the clock on the wall.
-    ///
-    /// Not thread-safe: calls tzset(3), then localtime_r(3).
     package static func secondsSinceMidnight(milliseconds: Int64) -> Double {
-        tzset()
-        var instant = time_t(milliseconds / 1000)
-        var local = tm()
-        guard localtime_r(&instant, &local) != nil else { return 0 }
+        guard let local = parts(milliseconds: milliseconds) else { return 0 }
         let minutes = 60 * Double(local.tm_hour) + Double(local.tm_min)
         return 60 * minutes + Double(local.tm_sec)
     }
@@ -87,14 +83,10 @@ package struct LocalDay: Equatable, Sendable {
         self.midnight = midnight
     }
 
-    /// The day of an instant in milliseconds since 1970.
-    ///
-    /// Not thread-safe: calls tzset(3), localtime_r(3), mktime(3).
+    /// The day of an instant in milliseconds since 1970. Not thread-safe, as the functions of the local time.
     package init(milliseconds: Int64) {
         date = String(WallClock.dateAndTime(milliseconds: milliseconds).prefix(10))
-        var instant = time_t(milliseconds / 1000)
-        var local = tm()
-        guard localtime_r(&instant, &local) != nil else {
+        guard var local = WallClock.parts(milliseconds: milliseconds) else {
             midnight = milliseconds
             return
         }

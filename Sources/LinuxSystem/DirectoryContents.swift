@@ -21,6 +21,11 @@ package enum DirectoryContents {
         return names.sorted()
     }
 
+    /// The same; none if the directory cannot be read, which is not an error in /proc and /sys.
+    package static func names(ofOptional path: String) -> [String] {
+        do { return try names(path) } catch { return [] }
+    }
+
     /// Whether a directory is at `path`: stat(2).
     package static func exists(_ path: String) -> Bool { status(path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
 

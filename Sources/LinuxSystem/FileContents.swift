@@ -86,9 +86,7 @@ extension FileContents {
     /// Deletes a directory with everything in it, as far as that is possible: opendir(3), unlink(2), rmdir(2). A
     /// symbolic link is deleted and not followed.
     package static func removeDirectory(_ path: String) {
-        let names: [String]
-        do { names = try DirectoryContents.names(path) } catch { return }
-        for name in names {
+        for name in DirectoryContents.names(ofOptional: path) {
             let entry = "\(path)/\(name)"
             let isDirectory = DirectoryContents.exists(entry) && !DirectoryContents.isLink(entry)
             if isDirectory { removeDirectory(entry) } else { unlink(entry) }

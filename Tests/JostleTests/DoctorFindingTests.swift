@@ -16,23 +16,23 @@ import Testing
     private func bus(_ number: Int) -> I2CBus { I2CBus(number: number) }
 
     @Test func saysHowToSwitchI2COn() throws {
-        let pi = BoardBuses(buses: [], adapters: [], model: "Raspberry Pi 4 Model B Rev 1.4").findings(wanted: nil)
-        #expect(pi.count == 1 && pi[0].verdict == .failed && pi[0].text.contains("I2C is switched off"))
-        #expect(pi[0].steps.first == "sudo raspi-config nonint do_i2c 0")
-        let other = BoardBuses(buses: [], adapters: [], model: "Orange Pi Zero 2").findings(wanted: nil)
-        #expect(other[0].steps.contains { $0.contains("device tree") })
-        let module = BoardBuses(buses: [], adapters: ["i2c-1"], model: nil).findings(wanted: nil)
-        #expect(module[0].text.contains("i2c-dev is not loaded"))
-        #expect(module[0].steps.count == 1 && module[0].steps[0].hasPrefix("sudo modprobe i2c-dev"))
+        let pi = BoardBuses(buses: [], adapters: [], model: "Raspberry Pi 4 Model B Rev 1.4").finding(wanted: nil)
+        #expect(pi.verdict == .failed && pi.text.contains("I2C is switched off"))
+        #expect(pi.steps.first == "sudo raspi-config nonint do_i2c 0")
+        let other = BoardBuses(buses: [], adapters: [], model: "Orange Pi Zero 2").finding(wanted: nil)
+        #expect(other.steps.contains { $0.contains("device tree") })
+        let module = BoardBuses(buses: [], adapters: ["i2c-1"], model: nil).finding(wanted: nil)
+        #expect(module.text.contains("i2c-dev is not loaded"))
+        #expect(module.steps.count == 1 && module.steps[0].hasPrefix("sudo modprobe i2c-dev"))
     }
 
     @Test func namesTheBusesThatThereAre() throws {
         let wrong = BoardBuses(buses: [bus(99_901), bus(99_903)], adapters: [], model: nil)
-            .findings(wanted: "/dev/i2c-99999")
-        #expect(wrong[0].verdict == .failed && wrong[0].status == .configuration)
-        #expect(wrong[0].text.hasSuffix("there are /dev/i2c-99901, /dev/i2c-99903"), "\(wrong[0].text)")
-        let right = BoardBuses(buses: [bus(99_901)], adapters: [], model: nil).findings(wanted: nil)
-        #expect(right == [.ok(.bus, "/dev/i2c-99901")])
+            .finding(wanted: "/dev/i2c-99999")
+        #expect(wrong.verdict == .failed && wrong.status == .configuration)
+        #expect(wrong.text.hasSuffix("there are /dev/i2c-99901, /dev/i2c-99903"), "\(wrong.text)")
+        let right = BoardBuses(buses: [bus(99_901)], adapters: [], model: nil).finding(wanted: nil)
+        #expect(right == .ok(.bus, "/dev/i2c-99901"))
     }
 
     // MARK: The service
@@ -129,13 +129,13 @@ import Testing
     @Test func judgesTheStateDirectory() throws {
         let directory = try TemporaryDirectory()
         let stranger = FileReader(name: "stranger", user: 64_001, groups: [64_001])
-        let refused = StateExamination.findings(directory.path, reader: stranger, unit: nil)
-        #expect(refused.count == 1 && refused[0].verdict == .failed && refused[0].status == .permission)
-        #expect(refused[0].steps.first == "sudo chown -R stranger:stranger \(directory.path)")
-        let own = StateExamination.findings(directory.path, reader: .ownProcess, unit: nil)
-        #expect(own == [.ok(.state, "\(directory.path) can be written")])
-        let missing = StateExamination.findings("/no/such", reader: .ownProcess, unit: try unit(""))
-        #expect(missing[0].verdict == .warning)
+        let refused = StateExamination.finding(directory.path, reader: stranger, unit: nil)
+        #expect(refused.verdict == .failed && refused.status == .permission)
+        #expect(refused.steps.first == "sudo chown -R stranger:stranger \(directory.path)")
+        let own = StateExamination.finding(directory.path, reader: .ownProcess, unit: nil)
+        #expect(own == .ok(.state, "\(directory.path) can be written"))
+        let missing = StateExamination.finding("/no/such", reader: .ownProcess, unit: try unit(""))
+        #expect(missing.verdict == .warning)
     }
 
     @Test func namesAnotherAgentInTheStateDirectory() throws {

@@ -11,11 +11,23 @@ internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit
 
+/// How a view shows what an agent in the same process reports.
+protocol LiveFormat: AnyObject {
+    /// Shows one more note.
+    func note(_ text: String)
+    func show(_ motion: MotionState)
+    func show(_ event: GestureEvent)
+    func show(_ event: SensorEvent)
+    func show(_ change: Agent.ConnectionChange)
+    /// Restores the terminal.
+    func end()
+}
+
 /// Draws an agent in the same process as `jostle watch` draws one at a broker, with the command to subscribe below.
 ///
 /// What the agent reports becomes the messages that it publishes, and those go through the model of `watch`. So both show
 /// the same.
-final class LiveScreen {
+final class LiveScreen: LiveFormat {
     /// The shortest time between two screens, seconds.
     private static let period = 1.0 / 15
 
@@ -53,21 +65,11 @@ final class LiveScreen {
         errors.release()
     }
 
-    /// Shows one more note.
     func note(_ text: String) { notes.append(text) }
 
     // MARK: What the agent reports
 
-    func show(_ change: LiveChange) {
-        switch change {
-        case .motion(let motion): show(motion)
-        case .gesture(let event): show(event)
-        case .sensor(let event): show(event)
-        case .connection(let change): show(change)
-        }
-    }
-
-    private func show(_ motion: MotionState) {
+    func show(_ motion: MotionState) {
         guard WallClock.monotonic.seconds(since: drawn) >= LiveScreen.period else { return }
         let time = WallClock.milliseconds(at: motion.timestamp)
         take(topics.attitude, Payloads.attitude(motion, at: time))
@@ -76,7 +78,7 @@ final class LiveScreen {
         draw()
     }
 
-    private func show(_ event: GestureEvent) {
+    func show(_ event: GestureEvent) {
         eventCount += 1
         let time = WallClock.milliseconds(at: event.timestamp)
         take(
@@ -85,7 +87,7 @@ final class LiveScreen {
         draw()
     }
 
-    private func show(_ event: SensorEvent) {
+    func show(_ event: SensorEvent) {
         var health = JSONObject()
         health.add("sensor", introduction.sensor)
         switch event {
@@ -100,7 +102,7 @@ final class LiveScreen {
         draw()
     }
 
-    private func show(_ change: Agent.ConnectionChange) {
+    func show(_ change: Agent.ConnectionChange) {
         switch change {
         case .connected(let new):
             _ = connection.update(with: .connected(broker: "\(new.broker)", version: "\(new.version)"))
@@ -142,7 +144,7 @@ final class LiveScreen {
 
 /// Writes what an agent does as lines, for a pipe, a file or a terminal that cannot show a screen: one for each event,
 /// and the attitude once a second.
-struct LiveLines {
+final class LiveLines: LiveFormat {
     let glyphs: Glyphs
     private let start = WallClock.monotonic
     private var nextAttitude = Timestamp(nanoseconds: .min)
@@ -153,19 +155,11 @@ struct LiveLines {
         self.glyphs = glyphs
     }
 
-    /// Writes a note.
     func note(_ text: String) { write(text) }
 
-    mutating func show(_ change: LiveChange) {
-        switch change {
-        case .motion(let motion): show(motion)
-        case .gesture(let event): show(event)
-        case .sensor(let event): show(event)
-        case .connection(let change): show(change)
-        }
-    }
+    func end() {}
 
-    private mutating func show(_ motion: MotionState) {
+    func show(_ motion: MotionState) {
         guard motion.timestamp >= nextAttitude else { return }
         nextAttitude = motion.timestamp.advanced(bySeconds: 1)
         let angles = motion.relativeAttitude.eulerAngles
@@ -174,9 +168,9 @@ struct LiveLines {
                 + "\(motion.side.word) up  \(motion.isMoving ? "moving" : "still")", mayBeCut: true)
     }
 
-    private func show(_ event: GestureEvent) { write(EventRow.sentence(event)) }
+    func show(_ event: GestureEvent) { write(EventRow.sentence(event)) }
 
-    private func show(_ event: SensorEvent) {
+    func show(_ event: SensorEvent) {
         switch event {
         case .none: break
         case .streaming: write("the sensor is measuring")
@@ -186,7 +180,7 @@ struct LiveLines {
         }
     }
 
-    private func show(_ change: Agent.ConnectionChange) {
+    func show(_ change: Agent.ConnectionChange) {
         switch change {
         case .connected(let connection): write("connected to \(connection.broker), MQTT \(connection.version)")
         case .notConnected(let broker, let failure): write("not connected to \(broker): \(failure)")

@@ -13,14 +13,8 @@ final class LiveView: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var format: Format?
+        var format: (any LiveFormat)?
         var page: DemoPage?
-    }
-
-    /// What the view writes.
-    private enum Format {
-        case screen(LiveScreen)
-        case lines(LiveLines)
     }
 
     /// Creates a view of an agent whose topics begin with `prefix`.
@@ -31,10 +25,10 @@ final class LiveView: Sendable {
     /// The callbacks through which the agent updates the view.
     var observer: Agent.Observer {
         var observer = Agent.Observer()
-        observer.motion = { [self] in show(.motion($0)) }
-        observer.gesture = { [self] in show(.gesture($0)) }
-        observer.sensor = { [self] in show(.sensor($0)) }
-        observer.connection = { [self] in show(.connection($0)) }
+        observer.motion = { [self] motion in show { $0.show(motion) } }
+        observer.gesture = { [self] event in show { $0.show(event) } }
+        observer.sensor = { [self] event in show { $0.show(event) } }
+        observer.connection = { [self] change in show { $0.show(change) } }
         return observer
     }
 
@@ -52,48 +46,28 @@ final class LiveView: Sendable {
             state.page = page
             state.format =
                 usesScreen
-                ? .screen(
-                    LiveScreen(id: id, prefix: prefix, glyphs: glyphs, introduction: introduction, notes: notes))
-                : .lines(LiveLines(glyphs: glyphs))
+                ? LiveScreen(id: id, prefix: prefix, glyphs: glyphs, introduction: introduction, notes: notes)
+                : LiveLines(glyphs: glyphs)
         }
     }
 
     /// Restores the terminal.
     func end() {
         state.withLock { state in
-            if case .screen(let screen)? = state.format { screen.end() }
+            state.format?.end()
             state.format = nil
             state.page = nil
         }
         Output.flush()
     }
 
-    private func show(_ change: LiveChange) {
+    private func show(_ change: @Sendable (any LiveFormat) -> Void) {
         state.withLock { state in
-            if let end = state.page?.takeEnd() {
-                switch state.format {
-                case .screen(let screen): screen.note(end)
-                case .lines(let lines): lines.note(end)
-                case nil: break
-                }
-            }
-            switch state.format {
-            case .screen(let screen): screen.show(change)
-            case .lines(var lines):
-                lines.show(change)
-                state.format = .lines(lines)
-            case nil: break
-            }
+            guard let format = state.format else { return }
+            if let end = state.page?.takeEnd() { format.note(end) }
+            change(format)
         }
     }
-}
-
-/// What an agent in the same process reports to a view.
-enum LiveChange: Sendable {
-    case motion(MotionState)
-    case gesture(GestureEvent)
-    case sensor(SensorEvent)
-    case connection(Agent.ConnectionChange)
 }
 
 /// What a demonstration says about itself: where its page is, which sensor and broker it uses, and how to subscribe.

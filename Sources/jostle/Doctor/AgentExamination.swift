@@ -7,32 +7,8 @@ internal import JostleOperator
 enum AgentExamination {
     /// The findings about a device. `isService` says that the service runs, so that the device must be online.
     static func findings(_ device: WatchedDevice, topic: String, isService: Bool) -> [Finding] {
-        guard let isOnline = device.isOnline else {
-            guard isService else {
-                return [.ok(.agent, "no agent has published under \(topic) yet")]
-            }
-            return [
-                .failed(
-                    .agent, "the service runs, but nothing is published under \(topic)",
-                    [
-                        "journalctl -u jostle -n 50   # the connection",
-                        "jostle config show --origin device.id mqtt.prefix",
-                    ])
-            ]
-        }
-        guard isOnline else {
-            guard isService else { return [.ok(.agent, "it is offline")] }
-            return [
-                .failed(
-                    .agent, "the service runs, but it is offline at this broker", ["journalctl -u jostle -n 50"])
-            ]
-        }
-        guard let health = device.health else {
-            return [
-                .warning(
-                    .agent, "it is online, but has published no health report",
-                    "Unless publish.health.interval is 0: journalctl -u jostle -n 50")
-            ]
+        guard device.isOnline == true, let health = device.health else {
+            return [silence(of: device, topic: topic, isService: isService)]
         }
         var facts = ["online"]
         if let version = health.version { facts.append("version \(version)") }
@@ -50,12 +26,29 @@ enum AgentExamination {
         }
     }
 
+    /// A device without a health report.
+    private static func silence(of device: WatchedDevice, topic: String, isService: Bool) -> Finding {
+        switch device.isOnline {
+        case true?:
+            .warning(
+                .agent, "it is online, but has published no health report",
+                "Unless publish.health.interval is 0: journalctl -u jostle -n 50")
+        case false? where isService:
+            .failed(.agent, "the service runs, but it is offline at this broker", ["journalctl -u jostle -n 50"])
+        case nil where isService:
+            .failed(
+                .agent, "the service runs, but nothing is published under \(topic)",
+                ["journalctl -u jostle -n 50   # the connection", "jostle config show --origin device.id mqtt.prefix"])
+        case false?: .ok(.agent, "it is offline")
+        case nil: .ok(.agent, "no agent has published under \(topic) yet")
+        }
+    }
+
     /// What a problem of the health report means, and where to look.
     private static func meaning(of problem: String, _ health: WatchedDevice.Health) -> (String, String) {
         let log = "journalctl -u jostle -p warning -n 50"
         switch problem {
-        case "sensor":
-            return (health.sensorFault.map { "it does not measure: \($0)" } ?? "it does not measure", log)
+        case "sensor": return ("it does not measure" + (health.sensorFault.map { ": \($0)" } ?? ""), log)
         case "chip":
             return ("the sensor is probably another chip than it says, and its accelerations are wrong", log)
         case "sensor_scale":
@@ -113,9 +106,7 @@ struct ExaminedAgent {
 
     // MARK: Findings
 
-    var findings: [Finding] { service + account }
-
-    private var service: [Finding] {
+    var findings: [Finding] {
         guard let unitName else { return [] }
         guard let unit else {
             return [
@@ -125,18 +116,13 @@ struct ExaminedAgent {
             ]
         }
         let isSound = unit.activity == "active" && unit.restarts == 0
-        return unit.findings(lastError: isSound ? nil : ServiceUnit.lastError(of: unit.name))
-    }
-
-    private var account: [Finding] {
-        guard let user = unit?.user else { return [] }
-        guard FileReader.exists(user: user) else {
-            return [
+        var findings = unit.findings(lastError: isSound ? nil : ServiceUnit.lastError(of: unit.name))
+        if let user = unit.user, !FileReader.exists(user: user) {
+            findings.append(
                 .failed(
                     .account, "the service's user \(user) does not exist",
-                    ["sudo systemd-sysusers", "Or install the package again: sudo apt reinstall jostle"])
-            ]
+                    ["sudo systemd-sysusers", "Or install the package again: sudo apt reinstall jostle"]))
         }
-        return []
+        return findings
     }
 }

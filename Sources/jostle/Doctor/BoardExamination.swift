@@ -100,13 +100,11 @@ struct BoardBuses: Equatable {
     var model: String?
 
     static func ofThisMachine() -> BoardBuses {
-        var adapters: [String] = []
-        do {
-            adapters = try DirectoryContents.names("/sys/bus/i2c/devices").filter { $0.hasPrefix("i2c-") }
-        } catch {
-            // A kernel without I2C has no such directory.
-        }
-        return BoardBuses(buses: I2CBus.all(), adapters: adapters, model: BoardFacts.ofThisMachine().model)
+        // A kernel without I2C has no such directory.
+        let devices = DirectoryContents.names(ofOptional: "/sys/bus/i2c/devices")
+        return BoardBuses(
+            buses: I2CBus.all(), adapters: devices.filter { $0.hasPrefix("i2c-") },
+            model: BoardFacts.ofThisMachine().model)
     }
 
     /// Whether there is a device file.
@@ -115,25 +113,22 @@ struct BoardBuses: Equatable {
     private var isRaspberryPi: Bool { model?.hasPrefix("Raspberry Pi") ?? false }
 
     /// Whether I2C is on, and whether the wanted bus exists.
-    func findings(wanted: String?) -> [Finding] {
+    func finding(wanted: String?) -> Finding {
         if let wanted {
-            if exists(wanted) { return [.ok(.bus, Self.description(of: I2CBus(path: wanted), path: wanted))] }
-            let others = buses.map(\.path).joined(separator: ", ")
+            if exists(wanted) { return .ok(.bus, Self.description(of: I2CBus(path: wanted), path: wanted)) }
             guard !buses.isEmpty else {
-                return [.failed(.bus, "sensor.bus is \(wanted), and there is no I2C bus at all", enabling)]
+                return .failed(.bus, "sensor.bus is \(wanted), and there is no I2C bus at all", enabling)
             }
-            return [
-                .failed(
-                    .bus, "sensor.bus is \(wanted), which is not there; there are \(others)",
-                    ["Correct sensor.bus in the configuration, or remove it: then all buses are searched"],
-                    status: .configuration)
-            ]
+            let others = buses.map(\.path).joined(separator: ", ")
+            return .failed(
+                .bus, "sensor.bus is \(wanted), which is not there; there are \(others)",
+                ["Correct sensor.bus in the configuration, or remove it: then all buses are searched"],
+                status: .configuration)
         }
-        guard buses.isEmpty else {
-            let names = buses.map { Self.description(of: $0, path: $0.path) }
-            return [.ok(.bus, names.joined(separator: ", "))]
+        guard !buses.isEmpty else {
+            return .failed(.bus, "there is no I2C bus that a program can open: \(reason)", enabling)
         }
-        return [.failed(.bus, "there is no I2C bus that a program can open: \(reason)", enabling)]
+        return .ok(.bus, buses.map { Self.description(of: $0, path: $0.path) }.joined(separator: ", "))
     }
 
     private var reason: String {

@@ -82,7 +82,7 @@ enum DoctorCommand {
         report.add([BoardExamination.clock, BoardExamination.memory])
         let disk = BoardExamination.disk(of: agent.stateDirectory)
         report.add([BoardExamination.finding(disk, of: agent.stateDirectory)])
-        report.add(StateExamination.findings(agent.stateDirectory, reader: agent.reader, unit: agent.unit))
+        report.add([StateExamination.finding(agent.stateDirectory, reader: agent.reader, unit: agent.unit)])
         if let subject = sensor.subject {
             report.add(
                 try SensorMeasurement.findings(
@@ -216,30 +216,22 @@ extension JostleSettings.MQTT {
 
 /// Examines the state directory: whether the agent may write to it, and whether another agent has it.
 enum StateExamination {
-    static func findings(_ directory: String, reader: FileReader, unit: ServiceUnit?) -> [Finding] {
+    static func finding(_ directory: String, reader: FileReader, unit: ServiceUnit?) -> Finding {
         guard DirectoryContents.exists(directory) else {
-            guard unit == nil else {
-                return [
-                    .warning(
-                        .state, "\(directory) is not there; the service creates it when it starts",
-                        "sudo systemctl restart \(unit?.name ?? "jostle")")
-                ]
-            }
-            return [.ok(.state, "\(directory) will be created at the first start")]
+            guard let unit else { return .ok(.state, "\(directory) will be created at the first start") }
+            return .warning(
+                .state, "\(directory) is not there; the service creates it when it starts",
+                "sudo systemctl restart \(unit.name)")
         }
         switch reader.obstacle(toOpening: directory, isDirectory: true) {
         case .refused(let reason):
             let owner = reader.name.map { "\($0):\($0)" } ?? "$USER"
-            return [
-                .failed(
-                    .state, "\(directory): \(reason)",
-                    ["sudo chown -R \(owner) \(directory)", "sudo chmod u+rwx \(directory)"], status: .permission)
-            ]
-        case .unknown(let reason):
-            return [.unknown(.state, "\(directory): \(reason)", "sudo jostle doctor")]
-        case nil: break
+            return .failed(
+                .state, "\(directory): \(reason)",
+                ["sudo chown -R \(owner) \(directory)", "sudo chmod u+rwx \(directory)"], status: .permission)
+        case .unknown(let reason): return .unknown(.state, "\(directory): \(reason)", "sudo jostle doctor")
+        case nil: return finding(of: StateDirectoryLock.holder(of: directory), directory, unit: unit)
         }
-        return [finding(of: StateDirectoryLock.holder(of: directory), directory, unit: unit)]
     }
 
     /// Who uses the directory now.

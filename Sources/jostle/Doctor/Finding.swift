@@ -33,28 +33,19 @@ enum Examination: String, CaseIterable {
     /// The name for people.
     var title: String {
         switch self {
-        case .configuration: "configuration"
         case .secrets: "secret files"
-        case .service: "service"
         case .account: "groups"
         case .bus: "I2C bus"
         case .access: "device access"
-        case .chip: "chip"
         case .speed: "bus speed"
         case .selfTest: "self-test"
         case .rate: "sample rate"
-        case .noise: "noise"
-        case .calibration: "calibration"
-        case .clock: "clock"
-        case .broker: "broker"
         case .tls: "TLS"
-        case .login: "login"
-        case .topics: "topics"
         case .homeAssistant: "Home Assistant"
-        case .agent: "agent"
         case .state: "state directory"
-        case .disk: "disk"
-        case .memory: "memory"
+        case .configuration, .service, .chip, .noise, .calibration, .clock, .broker, .login, .topics, .agent, .disk,
+            .memory:
+            rawValue
         }
     }
 }

@@ -59,7 +59,7 @@ struct SensorExamination {
         if scan.choice == nil, scan.kernelChoice != nil, scan.buses.allSatisfy(\.hasNoChip) {
             return examineKernelDevices(scan)
         }
-        findings += board.findings(wanted: sensor.bus)
+        findings.append(board.finding(wanted: sensor.bus))
         guard !scan.buses.isEmpty, sensor.bus == nil || board.exists(sensor.bus ?? "") else { return }
         let obstacles = scan.buses.map { bus in (bus.path, obstacle(to: bus)) }
         examineAccess(obstacles, group: "i2c")

@@ -6,7 +6,6 @@ internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
-internal import Synchronization
 
 /// Reads a sensor for some seconds and judges what it measures at rest.
 enum SensorMeasurement {
@@ -17,10 +16,6 @@ enum SensorMeasurement {
     /// What a user can do about a sensor that answered a moment ago.
     private static let nextSteps = ["Check the wires, and power the board off and on", "jostle scan"]
 
-    private final class Inbox: Sendable {
-        let samples = Mutex<[MotionSample]>([])
-    }
-
     /// Runs the chip's self-test, if it has one, and measures.
     ///
     /// - Throws: status 75 if the user interrupts.
@@ -28,7 +23,7 @@ enum SensorMeasurement {
         _ subject: SensorExamination.Subject, _ settings: JostleSettings, stateDirectory: String, signals: SignalWaiter
     ) throws -> [Finding] {
         var findings: [Finding] = []
-        if case .chip(let choice) = subject { findings += selfTest(choice) }
+        if case .chip(let choice) = subject, let finding = selfTest(choice) { findings.append(finding) }
         let device: any SensorDevice
         do {
             device = try settings.sensorSelection.open(settings.imu)
@@ -54,15 +49,15 @@ enum SensorMeasurement {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion.withoutReference,
             updateInterval: 1)
-        let inbox = Inbox()
-        manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
+        let inbox = Locked<[MotionSample]>([])
+        manager.addSampleHandler { samples in inbox.withLock { $0 += samples } }
         try manager.start(with: device)
         defer { manager.stop() }
         let deadline = WallClock.monotonic.advanced(bySeconds: startTime + duration)
         while WallClock.monotonic < deadline, length(inbox) < duration {
             if signals.wait(seconds: 0.05) { throw Failure(.temporary, "interrupted") }
         }
-        let samples = inbox.samples.withLock { $0 }
+        let samples = inbox.withLock { $0 }
         guard length(inbox) >= duration, let statistics = RestStatistics(samples) else {
             let fault = manager.sensorStatus?.lastFault.map { ": \($0.explanation)" } ?? ""
             let time = decimal(startTime + duration, 0)
@@ -78,8 +73,8 @@ enum SensorMeasurement {
     }
 
     /// The time between the first and the last sample, s.
-    private static func length(_ inbox: Inbox) -> Double {
-        inbox.samples.withLock { samples in
+    private static func length(_ inbox: Locked<[MotionSample]>) -> Double {
+        inbox.withLock { samples in
             guard let first = samples.first, let last = samples.last else { return 0 }
             return last.timestamp.seconds(since: first.timestamp)
         }
@@ -88,31 +83,26 @@ enum SensorMeasurement {
     // MARK: Self-test and calibration
 
     /// The self-test of an MPU-6050; nothing for other chips.
-    private static func selfTest(_ choice: SensorScan.Choice) -> [Finding] {
+    private static func selfTest(_ choice: SensorScan.Choice) -> Finding? {
         do {
             let report = try SensorSelfTest.run(on: choice)
             switch report.verdict {
-            case .passed: return [.ok(.selfTest, "every axis responds as at the factory")]
+            case .passed: return .ok(.selfTest, "every axis responds as at the factory")
             case .failed:
-                return [
-                    .failed(
-                        .selfTest, "an axis deviates by more than 14 % from the factory's response",
-                        ["jostle scan --self-test   # shows the axis", "Replace the sensor if it fails again at rest"])
-                ]
+                return .failed(
+                    .selfTest, "an axis deviates by more than 14 % from the factory's response",
+                    ["jostle scan --self-test   # shows the axis", "Replace the sensor if it fails again at rest"])
             case .noTrim:
-                return [.ok(.selfTest, "not possible: the chip holds no factory values, as is common in copies")]
+                return .ok(.selfTest, "not possible: the chip holds no factory values, as is common in copies")
             case .disturbed:
                 let movement = report.disturbance.map { ": \($0.explanation)" } ?? ""
-                return [
-                    .unknown(
-                        .selfTest, "the board did not lie still\(movement)", "Lay it still, and run jostle doctor again"
-                    )
-                ]
+                return .unknown(
+                    .selfTest, "the board did not lie still\(movement)", "Lay it still, and run jostle doctor again")
             }
         } catch {
             switch error {
-            case .anotherChip: return []
-            case .unavailable, .interrupted: return [.unknown(.selfTest, "\(error)")]
+            case .anotherChip: return nil
+            case .unavailable, .interrupted: return .unknown(.selfTest, "\(error)")
             }
         }
     }
@@ -243,18 +233,16 @@ struct RestStatistics: Equatable {
 
     private func quality(of part: String, _ calibration: AccelerometerCalibration) -> [Finding] {
         if let dead = deadSensor { return [dead] }
-        let words =
-            "accelerometer \(decimal(acceleration.noise, 3)) m/s²"
-            + (rotation.map { ", gyroscope \(decimal($0.noise * degreesPerRadian, 3)) °/s" } ?? "")
-        let isMoved =
-            acceleration.deviation > Self.movedAcceleration || (rotation?.deviation ?? 0) > Self.movedRotation
-        let isNoisy = acceleration.noise > Self.noisyAcceleration || (rotation?.noise ?? 0) > Self.noisyRotation
-        if isMoved {
+        guard acceleration.deviation <= Self.movedAcceleration, (rotation?.deviation ?? 0) <= Self.movedRotation else {
             return [
                 .unknown(
                     .noise, "the board was moved during the measurement", "Lay it still, and run jostle doctor again")
             ]
         }
+        let words =
+            "accelerometer \(decimal(acceleration.noise, 3)) m/s²"
+            + (rotation.map { ", gyroscope \(decimal($0.noise * degreesPerRadian, 3)) °/s" } ?? "")
+        let isNoisy = acceleration.noise > Self.noisyAcceleration || (rotation?.noise ?? 0) > Self.noisyRotation
         let noise: Finding =
             isNoisy
             ? .warning(

@@ -32,7 +32,7 @@ enum ReplayCommand {
             throw Failure(.usage, "only one of --attitude -, --events - and --explain can write to standard output")
         }
         var reader = try RecordingReader(path: arguments.operand(0) ?? "-")
-        let output = try ReplayCommand.create(attitude: attitude, events: events)
+        let output = try ReplayOutput(attitude: attitude, events: events)
         var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
         pipeline.explainsNearMisses = explains
         var fault: MeasurementFault?
@@ -46,7 +46,7 @@ enum ReplayCommand {
                 let text = "\(reader.timeText) s: samples are \(change)"
                 if explains { Output.line(text) } else { Output.warn("\(text)") }
             }
-            try ReplayCommand.write(output, pipeline.state.attitude, recognised, time: reader.timeText)
+            try output.write(pipeline.state.attitude, recognised, time: reader.timeText)
             guard explains else { continue }
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
             for event in recognised { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
@@ -59,31 +59,14 @@ enum ReplayCommand {
         }
         var cancelled: [GestureEvent] = []
         pipeline.cancelGestures(.stopped) { cancelled.append($0) }
-        try ReplayCommand.write(output, nil, cancelled, time: reader.timeText)
+        try output.write(nil, cancelled, time: reader.timeText)
         if explains { for event in cancelled { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") } }
-        do { try output.flush() } catch { throw Failure(.cannotCreate, "\(error)") }
-    }
-
-    private static func create(attitude: String?, events: String?) throws -> ReplayOutput {
-        do { return try ReplayOutput(attitude: attitude, events: events) } catch {
-            throw Failure(.cannotCreate, "\(error)")
-        }
-    }
-
-    private static func write(
-        _ output: borrowing ReplayOutput, _ attitude: Quaternion?, _ events: [GestureEvent], time: String
-    ) throws {
-        do {
-            if let attitude { try output.write(attitude, time: time) }
-            for event in events { try output.write(event, time: time) }
-        } catch {
-            throw Failure(.cannotCreate, "\(error)")
-        }
+        try output.flush()
     }
 }
 
-/// The output files of a replay.
-struct ReplayOutput: ~Copyable {
+/// The output files of a replay. Every failure has the status 73.
+private struct ReplayOutput: ~Copyable {
     private let attitude: OutputFile?
     private let events: OutputFile?
 
@@ -98,28 +81,36 @@ struct ReplayOutput: ~Copyable {
 
     private static func open(_ path: String?, header: String) throws -> OutputFile? {
         guard let path else { return nil }
-        let file = try OutputFile(path: path)
-        try file.write(header)
-        return file
+        do {
+            let file = try OutputFile(path: path)
+            try file.write(header)
+            return file
+        } catch {
+            throw Failure(.cannotCreate, "\(error)")
+        }
     }
 
-    /// Writes the attitude after a row of the recording.
-    borrowing func write(_ attitude: Quaternion, time: String) throws {
-        guard self.attitude != nil else { return }
-        let numbers = [attitude.w, attitude.x, attitude.y, attitude.z].map { printed($0, "%.9g") }
-        let row = time + "," + numbers.joined(separator: ",") + "\n"
-        try self.attitude?.write(row)
-    }
-
-    /// Writes an event.
-    borrowing func write(_ event: GestureEvent, time: String) throws {
-        try events?.write(EventRow.text(event, time: time))
+    /// Writes the attitude after a row of the recording, and the events in it.
+    borrowing func write(_ attitude: Quaternion?, _ events: [GestureEvent], time: String) throws {
+        do {
+            if let attitude, self.attitude != nil {
+                let numbers = [attitude.w, attitude.x, attitude.y, attitude.z].map { printed($0, "%.9g") }
+                try self.attitude?.write("\(time),\(numbers.joined(separator: ","))\n")
+            }
+            for event in events { try self.events?.write(EventRow.text(event, time: time)) }
+        } catch {
+            throw Failure(.cannotCreate, "\(error)")
+        }
     }
 
     /// Flushes the files.
     borrowing func flush() throws {
-        try attitude?.flush()
-        try events?.flush()
+        do {
+            try attitude?.flush()
+            try events?.flush()
+        } catch {
+            throw Failure(.cannotCreate, "\(error)")
+        }
     }
 }
 

@@ -250,9 +250,8 @@ struct SupportSubject {
 
     /// The texts of the files in a directory; certificates and keys are recognised without them.
     private static func contents(of directory: String) -> [String] {
-        var names: [String] = []
-        do { names = try DirectoryContents.names(directory) } catch {}
-        return names.prefix(64).compactMap { FileContents.text(ofOptional: "\(directory)/\($0)", limit: 4096) }
+        DirectoryContents.names(ofOptional: directory).prefix(64)
+            .compactMap { FileContents.text(ofOptional: "\(directory)/\($0)", limit: 4096) }
             .filter { !$0.contains("-----BEGIN ") }
     }
 

@@ -152,7 +152,7 @@ extension SupportReport {
     /// The devices of sensors, and what the kernel knows on the buses.
     mutating func addSensors() {
         var rows: [[String]] = []
-        for name in SupportReport.names(in: "/dev") {
+        for name in DirectoryContents.names(ofOptional: "/dev") {
             let kinds = ["i2c-", "iio:device", "gpiochip"]
             guard kinds.contains(where: name.hasPrefix), let row = SupportReport.row("/dev/\(name)", "/dev/\(name)")
             else { continue }
@@ -161,7 +161,7 @@ extension SupportReport {
         }
         var text = rows.isEmpty ? "no /dev/i2c-*, /dev/iio:device* or /dev/gpiochip*\n" : TextTable(rows).description
         for (directory, title) in [("/sys/bus/i2c/devices", "of kernel drivers"), ("/sys/bus/iio/devices", "IIO")] {
-            for name in SupportReport.names(in: directory) {
+            for name in DirectoryContents.names(ofOptional: directory) {
                 let device = SupportReport.line(of: "\(directory)/\(name)/name") ?? "without a name"
                 text += "\(title): \(name) \(device)\n"
             }
@@ -211,10 +211,6 @@ extension SupportReport {
     private static func groups(of user: String, _ id: uid_t, _ primary: gid_t) -> String {
         guard let ids = Accounts.groups(of: user, primary: primary) else { return "more than 256 groups" }
         return ids.map(Accounts.group).joined(separator: ", ")
-    }
-
-    private static func names(in directory: String) -> [String] {
-        do { return try DirectoryContents.names(directory) } catch { return [] }
     }
 
     /// The first line of a small file; a property of the device tree ends with a NUL byte.

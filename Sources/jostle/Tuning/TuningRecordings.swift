@@ -49,8 +49,7 @@ struct TuningRecordings {
                 DirectoryContents.exists("\(path)/\(name)")
             else { continue }
             let run = "\(path)/\(name)"
-            let sizes = try DirectoryContents.names(run).map { FileSize.bytes("\(run)/\($0)") }
-            runs.append(Run(number: number, name: name, path: run, bytes: sizes.reduce(0, +)))
+            runs.append(Run(number: number, name: name, path: run, bytes: try TuningRecordings.bytes(in: run)))
         }
         return runs.sorted { $0.number < $1.number }
     }
@@ -81,7 +80,7 @@ struct TuningRecordings {
         }
         do {
             try fill(temporary)
-            let bytes = TuningRecordings.bytes(in: temporary)
+            let bytes = try TuningRecordings.bytes(in: temporary)
             guard bytes <= TuningRecordings.capacity else {
                 throw RecordingError.system(path: path, SystemFailure(code: EFBIG))
             }
@@ -96,11 +95,11 @@ struct TuningRecordings {
         }
     }
 
-    private static func bytes(in directory: String) -> Int {
-        do {
-            return try DirectoryContents.names(directory).map { FileSize.bytes("\(directory)/\($0)") }.reduce(0, +)
-        } catch {
-            return 0
+    /// The size of all files in a directory: lstat(2).
+    private static func bytes(in directory: String) throws -> Int {
+        try DirectoryContents.names(directory).reduce(0) { sum, name in
+            var status = stat()
+            return lstat("\(directory)/\(name)", &status) == 0 ? sum + Int(status.st_size) : sum
         }
     }
 
@@ -121,14 +120,6 @@ struct TuningRecordings {
     func delete(_ run: Run) throws {
         FileContents.removeDirectory(run.path)
         guard !DirectoryContents.exists(run.path) else { throw SystemFailure(code: EACCES) }
-    }
-}
-
-/// The size of a file: stat(2).
-private enum FileSize {
-    static func bytes(_ path: String) -> Int {
-        var status = stat()
-        return lstat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 }
 
