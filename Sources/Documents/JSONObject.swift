@@ -16,77 +16,55 @@ package struct JSONObject: Sendable {
     /// Adds a number with at most `decimals` decimals. `nil` adds nothing, in every method here.
     package mutating func add(_ name: String, _ value: Double?, decimals: Int) {
         guard let value, value.isFinite else { return }
-        begin(name)
-        text += NumberText.decimal(value, decimals)
+        add(name, text: NumberText.decimal(value, decimals))
     }
 
     /// Adds an integer.
     package mutating func add(_ name: String, _ value: Int64?) {
-        guard let value else { return }
-        begin(name)
-        text += String(value)
+        if let value { add(name, text: String(value)) }
     }
 
     /// Adds a Boolean.
     package mutating func add(_ name: String, _ value: Bool?) {
-        guard let value else { return }
-        begin(name)
-        text += value ? "true" : "false"
+        if let value { add(name, text: value ? "true" : "false") }
     }
 
     /// Adds a string.
     package mutating func add(_ name: String, _ value: String?) {
-        guard let value else { return }
-        begin(name)
-        text += JSONText.quoted(value)
+        if let value { add(name, text: JSONText.quoted(value)) }
     }
 
     /// Adds an array of numbers, or nothing if one of them is not finite.
     package mutating func add(_ name: String, _ values: [Double], decimals: Int) {
         guard values.allSatisfy(\.isFinite) else { return }
-        begin(name)
-        text += "[" + values.map { NumberText.decimal($0, decimals) }.joined(separator: ",") + "]"
+        add(name, elements: values.map { NumberText.decimal($0, decimals) })
     }
 
     /// Adds an array of arrays of numbers, or nothing if one of them is not finite.
     package mutating func add(_ name: String, _ rows: [[Double]], decimals: Int) {
         guard rows.allSatisfy({ $0.allSatisfy(\.isFinite) }) else { return }
-        begin(name)
-        text += "["
-        for (index, row) in rows.enumerated() {
-            text += index == 0 ? "[" : ",["
-            for (column, value) in row.enumerated() {
-                if column > 0 { text += "," }
-                text += NumberText.decimal(value, decimals)
-            }
-            text += "]"
-        }
-        text += "]"
+        add(
+            name,
+            elements: rows.map { row in "[\(row.map { NumberText.decimal($0, decimals) }.joined(separator: ","))]" })
     }
 
     /// Adds an object.
     package mutating func add(_ name: String, _ object: JSONObject?) {
-        guard let object else { return }
-        begin(name)
-        text += object.description
+        if let object { add(name, text: object.description) }
     }
 
     /// Adds an array of strings.
     package mutating func add(_ name: String, _ texts: [String]) {
-        begin(name)
-        text += "[" + texts.map { JSONText.quoted($0) }.joined(separator: ",") + "]"
+        add(name, elements: texts.map { JSONText.quoted($0) })
     }
 
     /// Adds an array of objects.
     package mutating func add(_ name: String, _ objects: [JSONObject]) {
-        begin(name)
-        text += "[" + objects.map(\.description).joined(separator: ",") + "]"
+        add(name, elements: objects.map(\.description))
     }
 
     /// Adds the fields of another object.
-    package mutating func add(contentsOf object: JSONObject) {
-        add(fields: object.fields)
-    }
+    package mutating func add(contentsOf object: JSONObject) { add(fields: object.fields) }
 
     /// The text between the braces.
     package var fields: String { String(text.dropFirst()) }
@@ -98,8 +76,9 @@ package struct JSONObject: Sendable {
         text += fields
     }
 
-    private mutating func begin(_ name: String) {
-        if text.utf8.count > 1 { text += "," }
-        text += JSONText.quoted(name) + ":"
+    private mutating func add(_ name: String, elements: [String]) {
+        add(name, text: "[\(elements.joined(separator: ","))]")
     }
+
+    private mutating func add(_ name: String, text value: String) { add(fields: "\(JSONText.quoted(name)):\(value)") }
 }

@@ -42,9 +42,7 @@ private struct YAMLTreeBuilder: ~Copyable {
                 }
                 hasDocument = true
                 root = try node(try events.next(), depth: 0)
-            default:
-                // The start of the stream and the ends of documents carry no content.
-                continue
+            default: continue
             }
         }
     }
@@ -55,10 +53,7 @@ private struct YAMLTreeBuilder: ~Copyable {
             throw DocumentProblem(at: event.position, "too many values")
         }
         remainingNodes -= 1
-        guard !event.hasAnchor, event.kind != .alias else {
-            throw DocumentProblem(at: event.position, "anchors and aliases are not supported; write the value out")
-        }
-        guard !event.hasTag else { throw DocumentProblem(at: event.position, "tags are not supported") }
+        try check(event, "value")
         switch event.kind {
         case .mappingStart:
             return JSONValue(.object(try members(of: event, depth: depth + 1)), at: event.position)
@@ -103,12 +98,17 @@ private struct YAMLTreeBuilder: ~Copyable {
         }
     }
 
-    /// The text of a key.
-    private func key(_ event: YAMLEvent) throws(DocumentProblem) -> String {
+    /// Refuses what is not supported for a key or a value.
+    private func check(_ event: YAMLEvent, _ part: String) throws(DocumentProblem) {
         guard !event.hasAnchor, event.kind != .alias else {
-            throw DocumentProblem(at: event.position, "anchors and aliases are not supported; write the key out")
+            throw DocumentProblem(at: event.position, "anchors and aliases are not supported; write the \(part) out")
         }
         guard !event.hasTag else { throw DocumentProblem(at: event.position, "tags are not supported") }
+    }
+
+    /// The text of a key.
+    private func key(_ event: YAMLEvent) throws(DocumentProblem) -> String {
+        try check(event, "key")
         guard case .scalar(let text, let isPlain) = event.kind else {
             throw DocumentProblem(at: event.position, "a key must be text, not a list or mapping")
         }
@@ -121,15 +121,15 @@ private struct YAMLTreeBuilder: ~Copyable {
 }
 
 /// An event of libyaml's parser (`yaml_event_t`), copied out of libyaml's memory.
-struct YAMLEvent {
+private struct YAMLEvent {
     var kind: Kind
     var position: DocumentPosition
 
     enum Kind: Equatable {
-        case streamStart
         case streamEnd
         case documentStart(hasTagDirectives: Bool)
-        case documentEnd
+        /// The start of the stream, or the end of a document, which have no content.
+        case empty
         case alias
         case scalar(String, isPlain: Bool)
         case sequenceStart
@@ -146,7 +146,7 @@ struct YAMLEvent {
 }
 
 /// libyaml's event parser (`yaml_parser_t`) for a text in memory.
-struct YAMLEventSource: ~Copyable {
+private struct YAMLEventSource: ~Copyable {
     /// On the heap, because libyaml's parser holds a pointer to itself.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeMutableBufferPointer<UInt8>
@@ -183,41 +183,32 @@ struct YAMLEventSource: ~Copyable {
         var event = yaml_event_t()
         guard yaml_parser_parse(parser, &event) == 1 else { throw failure() }
         defer { yaml_event_delete(&event) }
-        let position = position(of: event.start_mark)
+        var copy = YAMLEvent(kind: .empty, position: position(of: event.start_mark))
         switch event.type {
-        case YAML_STREAM_START_EVENT:
-            return YAMLEvent(kind: .streamStart, position: position)
+        case YAML_STREAM_START_EVENT, YAML_DOCUMENT_END_EVENT: break
         case YAML_DOCUMENT_START_EVENT:
             let directives = event.data.document_start.tag_directives
-            return YAMLEvent(
-                kind: .documentStart(hasTagDirectives: directives.start != directives.end), position: position)
-        case YAML_DOCUMENT_END_EVENT:
-            return YAMLEvent(kind: .documentEnd, position: position)
-        case YAML_ALIAS_EVENT:
-            return YAMLEvent(kind: .alias, position: position)
+            copy.kind = .documentStart(hasTagDirectives: directives.start != directives.end)
+        case YAML_ALIAS_EVENT: copy.kind = .alias
         case YAML_SCALAR_EVENT:
             let scalar = event.data.scalar
             let text = String(decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
-            return YAMLEvent(
-                kind: .scalar(text, isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE), position: position,
-                hasAnchor: scalar.anchor != nil,
-                hasTag: scalar.tag != nil)
+            copy.kind = .scalar(text, isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE)
+            (copy.hasAnchor, copy.hasTag) = (scalar.anchor != nil, scalar.tag != nil)
         case YAML_SEQUENCE_START_EVENT:
             let start = event.data.sequence_start
-            return YAMLEvent(
-                kind: .sequenceStart, position: position, hasAnchor: start.anchor != nil, hasTag: start.tag != nil)
-        case YAML_SEQUENCE_END_EVENT:
-            return YAMLEvent(kind: .sequenceEnd, position: position)
+            copy.kind = .sequenceStart
+            (copy.hasAnchor, copy.hasTag) = (start.anchor != nil, start.tag != nil)
+        case YAML_SEQUENCE_END_EVENT: copy.kind = .sequenceEnd
         case YAML_MAPPING_START_EVENT:
             let start = event.data.mapping_start
-            return YAMLEvent(
-                kind: .mappingStart, position: position, hasAnchor: start.anchor != nil, hasTag: start.tag != nil)
-        case YAML_MAPPING_END_EVENT:
-            return YAMLEvent(kind: .mappingEnd, position: position)
-        default:
-            // YAML_STREAM_END_EVENT; after it libyaml returns only YAML_NO_EVENT.
-            return YAMLEvent(kind: .streamEnd, position: position)
+            copy.kind = .mappingStart
+            (copy.hasAnchor, copy.hasTag) = (start.anchor != nil, start.tag != nil)
+        case YAML_MAPPING_END_EVENT: copy.kind = .mappingEnd
+        // YAML_STREAM_END_EVENT; after it libyaml returns only YAML_NO_EVENT.
+        default: copy.kind = .streamEnd
         }
+        return copy
     }
 
     /// libyaml's description of the error.

@@ -3,37 +3,22 @@ internal import Synchronization
 
 /// A program that runs beside this one and ends with it, however this one ends: posix_spawnp(3), setpriv(1).
 package final class CompanionProgram: Sendable {
-    /// Where its output goes.
-    package struct Streams {
-        /// The descriptor that becomes its standard output; `nil` to drop it.
-        package var output: Int32?
-        /// The file that its messages are appended to.
-        package var messages: String
-
-        /// Drops everything.
-        package static let none = Streams(output: nil, messages: "/dev/null")
-
-        package init(output: Int32?, messages: String) {
-            self.output = output
-            self.messages = messages
-        }
-    }
-
     /// Its process. The number may belong to another one after it has ended.
     package let process: Int32
     /// Its exit status once it has ended: 128 and the number of a signal that killed it.
     private let status = Mutex<Int32?>(nil)
 
-    /// Starts the program at a path, or one in `PATH`, without input. `variables` are added to the environment. `launcher`
-    /// is setpriv with further options for it.
+    /// Starts the program at a path, or one in `PATH`, without input. `variables` are added to the environment. `output` is
+    /// the descriptor that becomes its standard output, which is dropped without one, and `messages` the file that its
+    /// messages are appended to. `launcher` is setpriv with further options for it.
     ///
     /// Call it on the main thread: the kernel ends the program when the thread that started it ends.
     ///
     /// - Throws: if it cannot be started: `ENOENT` if there is no setpriv. Without the program itself, setpriv ends at
     ///   once, with a message.
     package init(
-        _ path: String, _ arguments: [String], variables: [String: String] = [:], _ streams: Streams,
-        launcher: [String] = ["setpriv"]
+        _ path: String, _ arguments: [String], variables: [String: String] = [:], output: Int32? = nil,
+        messages: String = "/dev/null", launcher: [String] = ["setpriv"]
     ) throws(SystemFailure) {
         var process = pid_t()
         let command = launcher + ["--pdeathsig", "TERM", path] + arguments
@@ -41,13 +26,12 @@ package final class CompanionProgram: Sendable {
         let omitted = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"]
         // Ctrl-C ends only this program, which then stops the other one.
         let code = ChildProgram.spawn(&process, command, adding: variables, without: omitted) { actions in
-            if let output = streams.output {
+            if let output {
                 posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
             } else {
                 posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
             }
-            posix_spawn_file_actions_addopen(
-                &actions, STDERR_FILENO, streams.messages, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         }
         guard code == 0 else { throw SystemFailure(code: code) }
         self.process = process

@@ -12,7 +12,7 @@ import Testing
         let pipe = Pipe()
         let program = try CompanionProgram(
             "/bin/sh", ["-c", script], variables: variables,
-            .init(output: pipe.fileHandleForWriting.fileDescriptor, messages: messages))
+            output: pipe.fileHandleForWriting.fileDescriptor, messages: messages)
         try pipe.fileHandleForWriting.close()
         return (program, pipe.fileHandleForReading)
     }

@@ -90,7 +90,7 @@ package final class EmbeddedBroker {
         close(file)
         do {
             program = try CompanionProgram(
-                path, ["-c", configurationPath], .none, launcher: [launcher] + EmbeddedBroker.unprivileged())
+                path, ["-c", configurationPath], launcher: [launcher] + EmbeddedBroker.unprivileged())
         } catch {
             throw EmbeddedBroker.failure("\(path) cannot be started: errno \(error.code)")
         }

@@ -19,25 +19,16 @@ package enum LayerStatus: Equatable, Sendable {
         }
     }
 
-    /// The words of the contract.
-    package static let words = [
-        "none", "applied", "pending", "rejected", "conflict", "stale", "missing", "rolled_back",
+    /// Those of the contract.
+    private static let known: [LayerStatus] = [
+        .none, .applied, .pending, .rejected, .conflict, .stale, .missing, .rolledBack,
     ]
 
+    /// The words of the contract.
+    package static let words = known.map(\.word)
+
     /// The status of a word.
-    package init(_ word: String) {
-        switch word {
-        case "none": self = .none
-        case "applied": self = .applied
-        case "pending": self = .pending
-        case "rejected": self = .rejected
-        case "conflict": self = .conflict
-        case "stale": self = .stale
-        case "missing": self = .missing
-        case "rolled_back": self = .rolledBack
-        default: self = .other(word)
-        }
-    }
+    package init(_ word: String) { self = LayerStatus.known.first { $0.word == word } ?? .other(word) }
 
     /// Whether the device does not do what its fleet wants.
     package var isProblem: Bool {

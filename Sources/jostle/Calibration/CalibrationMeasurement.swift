@@ -5,7 +5,6 @@ internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
-internal import Synchronization
 
 /// Reads the sensor for a calibration and waits until the board lies still.
 ///
@@ -27,17 +26,13 @@ final class CalibrationMeasurement {
 
     private let manager: MotionManager
     private let storage: CalibrationStorage
-    private let inbox = Inbox()
+    private let inbox = Locked<[MotionSample]>([])
     private let deadline: Timestamp
     /// Samples taken from the inbox but not processed yet.
     private var waiting: ArraySlice<MotionSample> = []
     private var sequence = PoseSequence()
     /// The last reason why the board did not count as still.
     private var lastUnrest = "no sample was measured"
-
-    private final class Inbox: Sendable {
-        let samples = Mutex<[MotionSample]>([])
-    }
 
     /// Opens the sensor, loads the chip's calibration, and starts reading.
     ///
@@ -58,8 +53,7 @@ final class CalibrationMeasurement {
             stateDirectory: Configuration.stateDirectory, name: device.storageName,
             storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
         known = storage.load()
-        let inbox = self.inbox
-        manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
+        manager.addSampleHandler { [inbox] samples in inbox.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
             switch event {
             case .failed(.measurement(let fault)): dialogue.say("This cannot be right: \(fault.explanation).")
@@ -83,7 +77,7 @@ final class CalibrationMeasurement {
             guard WallClock.monotonic < deadline else {
                 throw Failure(.temporary, "the time is up, and \(lastUnrest); nothing was changed")
             }
-            waiting = inbox.samples.withLock { samples in
+            waiting = inbox.withLock { samples in
                 defer { samples = [] }
                 return samples[...]
             }

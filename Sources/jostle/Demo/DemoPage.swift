@@ -86,7 +86,7 @@ final class DemoPage: Sendable {
             defer { close(outputEnd) }
             program = try CompanionProgram(
                 path, arguments, variables: ["STATE_DIRECTORY": plan.directory],
-                .init(output: outputEnd, messages: messages(plan)))
+                output: outputEnd, messages: messages(plan))
         } catch {
             throw Failure(.unavailable, "jostle-page cannot be started: setpriv: \(error)")
         }

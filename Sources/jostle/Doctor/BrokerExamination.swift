@@ -229,9 +229,7 @@ final class BrokerProbe {
     private let discoveryPrefix: String?
     private let signals: SignalWaiter
     private var model: WatchModel
-    private var refusals: [Refusal] = []
-    private var hasEcho = false
-    private var hasDiscoveryReader: Bool?
+    private var outcome: Outcome
 
     /// Prepares a probe. `options` are the agent's, for this broker alone.
     ///
@@ -241,6 +239,7 @@ final class BrokerProbe {
         echo = "\(topics.events)doctor"
         discoveryPrefix = settings.homeAssistant.discovery ? settings.homeAssistant.prefix : nil
         model = WatchModel(prefix: settings.mqtt.prefix, onlyDevice: id)
+        outcome = Outcome(device: model.emptyDevice(id))
         view = try BrokerView(options)
         self.signals = signals
     }
@@ -254,12 +253,11 @@ final class BrokerProbe {
             try view.start()
         }
         defer { view.stop() }
-        var connection: MQTTConnection?
         try wait(30) { status in
-            connection = status.connection
-            return connection != nil || Self.isHopeless(status.failures)
+            outcome.connection = status.connection
+            return outcome.connection != nil || Self.isHopeless(status.failures)
         }
-        if connection != nil {
+        if outcome.connection != nil {
             try wait(Self.answerTime) { $0.pending.isEmpty }
             // Retained messages follow the answers. An agent that has just connected has not sent its report yet.
             try wait(0.5) { _ in model.devices[id]?.isOnline != nil }
@@ -271,10 +269,9 @@ final class BrokerProbe {
         }
         let failures = view.status.failures
         // One address may refuse the connection, and another one say more.
-        let failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.first
-        return Outcome(
-            connection: connection, failure: failure, refusals: refusals, hasEcho: hasEcho,
-            hasDiscoveryReader: hasDiscoveryReader, device: model.devices[id] ?? model.emptyDevice(id))
+        outcome.failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.first
+        outcome.device = model.devices[id] ?? outcome.device
+        return outcome
     }
 
     /// Whether another attempt would fail too. The first one may only show that the broker speaks MQTT 3.1.1.
@@ -292,7 +289,7 @@ final class BrokerProbe {
     /// Publishes like an event, and waits until it comes back.
     private func testEvents() throws {
         guard try publish(MQTTMessage(topic: echo, payload: [], qos: .atLeastOnce)) else { return }
-        try wait(Self.echoTime) { _ in hasEcho }
+        try wait(Self.echoTime) { _ in outcome.hasEcho }
     }
 
     /// Whether somebody reads discovery messages. MQTT 5 brokers may say of a message that nobody subscribes to its topic.
@@ -309,7 +306,7 @@ final class BrokerProbe {
             try wait(Self.readingTime) { _ in false }
             isUnread = try isUnmatched(message) ?? false
         }
-        hasDiscoveryReader = !isUnread
+        outcome.hasDiscoveryReader = !isUnread
     }
 
     /// Whether the broker says that nobody subscribes to the topic; `nil` if it refused the message.
@@ -332,7 +329,7 @@ final class BrokerProbe {
         try wait(Self.answerTime) { $0.acknowledged.contains(token) || $0.rejected[token] != nil }
         let status = view.status
         if let failure = status.rejected[token] {
-            refusals.append(Refusal(topic: message.topic, reason: failure.messageDescription))
+            outcome.refusals.append(Refusal(topic: message.topic, reason: failure.messageDescription))
         }
         return status.acknowledged.contains(token)
     }
@@ -348,9 +345,9 @@ final class BrokerProbe {
     private func take() {
         for report in view.takeReports().reports {
             switch report {
-            case .refused(let filter, let reason): refusals.append(Refusal(topic: filter, reason: reason))
+            case .refused(let filter, let reason): outcome.refusals.append(Refusal(topic: filter, reason: reason))
             case .message(let message):
-                if message.topic == echo, !message.retain { hasEcho = true }
+                if message.topic == echo, !message.retain { outcome.hasEcho = true }
                 _ = model.update(with: message, at: WallClock.monotonic)
             case .connecting, .connected, .failed, .listening: break
             }

@@ -5,7 +5,6 @@ internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
-internal import Synchronization
 
 /// Reads the sensor while the user makes the gesture and handles the board.
 final class TuningMeasurement {
@@ -17,13 +16,9 @@ final class TuningMeasurement {
 
     private let dialogue: Dialogue
     private let manager: MotionManager
-    private let inbox = Inbox()
+    private let inbox = Locked<[MotionSample]>([])
     private let deadline: Timestamp
     private let gesture: Gesture
-
-    private final class Inbox: Sendable {
-        let samples = Mutex<[MotionSample]>([])
-    }
 
     /// Opens the sensor and starts reading; fails `limit` seconds from now.
     init(
@@ -36,8 +31,7 @@ final class TuningMeasurement {
         let device = try OpenSensor.open(settings, before: "tune")
         title = device.title
         calibration = TuningMeasurement.calibration(of: device.storageName, dialogue)
-        let inbox = self.inbox
-        manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
+        manager.addSampleHandler { [inbox] samples in inbox.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
             if case .failed(let fault) = event {
                 dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
@@ -65,7 +59,7 @@ final class TuningMeasurement {
         guard WallClock.monotonic < deadline else {
             throw Failure(.temporary, "the time is up; nothing was changed")
         }
-        let new = inbox.samples.withLock { samples in
+        let new = inbox.withLock { samples in
             defer { samples = [] }
             return samples
         }
