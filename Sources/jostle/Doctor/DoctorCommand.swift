@@ -3,6 +3,7 @@ internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleRuntime
 internal import LinuxSensors
 internal import LinuxSystem
 internal import MotionKit
@@ -241,5 +242,89 @@ enum StateExamination {
             return .ok(.state, "\(directory) can be written; \(holder) uses it")
         }
         return .failed(.state, "\(holder) uses \(directory), so that \(unit.name) cannot start", ["sudo kill \(other)"])
+    }
+}
+
+/// Examines the board itself: clock, disk and memory.
+enum BoardExamination {
+    // MARK: Clock
+
+    /// Whether the clock is right, as far as the board knows.
+    static var clock: Finding {
+        clock(isSynchronised: WallClock.synchronisation ?? TimeService.isClockSynchronised(), year: year)
+    }
+
+    static func clock(isSynchronised: Bool?, year: Int) -> Finding {
+        let steps = "sudo timedatectl set-ntp true"
+        // This program is newer.
+        guard year >= 2024 else {
+            return .failed(
+                .clock, "the clock says that it is the year \(year): certificates and the times of events are wrong",
+                [steps, "Check that the board reaches the internet, or its time server: timedatectl timesync-status"])
+        }
+        switch isSynchronised {
+        case true?: return .ok(.clock, "synchronised")
+        case false?:
+            return .warning(
+                .clock, "nothing keeps the clock synchronised, so that the times of events may be wrong", steps)
+        case nil: return .unknown(.clock, "neither the kernel nor systemd says whether the clock is synchronised")
+        }
+    }
+
+    private static var year: Int {
+        var now = time(nil)
+        var parts = tm()
+        gmtime_r(&now, &parts)
+        return Int(parts.tm_year) + 1900
+    }
+
+    // MARK: Disk
+
+    /// The file system of a directory, or of the first one above it that exists; `nil` if it cannot be asked.
+    static func disk(of directory: String) -> DiskSpace? {
+        var path = directory
+        while !DirectoryContents.exists(path), path.contains("/"), path != "/" {
+            path = FileContents.parts(of: path).directory
+        }
+        do { return try DiskSpace(of: path) } catch { return nil }
+    }
+
+    /// Whether the state can be stored. An outbox of the default size has at most 32 MiB.
+    static func finding(_ disk: DiskSpace?, of directory: String) -> Finding {
+        guard let disk else { return .unknown(.disk, "the file system of \(directory) cannot be asked") }
+        let steps = ["df -h \(directory)", "sudo journalctl --vacuum-size=50M   # frees what old logs take"]
+        let free = "\(decimal(disk.free / 1e6, 0)) MB are free"
+        if disk.isReadOnly {
+            return .failed(
+                .disk,
+                "the file system of \(directory) is read-only: events survive no power cut, and settings no restart",
+                ["dmesg | grep -i 'read-only\\|i/o error'   # a worn SD card?", "sudo mount -o remount,rw /"])
+        }
+        if let files = disk.freeFiles, files < 100 {
+            return .failed(.disk, "no more files can be created where \(directory) is", ["df -i \(directory)"])
+        }
+        if disk.free < 1e6 { return .failed(.disk, "the disk of \(directory) is full", steps) }
+        if disk.free < 100e6 {
+            return .warning(.disk, "only \(free) where \(directory) is", steps[0], steps[1])
+        }
+        return .ok(.disk, free)
+    }
+
+    // MARK: Memory
+
+    /// Whether the agent finds the memory that it needs, at most 40 MB.
+    static var memory: Finding { memory(MemoryInfo.text) }
+
+    /// The same from the text of /proc/meminfo.
+    static func memory(_ text: String) -> Finding {
+        let value = MemoryInfo.value(of: "MemAvailable", in: text)?.split(separator: " ").first
+        guard let kilobytes = value.flatMap({ Double($0) }) else {
+            return .unknown(.memory, "the kernel does not say how much memory is available")
+        }
+        let text = "\(decimal(kilobytes / 1000, 0)) MB are available"
+        guard kilobytes >= 50_000 else {
+            return .warning(.memory, "only \(text)", "ps aux --sort -rss | head   # what uses it")
+        }
+        return .ok(.memory, text)
     }
 }

@@ -1,9 +1,13 @@
+internal import Documents
+internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleMessages
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
+internal import Synchronization
 
 /// `jostle swarm`: many virtual boards in one process, to test a fleet.
 enum SwarmCommand {
@@ -94,7 +98,7 @@ enum SwarmCommand {
 }
 
 /// A run of a swarm from its start to its end: orders from standard input, figures on standard output.
-struct SwarmRun {
+private struct SwarmRun {
     /// Seconds between looks at whether all boards are online for the first time.
     private static let lookPause = 0.05
 
@@ -177,5 +181,196 @@ struct SwarmRun {
             try view.carriedOut(parsed, boards)
         }
         return true
+    }
+}
+
+/// Shows the figures of a swarm: a live line on a terminal, a line of JSON every second, or only what happens.
+private struct SwarmView {
+    /// Where the figures go.
+    enum Format {
+        case live
+        case json
+        case events
+    }
+
+    /// Seconds between figures.
+    private static let period = 1.0
+    /// The most ids that a line for people lists.
+    private static let listedBoards = 20
+
+    private let format: Format
+    private var next: Timestamp
+    private var last: (time: Double, sent: Int, received: Int)?
+
+    init(_ format: Format, at now: Timestamp) {
+        self.format = format
+        next = now
+    }
+
+    /// When figures are due.
+    var nextDeadline: Timestamp { next }
+
+    /// Whether all boards were online once.
+    private(set) var wereAllOnline = false
+
+    /// Shows what is due.
+    ///
+    /// - Throws: status 73 if standard output cannot be written.
+    mutating func show(_ swarm: Swarm, at now: Timestamp) throws {
+        guard now >= next || !wereAllOnline else { return }
+        let statistics = swarm.statistics()
+        if let time = statistics.onlineAfter, !wereAllOnline {
+            wereAllOnline = true
+            if format != .json {
+                try line("all \(statistics.boards) boards are online after \(formatted(time, "%.1f")) s")
+            }
+        }
+        guard now >= next else { return }
+        next = max(next.advanced(bySeconds: SwarmView.period), now.advanced(bySeconds: SwarmView.period / 2))
+        switch format {
+        case .json: try json(statistics.json(details: false))
+        case .live: showLive(statistics)
+        case .events: break
+        }
+    }
+
+    private mutating func showLive(_ statistics: SwarmStatistics) {
+        let seconds = max(1e-3, statistics.uptime - (last?.time ?? 0))
+        let sent = Double(statistics.sent - (last?.sent ?? 0)) / seconds
+        let received = Double(statistics.received - (last?.received ?? 0)) / seconds
+        last = (statistics.uptime, statistics.sent, statistics.received)
+        Output.live(
+            "online \(statistics.online) of \(statistics.boards)   reported \(statistics.reported)   "
+                + "deaths \(statistics.deaths)   messages/s: out \(formatted(sent, "%.0f")), "
+                + "in \(formatted(received, "%.0f"))")
+    }
+
+    /// Writes the figures with all details.
+    func status(_ swarm: Swarm) throws {
+        try json(swarm.statistics().json(details: true))
+    }
+
+    /// Writes which boards an order concerned.
+    func carriedOut(_ order: SwarmOrder, _ boards: [String]) throws {
+        if format == .json {
+            var object = JSONObject()
+            object.add("order", order.name)
+            object.add("boards", boards)
+            return try json(object)
+        }
+        let listed = boards.prefix(SwarmView.listedBoards).joined(separator: ", ")
+        let rest = boards.count > SwarmView.listedBoards ? " and \(boards.count - SwarmView.listedBoards) more" : ""
+        try line(boards.isEmpty ? order.name : "\(order.name): \(listed)\(rest)")
+    }
+
+    private func line(_ text: String) throws {
+        if !Output.writes(line: text) { throw SwarmView.outputFailure() }
+    }
+
+    private func json(_ object: JSONObject) throws {
+        if !Output.writes(json: object.description) { throw SwarmView.outputFailure() }
+    }
+
+    private static func outputFailure() -> Failure {
+        Failure(.cannotCreate, "cannot write to standard output: \(String(cString: strerror(errno)))")
+    }
+}
+
+extension SwarmOrder {
+    /// The order's word.
+    fileprivate var name: String {
+        switch self {
+        case .fault(let fault, _): fault.rawValue
+        case .duplicate: "duplicate"
+        case .slowDisk(let seconds): "slow-disk \(formatted(seconds, "%g"))"
+        case .status: "status"
+        case .quit: "quit"
+        }
+    }
+}
+
+/// Reads standard input line by line on a thread of its own: poll(2), read(2).
+private final class InputLines: Sendable {
+    /// A longer line is cut off here, which makes it a wrong one.
+    private static let longestLine = 4096
+    /// While so many lines wait, nothing is read, so that a writer that is faster than the swarm has to wait.
+    private static let mostWaiting = 1000
+    /// Seconds between looks at whether a program in the background may read the terminal.
+    private static let backgroundPause = 0.5
+
+    /// Signalled when there are lines.
+    let wake: WakeSignal
+    private let end: WakeSignal
+    /// Signalled when lines were taken.
+    private let room: WakeSignal
+    private let lines = Mutex<[String]>([])
+
+    /// Creates a reader; `nil` if the system has no descriptors left.
+    init?() {
+        guard let wake = WakeSignal(), let end = WakeSignal(), let room = WakeSignal() else { return nil }
+        self.wake = wake
+        self.end = end
+        self.room = room
+    }
+
+    /// Starts to read.
+    ///
+    /// - Returns: the thread, for `stop`; `nil` if the system has none left.
+    func start() -> WorkerThread? { WorkerThread(name: "jostle-input") { self.run() } }
+
+    /// Ends the thread.
+    func stop(_ thread: WorkerThread) {
+        end.signal()
+        thread.join(within: 0.5)
+    }
+
+    /// Takes the lines that have arrived.
+    func take() -> [String] {
+        let taken = lines.withLock { lines in
+            let taken = lines
+            lines = []
+            return taken
+        }
+        if !taken.isEmpty { room.signal() }
+        return taken
+    }
+
+    private func run() {
+        var rest: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            // A program in the background that reads the terminal would be stopped (SIGTTIN).
+            if isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) != getpgrp() {
+                if end.isSignalled(within: InputLines.backgroundPause) { return }
+                continue
+            }
+            // Cleared before the look, so that no later signal is lost.
+            room.clear()
+            let isFull = lines.withLock { $0.count >= InputLines.mostWaiting }
+            var entries = [
+                pollfd(fd: isFull ? room.descriptor : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: end.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&entries, 2, -1) > 0 else { continue }
+            if entries[1].revents != 0 { return }
+            if isFull { continue }
+            let count = read(STDIN_FILENO, &buffer, buffer.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count > 0 else {
+                if !rest.isEmpty { add([rest]) }
+                return
+            }
+            rest += buffer.prefix(count)
+            var whole = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+            rest = Array(whole.removeLast().prefix(InputLines.longestLine))
+            add(whole)
+        }
+    }
+
+    private func add(_ new: [[UInt8]]) {
+        guard !new.isEmpty else { return }
+        let texts = new.map { String(decoding: $0.prefix(InputLines.longestLine), as: UTF8.self) }
+        lines.withLock { $0 += texts }
+        wake.signal()
     }
 }
