@@ -8,33 +8,27 @@ package enum YAMLText {
 
     private static func block(_ members: [JSONValue.Member], indentation: String) -> String {
         members.map { member in
-            let key = indentation + text(.string(member.name)) + ":"
+            let key = indentation + flow(.string(member.name), quotesNumbers: true) + ":"
             guard let inner = member.value.members, !inner.isEmpty else {
-                return "\(key) \(text(member.value))\n"
+                return "\(key) \(flow(member.value, quotesNumbers: true))\n"
             }
             return "\(key)\n\(block(inner, indentation: indentation + "  "))"
         }.joined()
     }
 
-    /// As `flow`, but text that looks like a number is quoted too.
-    private static func text(_ value: JSONValue) -> String {
-        switch value.content {
-        case .string(let text) where NumberText.isJSON(text): JSONText.quoted(text)
-        case .array(let elements): "[\(elements.map(text).joined(separator: ", "))]"
-        case .object(let members):
-            "{\(members.map { "\(text(.string($0.name))): \(text($0.value))" }.joined(separator: ", "))}"
-        default: flow(value)
-        }
-    }
-
     /// The value in YAML's flow style, on one line; ambiguous text is quoted.
-    package static func flow(_ value: JSONValue) -> String {
+    package static func flow(_ value: JSONValue) -> String { flow(value, quotesNumbers: false) }
+
+    /// The same; on demand, text that looks like a number is quoted too.
+    private static func flow(_ value: JSONValue, quotesNumbers: Bool) -> String {
+        let inner = { flow($0, quotesNumbers: quotesNumbers) }
         switch value.content {
-        case .string(let text): isPlain(text) ? text : JSONText.quoted(text)
-        case .array(let elements): "[\(elements.map(flow).joined(separator: ", "))]"
+        case .string(let text):
+            return isPlain(text) && !(quotesNumbers && NumberText.isJSON(text)) ? text : JSONText.quoted(text)
+        case .array(let elements): return "[\(elements.map(inner).joined(separator: ", "))]"
         case .object(let members):
-            "{\(members.map { "\(flow(.string($0.name))): \(flow($0.value))" }.joined(separator: ", "))}"
-        case .null, .bool, .number: value.compactText
+            return "{\(members.map { "\(inner(.string($0.name))): \(inner($0.value))" }.joined(separator: ", "))}"
+        case .null, .bool, .number: return value.compactText
         }
     }
 

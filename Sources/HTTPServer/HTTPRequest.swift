@@ -23,11 +23,6 @@ package struct HTTPRequest: Sendable {
         case twoLengths
     }
 
-    package init(method: String, path: String) {
-        self.method = method
-        self.path = path
-    }
-
     /// The value of a header; `nil` if it is absent or occurs more than once. The case of its name does not matter.
     package func header(_ name: String) -> String? {
         let name = name.lowercased()

@@ -107,25 +107,22 @@ package struct Arguments {
 
     /// The value of an option as an integer within bounds.
     package func count(_ name: String, within bounds: ClosedRange<Int>) throws -> Int? {
-        guard let text = value(name) else { return nil }
-        guard let count = Int(text), bounds.contains(count) else {
-            throw Failure(
-                .usage,
-                "--\(name) is \"\(text)\", not an integer from \(bounds.lowerBound) to \(bounds.upperBound)")
-        }
-        return count
+        try value(name, within: bounds, "an integer", { Int($0) }, { "\($0)" })
     }
 
     /// The value of an option as a number within bounds.
     package func number(_ name: String, within bounds: ClosedRange<Double>) throws -> Double? {
+        try value(name, within: bounds, "a number", { Double($0) }, { formatted($0, "%.15g") })
+    }
+
+    private func value<Value: Comparable>(
+        _ name: String, within bounds: ClosedRange<Value>, _ kind: String, _ read: (String) -> Value?,
+        _ written: (Value) -> String
+    ) throws -> Value? {
         guard let text = value(name) else { return nil }
-        guard let number = Double(text), bounds.contains(number) else {
-            throw Failure(
-                .usage,
-                "--\(name) is \"\(text)\", not a number from \(formatted(bounds.lowerBound, "%.15g")) to "
-                    + formatted(bounds.upperBound, "%.15g"))
-        }
-        return number
+        if let value = read(text), bounds.contains(value) { return value }
+        let limits = "\(written(bounds.lowerBound)) to \(written(bounds.upperBound))"
+        throw Failure(.usage, "--\(name) is \"\(text)\", not \(kind) from \(limits)")
     }
 }
 

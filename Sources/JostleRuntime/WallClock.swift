@@ -77,22 +77,19 @@ package struct LocalDay: Equatable, Sendable {
     package var date: String
     /// When it began, milliseconds since 1970.
     package var midnight: Int64
+}
 
-    package init(date: String, midnight: Int64) {
-        self.date = date
-        self.midnight = midnight
-    }
-
+extension LocalDay {
     /// The day of an instant in milliseconds since 1970. Not thread-safe, as the functions of the local time.
     package init(milliseconds: Int64) {
-        date = String(WallClock.dateAndTime(milliseconds: milliseconds).prefix(10))
-        guard var local = WallClock.parts(milliseconds: milliseconds) else {
-            midnight = milliseconds
-            return
+        var midnight = milliseconds
+        if var local = WallClock.parts(milliseconds: milliseconds) {
+            (local.tm_hour, local.tm_min, local.tm_sec) = (0, 0, 0)
+            // Whether summer time is in force may differ from now.
+            local.tm_isdst = -1
+            midnight = min(milliseconds, Int64(mktime(&local)) * 1000)
         }
-        (local.tm_hour, local.tm_min, local.tm_sec) = (0, 0, 0)
-        // Whether summer time is in force may differ from now.
-        local.tm_isdst = -1
-        midnight = min(milliseconds, Int64(mktime(&local)) * 1000)
+        self.init(
+            date: String(WallClock.dateAndTime(milliseconds: milliseconds).prefix(10)), midnight: midnight)
     }
 }

@@ -58,6 +58,9 @@ package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
         self = error as? Failure ?? (error as? any FailureConvertible)?.failure ?? Failure(.system, "\(error)")
     }
 
+    /// The same failure with one more line.
+    package func adding(_ line: String) -> Failure { Failure(status, lines: lines + [line]) }
+
     package var description: String { lines.joined(separator: "\n") }
 
     /// Runs `body`; an error becomes a failure with this status.

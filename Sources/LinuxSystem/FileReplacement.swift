@@ -5,17 +5,19 @@ extension FileContents {
     /// Replaces the file at `path` atomically: writes a temporary file beside it, syncs it, renames it and syncs the
     /// directory (open(2), write(2), fsync(2), rename(2)).
     ///
-    /// The new file keeps the old one's permissions and, if this process may change it, the old one's owner; a new file
-    /// gets 0644. The directory must exist.
+    /// The new file keeps the old one's permissions and, if this process may change it, the old one's owner. Without an old
+    /// one it gets `mode`, whatever the umask; by default 0644 as far as the umask permits. The directory must exist.
     /// - Throws: the failure. The old file then still exists, unless only the sync of the directory failed.
-    package static func replace(_ path: String, with contents: [UInt8]) throws(SystemFailure) {
+    package static func replace(
+        _ path: String, with contents: [UInt8], mode: UInt32? = nil
+    ) throws(SystemFailure) {
         let (directory, name) = parts(of: path)
         let temporary = "\(directory)/.\(name).new"
         // Left by an interrupted write, or put there by another program. It must not be written through, and may be a
         // FIFO.
         guard unlink(temporary) == 0 || errno == ENOENT else { throw SystemFailure(code: errno) }
         do throws(SystemFailure) {
-            try write(contents, to: temporary, inPlaceOf: path)
+            try write(contents, to: temporary, inPlaceOf: path, mode: mode)
             guard rename(temporary, path) == 0 else { throw SystemFailure(code: errno) }
         } catch {
             _ = unlink(temporary)
@@ -87,18 +89,20 @@ extension FileContents {
 
     /// Writes a new file and synchronises it.
     private static func write(
-        _ contents: [UInt8], to temporary: String, inPlaceOf path: String
+        _ contents: [UInt8], to temporary: String, inPlaceOf path: String, mode: UInt32?
     ) throws(SystemFailure) {
         var old = stat()
         let hasOld = stat(path, &old) == 0 && old.st_mode & S_IFMT == S_IFREG
         // Until the file has the old one's permissions, other users must not read it.
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, hasOld ? 0o600 : 0o644)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, hasOld || mode != nil ? 0o600 : 0o644)
         guard file >= 0 else { throw SystemFailure(code: errno) }
         defer { _ = close(file) }
         if hasOld {
             // Only root may change the owner. Otherwise the file belongs to this process's user; the mode stays.
             _ = fchown(file, old.st_uid, old.st_gid)
             _ = fchmod(file, old.st_mode & 0o7777)
+        } else if let mode, fchmod(file, mode_t(mode)) != 0 {
+            throw SystemFailure(code: errno)
         }
         try write(contents, to: file)
     }

@@ -82,16 +82,9 @@ package struct SignalWaiter: Sendable {
     /// - Returns: what the signal asks for; `nil` if none arrived.
     package func next(within seconds: Double?, orReadable descriptors: [Int32]) -> Request? {
         var entries = ([descriptor] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        var limit = seconds.map { max(0, $0) }
         // Without the descriptor a signal does not end the wait, so the pending signals are polled.
-        if descriptor < 0 { limit = min(limit ?? 0.5, 0.5) }
-        if let limit {
-            let whole = min(limit, 1e6).rounded(.down)
-            var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((min(limit, 1e6) - whole) * 1e9))
-            _ = ppoll(&entries, nfds_t(entries.count), &timeout, nil)
-        } else {
-            _ = ppoll(&entries, nfds_t(entries.count), nil, nil)
-        }
+        let limit = descriptor < 0 ? min(seconds ?? 0.5, 0.5) : seconds
+        _ = LinuxSystem.wait(for: &entries, entries.count, within: limit)
         switch take(seconds: 0) {
         case SIGHUP where reloadsOnHangup: return .reload
         case let signal: return signal > 0 ? .end : nil

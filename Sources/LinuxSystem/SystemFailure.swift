@@ -19,6 +19,9 @@ public struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// Whether there is no such file or directory (ENOENT).
     package var isMissing: Bool { code == ENOENT }
 
+    /// Whether this process may not do it (EACCES, EPERM).
+    package var isPermission: Bool { code == EACCES || code == EPERM }
+
     public var description: String { detail ?? systemMessage(code) }
 }
 

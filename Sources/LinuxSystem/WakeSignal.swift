@@ -34,11 +34,7 @@ package final class WakeSignal: Sendable {
     /// - Returns: whether the signal is set. A signal handler may end the wait early.
     package func isSignalled(within seconds: Double?) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard let seconds else { return ppoll(&poll, 1, nil, nil) > 0 }
-        let limit = max(0, seconds)
-        let whole = limit.rounded(.down)
-        var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((limit - whole) * 1e9))
-        return ppoll(&poll, 1, &timeout, nil) > 0
+        return LinuxSystem.wait(for: &poll, 1, within: seconds) > 0
     }
 
     /// Clears the signal.
@@ -46,4 +42,13 @@ package final class WakeSignal: Sendable {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
     }
+}
+
+/// Waits until one of some descriptors is ready, at most `seconds`; `nil` waits without a limit: ppoll(2).
+func wait(for entries: UnsafeMutablePointer<pollfd>, _ count: Int, within seconds: Double?) -> Int32 {
+    guard let seconds else { return ppoll(entries, nfds_t(count), nil, nil) }
+    let limit = min(max(0, seconds), 1e6)
+    let whole = limit.rounded(.down)
+    var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((limit - whole) * 1e9))
+    return ppoll(entries, nfds_t(count), &timeout, nil)
 }

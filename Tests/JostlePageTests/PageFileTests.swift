@@ -1,5 +1,4 @@
 import Foundation
-import HTTPServer
 import JostleConfiguration
 import JostleMessages
 import MotionCore
@@ -7,6 +6,7 @@ import PageAssets
 import SystemTestSupport
 import Testing
 
+@testable import HTTPServer
 @testable import JostlePage
 
 /// The files of the page as they are sent.

@@ -1,11 +1,11 @@
 import JostleConfiguration
-import JostleRuntime
 import LinuxSystem
 import MotionCore
 import SystemTestSupport
 import Testing
 
 @testable import JostlePage
+@testable import JostleRuntime
 
 /// Requirement: the running hours are the time for which a machine vibrated today, whatever happens to clocks, boards,
 /// connections and this server.

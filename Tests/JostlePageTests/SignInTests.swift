@@ -1,9 +1,9 @@
 import Foundation
-import HTTPServer
 import MotionCore
 import SystemTestSupport
 import Testing
 
+@testable import HTTPServer
 @testable import JostlePage
 
 /// Cookies that this program has signed.

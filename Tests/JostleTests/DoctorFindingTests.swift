@@ -1,11 +1,11 @@
 import BrokerTestSupport
 import JostleOperator
 import LinuxSensors
-import LinuxSystem
 import MosquittoClient
 import MotionCore
 import Testing
 
+@testable import LinuxSystem
 @testable import jostle
 
 /// Requirement: `jostle doctor` names what a newcomer gets wrong, and the exact next step. These are the findings that

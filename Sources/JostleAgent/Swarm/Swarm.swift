@@ -138,7 +138,7 @@ package final class Swarm {
 
     // MARK: Orders
 
-    /// Carries out an order other than `status` and `quit`, which are the caller's.
+    /// Carries out an order. `status` and `quit` are the caller's, and change nothing here.
     ///
     /// - Returns: the ids of the boards that it concerns.
     /// - Throws: why it is not carried out; it has then changed nothing.

@@ -220,11 +220,9 @@ extension JostleSettings {
 
     /// The user name, and what the files of user name and password contain, as far as this process may read them.
     package var secrets: Secrets {
-        var secrets = Secrets()
-        secrets.userNames = [mqtt.username, JostleSettings.text(mqtt.usernameFile, key: "username_file")]
-            .compactMap { $0 }
-        secrets.passwords = [JostleSettings.text(mqtt.passwordFile, key: "password_file")].compactMap { $0 }
-        return secrets
+        Secrets(
+            passwords: [JostleSettings.text(mqtt.passwordFile, key: "password_file")].compactMap { $0 },
+            userNames: [mqtt.username, JostleSettings.text(mqtt.usernameFile, key: "username_file")].compactMap { $0 })
     }
 
     private static func text(_ name: String?, key: String) -> String? {

@@ -33,11 +33,6 @@ package struct DocumentEnvelope: Equatable, Sendable {
         package var key: String
         /// The signature in base64.
         package var value: String
-
-        package init(key: String, value: String) {
-            self.key = key
-            self.value = value
-        }
     }
 
     /// The message as it was received.

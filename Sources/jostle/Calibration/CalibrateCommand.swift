@@ -176,7 +176,7 @@ extension CalibrateCommand {
             """)
         var calibration = measurement.known
         calibration.take(solution)
-        try measurement.store(calibration)
+        try measurement.stop().store(calibration)
     }
 
     /// The calibration, or the direction in which a pose is missing.
@@ -246,7 +246,7 @@ extension CalibrateCommand {
         dialogue.say("At rest it reads: \(decimal(before, 2)) °/s before, \(decimal(after, 2)) °/s after.")
         let temperature = rest.temperature.isFinite ? " at \(decimal(rest.temperature, 1)) °C" : ""
         dialogue.say("Bias: \(words(rest.rate * degreesPerRadian, 2)) °/s\(temperature).")
-        try measurement.store(calibration)
+        try measurement.stop().store(calibration)
     }
 
     /// The rotation rate that remains at rest after a calibration, °/s.
@@ -302,7 +302,7 @@ extension CalibrateCommand {
             "Scale: accurate to \(decimal(100 * solution.uncertainty, 2)) %, least certain about \(axis).")
         var calibration = measurement.known
         calibration.take(solution)
-        try measurement.store(calibration)
+        try measurement.stop().store(calibration)
     }
 
     /// The name of an axis of the sensor.
@@ -334,8 +334,7 @@ extension CalibrateCommand {
         settings.imu.connectsMagnetometer = true
         let device = try OpenSensor.open(settings, before: "calibrate")
         let storage = CalibrationStorage(
-            stateDirectory: Configuration.stateDirectory, name: device.storageName,
-            storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
+            name: device.storageName, storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
         let known = storage.load()
         let measurement = try measurement(device, known)
         dialogue.say("Sensor: \(device.title), magnetometer \(device.magnetometerName ?? "")")
@@ -550,13 +549,13 @@ extension CalibrateCommand {
         let angles = Quaternion(from: up, to: Vector3(0, 0, 1)).eulerAngles
         // Only the inclination, because a heading is valid only within one run.
         let attitude = Quaternion(roll: angles.roll, pitch: angles.pitch, yaw: 0)
-        let reference = measurement.storedReference ?? .identity
+        let reference = measurement.storage.reference ?? .identity
         let before = attitude.inclination(to: reference) * degreesPerRadian
         dialogue.say("Tilt: \(decimal(before, 1))° before, 0° after.")
         dialogue.say(
             "Level is roll \(decimal(angles.roll * degreesPerRadian, 1))°, pitch \(decimal(angles.pitch * degreesPerRadian, 1))° from the vertical."
         )
-        if try measurement.store(reference: attitude), measurement.settings.motion.reference != .stored {
+        if try measurement.stop().store(reference: attitude), measurement.settings.motion.reference != .stored {
             dialogue.say("To use it, set attitude.reference: stored in the configuration, which has another value now.")
         }
     }

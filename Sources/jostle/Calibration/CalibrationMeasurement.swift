@@ -20,12 +20,14 @@ final class CalibrationMeasurement {
     /// The chip's stored calibration.
     let known: StoredCalibration
 
+    /// What keeps the result.
+    let storage: CalibrationStorage
+
     /// The turn before the last pose; if it is unusable, `lastDamage` has the reason.
     var lastTurn: TurnSegment? { sequence.lastTurn }
     var lastDamage: TurnRecorder.Damage? { sequence.lastDamage }
 
     private let manager: MotionManager
-    private let storage: CalibrationStorage
     private let inbox = Locked<[MotionSample]>([])
     private let deadline: Timestamp
     /// Samples taken from the inbox but not processed yet.
@@ -50,8 +52,7 @@ final class CalibrationMeasurement {
         self.settings = effective
         title = device.title
         storage = CalibrationStorage(
-            stateDirectory: Configuration.stateDirectory, name: device.storageName,
-            storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
+            name: device.storageName, storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
         known = storage.load()
         manager.addSampleHandler { [inbox] samples in inbox.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
@@ -132,54 +133,26 @@ final class CalibrationMeasurement {
         }
     }
 
-    // MARK: Storing the result
-
-    /// Stops the measurement and stores a calibration if the user agrees.
-    func store(_ calibration: StoredCalibration) throws {
-        manager.stop()
-        try storage.store(calibration)
-    }
-
-    /// Stops the measurement and stores a reference attitude if the user agrees.
+    /// Stops the measurement.
     ///
-    /// - Returns: whether it was stored.
-    func store(reference: Quaternion) throws -> Bool {
+    /// - Returns: what keeps its result.
+    func stop() -> CalibrationStorage {
         manager.stop()
-        return try storage.store(reference: reference)
+        return storage
     }
-
-    /// The stored reference attitude; `nil` if there is none.
-    var storedReference: Quaternion? { storage.reference }
 }
 
 /// Stores calibrations and reference attitudes, after asking the user.
 struct CalibrationStorage {
-    private let calibrations: CalibrationStore
-    private let references: ReferenceStore
-    private let directory: String
+    private let calibrations = CalibrationStore(stateDirectory: Configuration.stateDirectory)
+    private let references = ReferenceStore(stateDirectory: Configuration.stateDirectory)
     /// The name under which the chip's calibration is stored.
-    private let name: String
-    private let storesWithoutAsking: Bool
-    private let dialogue: Dialogue
-
-    init(stateDirectory: String, name: String, storesWithoutAsking: Bool, dialogue: Dialogue) {
-        calibrations = CalibrationStore(stateDirectory: stateDirectory)
-        references = ReferenceStore(stateDirectory: stateDirectory)
-        directory = stateDirectory
-        self.name = name
-        self.storesWithoutAsking = storesWithoutAsking
-        self.dialogue = dialogue
-    }
+    let name: String
+    let storesWithoutAsking: Bool
+    let dialogue: Dialogue
 
     /// The chip's stored calibration; an empty one, with a message, if the file cannot be used.
-    func load() -> StoredCalibration {
-        do {
-            return try calibrations.load(name) ?? StoredCalibration()
-        } catch {
-            dialogue.say("\(error)")
-            return StoredCalibration()
-        }
-    }
+    func load() -> StoredCalibration { calibrations.load(name, or: dialogue.say) }
 
     /// The stored reference attitude; `nil` if there is none.
     var reference: Quaternion? { references.load() }
@@ -197,7 +170,7 @@ struct CalibrationStorage {
     func store(reference: Quaternion) throws -> Bool {
         guard try shouldStore() else { return false }
         try Failure.with(.cannotCreate) { try references.save(reference) }
-        dialogue.say("Stored in \(directory); used from the next start.")
+        dialogue.say("Stored in \(Configuration.stateDirectory); used from the next start.")
         return true
     }
 

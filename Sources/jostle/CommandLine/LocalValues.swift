@@ -33,11 +33,8 @@ enum LocalValues {
         } catch {
             let failure = Failure(error)
             if let holder = StateDirectoryLock.holder(of: layers.directory) {
-                throw Failure(
-                    failure.status,
-                    lines: failure.lines + [
-                        "\(holder) runs with the values in \(layers.directory); stop it first, then repeat this"
-                    ])
+                throw failure.adding(
+                    "\(holder) runs with the values in \(layers.directory); stop it first, then repeat this")
             }
             switch error {
             case BrokerError.unknown, BrokerError.notConnected, BrokerError.privateBroker,
@@ -46,12 +43,9 @@ enum LocalValues {
                 return .inDirectory
             case BrokerError.interrupted: throw failure
             default:
-                throw Failure(
-                    failure.status,
-                    lines: failure.lines + [
-                        "If the agent does not run: jostle config clear --state \(layers.directory) "
-                            + keys.joined(separator: " ")
-                    ])
+                throw failure.adding(
+                    "If the agent does not run: jostle config clear --state \(layers.directory) "
+                        + keys.joined(separator: " "))
             }
         }
     }
@@ -74,10 +68,6 @@ enum LocalValues {
                 "the values set over MQTT in \(directory) cannot be changed: \(error)")
         }
     }
-}
-
-extension SystemFailure {
-    fileprivate var isPermission: Bool { code == EACCES || code == EPERM }
 }
 
 /// What is in force above the configuration file on this board: values set over MQTT, and the fleet's layers.

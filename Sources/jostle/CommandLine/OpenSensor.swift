@@ -18,11 +18,8 @@ enum OpenSensor {
             return try settings.sensorSelection.open(settings.imu)
         } catch {
             guard error.isInUse else { throw error }
-            throw Failure(
-                error.failure.status,
-                lines: error.failure.lines + [
-                    "If the service uses it: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle"
-                ])
+            throw error.failure.adding(
+                "If the service uses it: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle")
         }
     }
 }
@@ -51,9 +48,26 @@ extension SensorScan {
     }
 }
 
+extension SensorScan.ChipReport {
+    /// Whether nothing answers at the address.
+    var isSilent: Bool { if case .silent = finding { true } else { false } }
+}
+
 extension LinuxSensorsError {
     fileprivate var isInUse: Bool {
         if case .inUse = reason { true } else { false }
+    }
+}
+
+extension CalibrationStore {
+    /// A chip's calibration; an empty one if there is none, or if it cannot be used, which `warn` is told.
+    func load(_ name: String, or warn: (String) -> Void) -> StoredCalibration {
+        do {
+            return try load(name) ?? StoredCalibration()
+        } catch {
+            warn("\(error)")
+            return StoredCalibration()
+        }
     }
 }
 

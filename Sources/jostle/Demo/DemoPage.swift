@@ -111,13 +111,10 @@ final class DemoPage: Sendable {
 
     /// What the program said about its failure, without its name.
     private static func reason(_ plan: Plan) -> String? {
-        do {
-            let text = try FileContents.text(of: messages(plan), limit: 4096)
-            let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-            let name = "jostle-page: "
-            return line.isEmpty ? nil : line.hasPrefix(name) ? String(line.dropFirst(name.count)) : line
-        } catch {
-            return nil
+        let text = FileContents.text(ofOptional: messages(plan), limit: 4096) ?? ""
+        let name = "jostle-page: "
+        return text.split(whereSeparator: \.isNewline).first.map { line in
+            String(line.hasPrefix(name) ? line.dropFirst(name.count) : line)
         }
     }
 }

@@ -143,15 +143,11 @@ struct DoctorReport {
 
     /// `2 failed, 1 warning, 15 ok`.
     var summary: String {
-        let failed = count(.failed)
-        let warnings = count(.warning)
-        let unknown = count(.unknown)
-        var parts: [String] = []
-        if failed > 0 { parts.append("\(failed) failed") }
-        if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
-        if unknown > 0 { parts.append("\(unknown) not examined") }
-        parts.append("\(count(.ok)) ok")
-        return parts.joined(separator: ", ")
+        let bad: [(Finding.Verdict, String)] = [
+            (.failed, "failed"), (.warning, count(.warning) == 1 ? "warning" : "warnings"), (.unknown, "not examined"),
+        ]
+        let parts = bad.filter { count($0.0) > 0 } + [(.ok, "ok")]
+        return parts.map { "\(count($0.0)) \($0.1)" }.joined(separator: ", ")
     }
 
     /// What to say first: the first failure is most likely the cause of the others.

@@ -41,9 +41,8 @@ struct SensorExamination {
                 .warning(
                     .chip, "the movements are simulated, because sensor.driver is virtual",
                     "To read a real chip, remove sensor.driver from the configuration"))
-        case .kernel:
-            examineKernelDevices(SensorScan(bus: sensor.bus, address: sensor.address))
-        case .automatic where sensor.device != nil:
+        case .kernel,
+            .automatic where sensor.device != nil:
             examineKernelDevices(SensorScan(bus: sensor.bus, address: sensor.address))
         case .automatic: examineBuses(family: nil)
         case .family(let family): examineBuses(family: family)
@@ -164,12 +163,8 @@ struct SensorExamination {
     /// What to do if no chip can be used.
     private static func steps(for scan: SensorScan) -> [String] {
         let buses = scan.buses.filter { !$0.isOfDisplay }
-        let findings = buses.flatMap { bus in bus.chips.map { (bus, $0) } }
         let number = buses.first.flatMap { I2CBus(path: $0.path)?.number } ?? 1
-        let isSilent = findings.allSatisfy { _, chip in
-            if case .silent = chip.finding { true } else { false }
-        }
-        if isSilent {
+        if buses.allSatisfy({ $0.chips.allSatisfy(\.isSilent) }) {
             return [
                 "Check the four wires: VCC to 3V3 (pin 1), SDA to pin 3, SCL to pin 5, GND to pin 6",
                 "sudo i2cdetect -y \(number)   # shows 68 or 69 for an MPU-6050",

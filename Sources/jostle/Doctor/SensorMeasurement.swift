@@ -152,30 +152,21 @@ struct RestStatistics: Equatable {
         init(
             _ samples: [MotionSample], _ value: (MotionSample) -> Vector3, _ clipping: (Int) -> MotionSample.Flags
         ) {
-            let count = Double(samples.count)
-            var sum = [0.0, 0, 0]
-            for sample in samples { for axis in 0..<3 { sum[axis] += value(sample)[axis] } }
-            let center = sum.map { $0 / count }
-            var squares = [0.0, 0, 0]
-            var differences = [0.0, 0, 0]
-            var last: Vector3?
-            for sample in samples {
-                let vector = value(sample)
-                for axis in 0..<3 {
-                    let deviation = vector[axis] - center[axis]
-                    squares[axis] += deviation * deviation
-                    if let last {
-                        let difference = vector[axis] - last[axis]
-                        differences[axis] += difference * difference
-                    }
-                }
-                last = vector
-            }
-            mean = Vector3(center[0], center[1], center[2])
-            deviation = ((squares.max() ?? 0) / count).squareRoot()
-            noise = ((differences.max() ?? 0) / (2 * (count - 1))).squareRoot()
-            constant = (0..<3).filter { differences[$0] == 0 }
+            let values = samples.map(value)
+            let center = values.reduce(.zero, +) * (1 / Double(values.count))
+            let steps = zip(values.dropFirst(), values).map { $0 - $1 }
+            mean = center
+            deviation = Axes.largestRMS(values.map { $0 - center })
+            // The difference of two values has twice the variance of one.
+            noise = Axes.largestRMS(steps) / 2.0.squareRoot()
+            constant = (0..<3).filter { axis in steps.allSatisfy { $0[axis] == 0 } }
             clipped = (0..<3).filter { axis in samples.allSatisfy { $0.flags.isSuperset(of: clipping(axis)) } }
+        }
+
+        /// The root mean square along the axis that has the largest.
+        private static func largestRMS(_ vectors: [Vector3]) -> Double {
+            let squares = (0..<3).map { axis in vectors.reduce(0) { $0 + $1[axis] * $1[axis] } }
+            return ((squares.max() ?? 0) / Double(vectors.count)).squareRoot()
         }
     }
 

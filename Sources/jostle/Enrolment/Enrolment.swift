@@ -247,9 +247,7 @@ struct EnrolmentFiles {
         do {
             bytes = try FileContents.bytes(of: passwordFile, limit: EnrolmentFiles.maximumBytes + 1)
         } catch {
-            guard error == SystemFailure(code: ENOENT) else {
-                throw Failure(.noInput, "\(passwordFile): \(error)")
-            }
+            guard error.isMissing else { throw Failure(.noInput, "\(passwordFile): \(error)") }
             return MosquittoPasswords("")
         }
         guard bytes.count <= EnrolmentFiles.maximumBytes else {
@@ -331,12 +329,6 @@ struct EnrolmentFiles {
 
     /// Writes a file that only this user can read, unless it exists with other permissions.
     private func write(_ bytes: [UInt8], to path: String) throws {
-        do {
-            try FileContents.create(path, with: bytes, mode: 0o600)
-            return
-        } catch {
-            guard error == SystemFailure(code: EEXIST) else { throw Failure(.cannotCreate, "\(path): \(error)") }
-        }
-        try Failure.about(path, .cannotCreate) { try FileContents.replace(path, with: bytes) }
+        try Failure.about(path, .cannotCreate) { try FileContents.replace(path, with: bytes, mode: 0o600) }
     }
 }

@@ -22,12 +22,12 @@ enum RunCommand {
         let signals = SignalWaiter(mayReload: true)
         let configuration = try Configuration.load(arguments)
         let seconds = try arguments.seconds("for")
-        let end: Agent.End
         let agent = try Agent(
             configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
             log: Log(level: configuration.settings.log.level),
             readAgain: Configuration.reading(arguments))
-        end = try agent.run(for: seconds, signals: signals)
-        if case .restart = end { throw Failure(.temporary, "restarting, as requested over MQTT") }
+        if case .restart = try agent.run(for: seconds, signals: signals) {
+            throw Failure(.temporary, "restarting, as requested over MQTT")
+        }
     }
 }

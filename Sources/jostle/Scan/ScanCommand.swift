@@ -78,7 +78,7 @@ enum ScanCommand {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
             Output.line("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
             if let failure = bus.failure ?? bus.limitation { Output.line("  \(failure.shortDescription)") }
-            let found = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
+            let found = bus.chips.filter { !$0.isSilent }
             let chosen = scan.choice.flatMap { $0.place.bus == bus.path ? $0.place.address : nil }
             let rows = found.map { row(for: $0, isChoice: $0.address == chosen) }
             if !rows.isEmpty {
@@ -89,13 +89,8 @@ enum ScanCommand {
                 if let text = note(for: chip, on: bus, hasChoice: scan.choice != nil) { Output.line("  \(text)") }
                 if isVerbose, let text = sources(for: chip) { Output.line("  \(text)") }
             }
-            let silent = bus.chips.count - found.count
-            if silent > 0 {
-                let addresses = bus.chips.compactMap { chip -> String? in
-                    if case .silent = chip.finding { hexadecimal(chip.address) } else { nil }
-                }
-                Output.line("  no answer at \(addresses.joined(separator: ", "))")
-            }
+            let silent = bus.chips.filter(\.isSilent).map { hexadecimal($0.address) }
+            if !silent.isEmpty { Output.line("  no answer at \(silent.joined(separator: ", "))") }
         }
         if !scan.kernelDevices.isEmpty {
             Output.line("devices of kernel drivers (iio)")

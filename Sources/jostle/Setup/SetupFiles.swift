@@ -84,8 +84,7 @@ struct SetupFiles {
             chmod(parent, directoryMode)
         }
         do {
-            if access(path, F_OK) != 0 { try FileContents.create(path, with: [], mode: mode) }
-            try FileContents.replace(path, with: Array(text.utf8))
+            try FileContents.replace(path, with: Array(text.utf8), mode: mode)
         } catch {
             throw Failure(error.code == EACCES ? .permission : .cannotCreate, "\(path): \(error)")
         }

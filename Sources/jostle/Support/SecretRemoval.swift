@@ -184,11 +184,9 @@ enum SecretFinder {
 
     // MARK: Places in a line
 
-    /// The values after labels and options, one after the other.
-    static func labelled(in line: [UInt8]) -> [Match] { labelled(in: line, mayOverlap: false) }
-
-    /// The same. If they may overlap, a label in a value counts too, as in `{username: a, password: b}`.
-    static func labelled(in line: [UInt8], mayOverlap: Bool) -> [Match] {
+    /// The values after labels and options, one after the other. If they may overlap, a label in a value counts too, as in
+    /// `{username: a, password: b}`.
+    static func labelled(in line: [UInt8], mayOverlap: Bool = false) -> [Match] {
         let small = lowercased(line)
         var found: [Match] = []
         var index = 0

@@ -41,8 +41,7 @@ enum SupportCommand {
         let signals = SignalWaiter()
         let lines = try arguments.count("lines", within: 1...10_000) ?? 1000
         let subject = SupportSubject(arguments)
-        let secrets = subject.secrets(hidesBroker: arguments.has("hide-broker"))
-        var report = SupportReport(secrets: secrets)
+        var report = SupportReport(secrets: subject.secrets(hidesBroker: arguments.has("hide-broker")))
         let id: String
         if let device = arguments.value("device") {
             id = device
@@ -50,7 +49,7 @@ enum SupportCommand {
             try addDevice(device, to: &report, arguments, signals)
         } else {
             id = subject.id
-            try addBoard(subject, to: &report, secrets, arguments, lines, signals)
+            try addBoard(subject, to: &report, arguments, lines, signals)
         }
         let time = WallClock.dateAndTime(milliseconds: WallClock.milliseconds(at: WallClock.monotonic))
         let text = report.text("Jostle support report of \(id)", made: "\(version) at \(time)")
@@ -61,8 +60,8 @@ enum SupportCommand {
     // MARK: Contents
 
     private static func addBoard(
-        _ subject: SupportSubject, to report: inout SupportReport, _ secrets: SecretRemoval, _ arguments: Arguments,
-        _ lines: Int, _ signals: SignalWaiter
+        _ subject: SupportSubject, to report: inout SupportReport, _ arguments: Arguments, _ lines: Int,
+        _ signals: SignalWaiter
     ) throws {
         report.add("Versions", "jostle \(version)\n\(versionDetails)")
         let packages = ["jostle", "mosquitto", "libmosquitto1", "libyaml-0-2", "libsqlite3-0", "libssl3*", "systemd"]
@@ -76,7 +75,7 @@ enum SupportCommand {
         try report.add(
             "Doctor", running: own, ["doctor", "--json"] + options, within: doctorTime, limit: 1 << 16, isJSON: true,
             signals)
-        report.addConfiguration(of: subject, secrets)
+        report.addConfiguration(of: subject)
         try report.add("Service", running: "systemctl", ["show", subject.unit] + properties, signals)
         report.addUsers()
         report.addSensors()

@@ -224,7 +224,7 @@ extension SupportReport {
 /// The configuration of this board.
 extension SupportReport {
     /// The keys that differ from their defaults, with their origins, and the layers in force.
-    mutating func addConfiguration(of subject: SupportSubject, _ secrets: SecretRemoval) {
+    mutating func addConfiguration(of subject: SupportSubject) {
         guard let loaded = subject.loaded, let stored = subject.stored else {
             add("Configuration", SupportReport.lines(of: subject.errors))
             return
@@ -241,11 +241,11 @@ extension SupportReport {
         text +=
             "device id: \(subject.id)\(loaded.settings.device.id == nil ? " (from host name and serial number)" : "")\n"
         text += "\nAll keys that are not here have their built-in defaults.\n"
-        add("Configuration", text + SupportReport.values(of: stored.stack, secrets))
+        add("Configuration", text + values(of: stored.stack))
         add("Layers", SupportReport.layers(of: stored))
     }
 
-    private static func values(of stack: ConfigurationStack, _ secrets: SecretRemoval) -> String {
+    private func values(of stack: ConfigurationStack) -> String {
         let resolution = stack.resolution
         let rows = ConfigurationSchema.keys.compactMap { key -> [String]? in
             guard let origin = resolution.provenance[key.path],
@@ -366,7 +366,7 @@ extension SupportReport {
         do {
             // A signal that was taken ends the program, so that it does not matter who asks.
             let outcome = try ChildProgram(path, arguments).run(within: seconds, limit: 2 << 20) { signals.isPending }
-            text += SupportReport.output(outcome, isJSON: isJSON, secrets)
+            text += output(of: outcome, isJSON: isJSON)
         } catch {
             text +=
                 error.isMissing
@@ -376,15 +376,17 @@ extension SupportReport {
         add(title, text, limit: limit, keepsEnd: keepsEnd)
     }
 
-    private static func output(_ outcome: ChildProgram.Outcome, isJSON: Bool, _ secrets: SecretRemoval) -> String {
+    private func output(of outcome: ChildProgram.Outcome, isJSON: Bool) -> String {
         var output = outcome.output
         // A secret in a line that is cut would not be recognised.
         if outcome.isCut { output = String(output[..<(output.lastIndex(of: "\n") ?? output.startIndex)]) + "\n" }
         if isJSON {
             // One document, or one in each line.
-            let lines = output.split(separator: "\n").map { Array($0.utf8) }
-            let whole = text(ofJSON: Array(output.utf8), secrets)
-            output = whole == output ? lines.map { text(ofJSON: $0, secrets) + "\n" }.joined() : whole + "\n"
+            func clean(_ text: some StringProtocol) -> String {
+                SupportReport.text(ofJSON: Array(text.utf8), secrets)
+            }
+            let whole = clean(output)
+            output = whole == output ? output.split(separator: "\n").map { clean($0) + "\n" }.joined() : whole + "\n"
         }
         if !outcome.errors.isEmpty { output += "standard error:\n\(outcome.errors)" }
         if !output.isEmpty, !output.hasSuffix("\n") { output += "\n" }

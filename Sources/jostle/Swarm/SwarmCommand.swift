@@ -7,7 +7,6 @@ internal import JostleMessages
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
-internal import Synchronization
 
 /// `jostle swarm`: many virtual boards in one process, to test a fleet.
 enum SwarmCommand {
@@ -67,9 +66,8 @@ enum SwarmCommand {
         defer { state.remove() }
         let format: SwarmView.Format =
             arguments.has("json") ? .json : TerminalScreen.isAvailable ? .live : .events
-        guard let input = InputLines() else { throw Swarm.noResources }
         let swarm = try Swarm(options, configuration: configuration, version: version, stateDirectory: state.path)
-        var run = SwarmRun(swarm, input, SwarmView(format, at: WallClock.monotonic))
+        var run = SwarmRun(swarm, SwarmView(format, at: WallClock.monotonic))
         try run.run(for: seconds, signals)
     }
 
@@ -103,22 +101,19 @@ private struct SwarmRun {
     private static let lookPause = 0.05
 
     private let swarm: Swarm
-    private let input: InputLines
+    private var input = InputLines()
     private var view: SwarmView
     private var lineNumber = 0
 
-    init(_ swarm: Swarm, _ input: InputLines, _ view: SwarmView) {
+    init(_ swarm: Swarm, _ view: SwarmView) {
         self.swarm = swarm
-        self.input = input
         self.view = view
     }
 
     /// Runs until a signal arrives, `quit` is ordered or `seconds` have elapsed. All boards leave cleanly in any case.
     ///
-    /// - Throws: if a thread or a board cannot be started, or standard output cannot be written.
+    /// - Throws: if a board cannot be started, or standard output cannot be written.
     mutating func run(for seconds: Double?, _ signals: SignalWaiter) throws {
-        guard let reader = input.start() else { throw Swarm.noResources }
-        defer { input.stop(reader) }
         let failure = failure(for: seconds, signals)
         Output.flush()
         for problem in swarm.stop() { Output.warn(problem) }
@@ -150,7 +145,8 @@ private struct SwarmRun {
             var next = min(view.nextDeadline, end ?? view.nextDeadline)
             next = min(next, swarm.nextDeadline ?? next)
             if !view.wereAllOnline { next = min(next, now.advanced(bySeconds: SwarmRun.lookPause)) }
-            if signals.wait(seconds: next.remaining(at: WallClock.monotonic), or: input.wake) { return }
+            let seconds = next.remaining(at: WallClock.monotonic)
+            if signals.next(within: seconds, orReadable: input.descriptors) != nil { return }
         }
     }
 
@@ -159,26 +155,20 @@ private struct SwarmRun {
     /// - Returns: whether the run continues.
     private mutating func carryOut(_ line: String) throws -> Bool {
         lineNumber += 1
-        let parsed: SwarmOrder?
+        let order: SwarmOrder
+        let boards: [String]
         do {
-            parsed = try SwarmOrder(parsing: line)
+            guard let parsed = try SwarmOrder(parsing: line) else { return true }
+            order = parsed
+            boards = try swarm.carryOut(order)
         } catch {
             Output.warn("standard input, line \(lineNumber): \(error)")
             return true
         }
-        guard let parsed else { return true }
-        switch parsed {
+        switch order {
         case .quit: return false
         case .status: try view.status(swarm)
-        case .fault, .duplicate, .slowDisk:
-            let boards: [String]
-            do {
-                boards = try swarm.carryOut(parsed)
-            } catch {
-                Output.warn("standard input, line \(lineNumber): \(error)")
-                return true
-            }
-            try view.carriedOut(parsed, boards)
+        case .fault, .duplicate, .slowDisk: try view.carriedOut(order, boards)
         }
         return true
     }
@@ -289,88 +279,35 @@ extension SwarmOrder {
     }
 }
 
-/// Reads standard input line by line on a thread of its own: poll(2), read(2).
-private final class InputLines: Sendable {
+/// Standard input, line by line and without waiting: poll(2), read(2).
+///
+/// A part of it is read only after the lines before are carried out, so that a writer that is faster than the swarm waits.
+private struct InputLines {
     /// A longer line is cut off here, which makes it a wrong one.
     private static let longestLine = 4096
-    /// While so many lines wait, nothing is read, so that a writer that is faster than the swarm has to wait.
-    private static let mostWaiting = 1000
-    /// Seconds between looks at whether a program in the background may read the terminal.
-    private static let backgroundPause = 0.5
 
-    /// Signalled when there are lines.
-    let wake: WakeSignal
-    private let end: WakeSignal
-    /// Signalled when lines were taken.
-    private let room: WakeSignal
-    private let lines = Mutex<[String]>([])
+    private var rest: [UInt8] = []
+    private var hasEnded = false
 
-    /// Creates a reader; `nil` if the system has no descriptors left.
-    init?() {
-        guard let wake = WakeSignal(), let end = WakeSignal(), let room = WakeSignal() else { return nil }
-        self.wake = wake
-        self.end = end
-        self.room = room
-    }
-
-    /// Starts to read.
-    ///
-    /// - Returns: the thread, for `stop`; `nil` if the system has none left.
-    func start() -> WorkerThread? { WorkerThread(name: "jostle-input") { self.run() } }
-
-    /// Ends the thread.
-    func stop(_ thread: WorkerThread) {
-        end.signal()
-        thread.join(within: 0.5)
+    /// What is readable when there is more; nothing at the end, and while this program runs in the background of the
+    /// terminal: one that reads it then is stopped (SIGTTIN).
+    var descriptors: [Int32] {
+        let isInBackground = isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) != getpgrp()
+        return hasEnded || isInBackground ? [] : [STDIN_FILENO]
     }
 
     /// Takes the lines that have arrived.
-    func take() -> [String] {
-        let taken = lines.withLock { lines in
-            let taken = lines
-            lines = []
-            return taken
-        }
-        if !taken.isEmpty { room.signal() }
-        return taken
-    }
-
-    private func run() {
-        var rest: [UInt8] = []
+    mutating func take() -> [String] {
+        var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        guard !descriptors.isEmpty, poll(&entry, 1, 0) > 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            // A program in the background that reads the terminal would be stopped (SIGTTIN).
-            if isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) != getpgrp() {
-                if end.isSignalled(within: InputLines.backgroundPause) { return }
-                continue
-            }
-            // Cleared before the look, so that no later signal is lost.
-            room.clear()
-            let isFull = lines.withLock { $0.count >= InputLines.mostWaiting }
-            var entries = [
-                pollfd(fd: isFull ? room.descriptor : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: end.descriptor, events: Int16(POLLIN), revents: 0),
-            ]
-            guard poll(&entries, 2, -1) > 0 else { continue }
-            if entries[1].revents != 0 { return }
-            if isFull { continue }
-            let count = read(STDIN_FILENO, &buffer, buffer.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count > 0 else {
-                if !rest.isEmpty { add([rest]) }
-                return
-            }
-            rest += buffer.prefix(count)
-            var whole = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-            rest = Array(whole.removeLast().prefix(InputLines.longestLine))
-            add(whole)
-        }
-    }
-
-    private func add(_ new: [[UInt8]]) {
-        guard !new.isEmpty else { return }
-        let texts = new.map { String(decoding: $0.prefix(InputLines.longestLine), as: UTF8.self) }
-        lines.withLock { $0 += texts }
-        wake.signal()
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count < 0, errno == EINTR || errno == EAGAIN { return [] }
+        hasEnded = count <= 0
+        rest += buffer.prefix(max(0, count))
+        var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        rest = Array(lines.removeLast().prefix(InputLines.longestLine))
+        if hasEnded, !rest.isEmpty { lines.append(rest) }
+        return lines.map { String(decoding: $0.prefix(InputLines.longestLine), as: UTF8.self) }
     }
 }

@@ -167,7 +167,9 @@ private final class TuningMeasurement {
         manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
         let device = try OpenSensor.open(settings, before: "tune")
         title = device.title
-        calibration = TuningMeasurement.calibration(of: device.storageName, dialogue)
+        calibration =
+            CalibrationStore(stateDirectory: Configuration.stateDirectory)
+            .load(device.storageName, or: dialogue.say).effective
         manager.addSampleHandler { [inbox] samples in inbox.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
             if case .failed(let fault) = event {
@@ -175,16 +177,6 @@ private final class TuningMeasurement {
             }
         }
         try manager.start(with: device)
-    }
-
-    private static func calibration(of name: String, _ dialogue: Dialogue) -> ChipCalibration {
-        do {
-            let store = CalibrationStore(stateDirectory: Configuration.stateDirectory)
-            return try store.load(name)?.effective ?? ChipCalibration()
-        } catch {
-            dialogue.say("\(error)")
-            return ChipCalibration()
-        }
     }
 
     /// The chip and its ranges; `nil` before the first sample.

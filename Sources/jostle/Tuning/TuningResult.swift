@@ -61,11 +61,38 @@ struct TuningResult {
             dialogue.say("Nothing was written. Set \(key)=\(value) by hand, or repeat this with --yes.")
             return false
         }
-        try TuningTarget(path: file).write(value, key: key)
+        try write(value, into: file)
         let effect =
             takesEffect ? "\(key) is \(value), from the next start or reload." : "\(key): \(value)"
         dialogue.say("Written into \(file): \(effect)")
         return true
+    }
+
+    /// Writes the value into a file; the rest of it, with its comments, does not change.
+    ///
+    /// - Throws: status 77 or 73 if the file cannot be written, 78 if its layout does not allow it; the file is then
+    ///   unchanged.
+    private func write(_ value: String, into path: String) throws {
+        // Resolve a symbolic link, so that the file is replaced and not the link.
+        let target = realPath(path) ?? path
+        let text: String
+        do {
+            text = try FileContents.text(of: target, limit: ReaderLimits().bytes + 1, mayBePipe: true)
+        } catch  where error.isMissing {
+            text = ""
+        } catch {
+            throw Failure(.noInput, "\(path): \(error)")
+        }
+        let edited = try Failure.with(.configuration) {
+            try ConfigurationEdit.set(key, to: value, in: text, source: .file(path))
+        }
+        do {
+            try FileContents.replace(target, with: Array(edited.utf8))
+        } catch {
+            throw Failure(
+                error.isPermission ? .permission : .cannotCreate,
+                "\(path) cannot be written: \(error); set \(key) to \(value) there by hand")
+        }
     }
 
     /// The file that sets the key, which may be one of conf.d: the value in another file would have no effect.
@@ -180,37 +207,6 @@ struct TuningReport {
         }
         return runs.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound) … \($0.upperBound)" }
             .joined(separator: ", ")
-    }
-}
-
-/// The configuration file into which a value is written.
-struct TuningTarget {
-    let path: String
-
-    /// Writes the value of a key; the rest of the file, with its comments, does not change.
-    ///
-    /// - Throws: status 77 or 73 if the file cannot be written, 78 if its layout does not allow it; the file is then
-    ///   unchanged.
-    func write(_ value: String, key: String) throws {
-        // Resolve a symbolic link, so that the file is replaced and not the link.
-        let target = realPath(path) ?? path
-        var text = ""
-        do {
-            text = try FileContents.text(of: target, limit: ReaderLimits().bytes + 1, mayBePipe: true)
-        } catch  where error.code == ENOENT {
-            text = ""
-        } catch {
-            throw Failure(.noInput, "\(path): \(error)")
-        }
-        let edited = try Failure.with(.configuration) {
-            try ConfigurationEdit.set(key, to: value, in: text, source: .file(path))
-        }
-        do {
-            try FileContents.replace(target, with: Array(edited.utf8))
-        } catch {
-            let status: ExitStatus = error.code == EACCES || error.code == EPERM ? .permission : .cannotCreate
-            throw Failure(status, "\(path) cannot be written: \(error); set \(key) to \(value) there by hand")
-        }
     }
 }
 
