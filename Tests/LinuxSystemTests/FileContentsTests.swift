@@ -43,6 +43,18 @@ import Testing
         #expect(try mode(of: path) == 0o644)
     }
 
+    @Test func givesANewFileTheWantedPermissions() throws {
+        FileContents.makeDirectories(directory.path)
+        try FileContents.replace(path, with: [1], mode: 0o660)
+        #expect(try mode(of: path) == 0o660)
+        try FileContents.replace(path, with: [2], mode: 0o600)
+        #expect(try mode(of: path) == 0o660)
+    }
+
+    @Test func aMissingDirectoryHasNoNames() {
+        #expect(DirectoryContents.names(ofOptional: directory.path + "/none") == [])
+    }
+
     /// Files left by a power cut, and links that lead elsewhere, are not written through.
     @Test func doesNotFollowALinkInPlaceOfTheTemporaryFile() throws {
         let other = directory.path + "/other"

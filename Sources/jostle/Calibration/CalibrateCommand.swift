@@ -359,15 +359,14 @@ extension CalibrateCommand {
         do {
             return try MagnetometerMeasurement(device, known: known)
         } catch {
-            switch error {
-            case .noMagnetometer(let sensor):
-                throw Failure(
-                    .unavailable,
+            let reason =
+                switch error {
+                case .noMagnetometer(let sensor):
                     "\(sensor) has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one, and some kernel drivers"
-                )
-            case .noGyroscope(let sensor):
-                throw Failure(.unavailable, "\(sensor) has no gyroscope, which the calibration of a magnetometer needs")
-            }
+                case .noGyroscope(let sensor):
+                    "\(sensor) has no gyroscope, which the calibration of a magnetometer needs"
+                }
+            throw Failure(.unavailable, reason)
         }
     }
 

@@ -78,8 +78,7 @@ final class DemoPage: Sendable {
         let arguments =
             ["--config", "/dev/null", "--broker", "\(plan.broker)"] + listen + settings.flatMap { ["--set", $0] }
         unlink(messages(plan))
-        let (output, outputEnd): (Int32, Int32)
-        (output, outputEnd) = try ChildProgram.channel()
+        let (output, outputEnd) = try ChildProgram.channel()
         defer { close(output) }
         let program: CompanionProgram
         do {

@@ -11,12 +11,11 @@ enum AgentExamination {
         guard device.isOnline == true, let health = device.health else {
             return [silence(of: device, topic: topic, isService: isService)]
         }
-        var facts = ["online"]
-        if let version = health.version { facts.append("version \(version)") }
-        if let sensor = health.sensor { facts.append(sensor) }
-        if let rate = health.rate { facts.append("\(decimal(rate, 1)) Hz") }
-        if device.isStopped { facts.append("sensing is stopped") }
-        let summary = facts.joined(separator: ", ")
+        let facts = [
+            "online", health.version.map { "version \($0)" }, health.sensor, health.rate.map { "\(decimal($0, 1)) Hz" },
+            device.isStopped ? "sensing is stopped" : nil,
+        ]
+        let summary = facts.compactMap { $0 }.joined(separator: ", ")
         guard !health.problems.isEmpty else {
             if device.isStopped { return [.warning(.agent, summary, "jostle start")] }
             return [.ok(.agent, summary)]
@@ -198,40 +197,32 @@ struct ServiceUnit: Equatable {
             return [.failed(.service, "\(name) cannot be loaded: \(load)", ["systemctl status \(name)"])]
         }
         let words = lastError.map { "; its last error: \($0)" } ?? ""
-        var findings: [Finding] = []
+        let reason = Self.meaning(ofStatus: exitStatus) ?? result
+        let finding: Finding
         switch activity {
         case "active", "reloading":
-            findings.append(
+            finding =
                 restarts > 3
-                    ? .warning(
-                        .service, "\(name) runs, but was started again \(restarts) times\(words)",
-                        "journalctl -u \(name) -p warning -n 50")
-                    : .ok(.service, "\(name) runs"))
+                ? .warning(
+                    .service, "\(name) runs, but was started again \(restarts) times\(words)",
+                    "journalctl -u \(name) -p warning -n 50")
+                : .ok(.service, "\(name) runs")
+        case "activating" where result == "success": finding = .ok(.service, "\(name) is starting")
         case "activating":
             // Between two attempts.
-            let reason = Self.meaning(ofStatus: exitStatus) ?? result
-            findings.append(
-                result == "success"
-                    ? .ok(.service, "\(name) is starting")
-                    : .failed(
-                        .service, "\(name) fails, and systemd starts it again and again: \(reason)\(words)",
-                        ["journalctl -u \(name) -n 50"]))
+            finding = .failed(
+                .service, "\(name) fails, and systemd starts it again and again: \(reason)\(words)",
+                ["journalctl -u \(name) -n 50"])
         case "failed":
-            let reason = Self.meaning(ofStatus: exitStatus) ?? result
-            findings.append(
-                .failed(
-                    .service, "\(name) failed: \(reason)\(words)",
-                    ["journalctl -u \(name) -n 50", "When that is mended: sudo systemctl restart \(name)"]))
+            finding = .failed(
+                .service, "\(name) failed: \(reason)\(words)",
+                ["journalctl -u \(name) -n 50", "When that is mended: sudo systemctl restart \(name)"])
         default:
             let switchOn = start == "enabled" ? "sudo systemctl start \(name)" : "sudo systemctl enable --now \(name)"
-            findings.append(.failed(.service, "\(name) does not run", [switchOn]))
-            return findings
+            return [.failed(.service, "\(name) does not run", [switchOn])]
         }
-        if start == "disabled" {
-            findings.append(
-                .warning(.service, "\(name) does not start with the board", "sudo systemctl enable \(name)"))
-        }
-        return findings
+        guard start == "disabled" else { return [finding] }
+        return [finding, .warning(.service, "\(name) does not start with the board", "sudo systemctl enable \(name)")]
     }
 
     /// What an exit status of the agent, or one of systemd's own (systemd.exec(5)), means.

@@ -128,17 +128,12 @@ struct DoctorReport {
     /// One line for each finding, and below it the next steps.
     var text: String {
         let titles = findings.map(\.examination.title.count).max() ?? 0
-        var text = ""
-        for finding in ordered {
-            let verdict = finding.verdict.rawValue
-            let title = finding.examination.title
-            let indent = String(repeating: " ", count: titles + 11)
-            text += verdict + String(repeating: " ", count: 9 - verdict.count)
-            text += title + String(repeating: " ", count: titles + 2 - title.count)
-            text += finding.text + "\n"
-            for step in finding.steps { text += "\(indent)-> \(step)\n" }
-        }
-        return text
+        let blanks = { (count: Int) in String(repeating: " ", count: count) }
+        return ordered.map { finding in
+            let (verdict, title) = (finding.verdict.rawValue, finding.examination.title)
+            let columns = verdict + blanks(9 - verdict.count) + title + blanks(titles + 2 - title.count)
+            return "\(columns)\(finding.text)\n" + finding.steps.map { "\(blanks(titles + 11))-> \($0)\n" }.joined()
+        }.joined()
     }
 
     /// `2 failed, 1 warning, 15 ok`.

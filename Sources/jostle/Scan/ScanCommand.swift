@@ -321,23 +321,18 @@ struct SelfTestResult {
         case .failure(let error):
             throw Failure(.unavailable, "\(error)")
         case .success(let report):
-            switch report.verdict {
-            case .passed: return
-            case .failed:
-                throw Failure(
-                    .unavailable,
-                    "the chip failed its self-test: an axis deviates by more than 14 % from the factory's response")
-            case .noTrim:
-                throw Failure(
-                    .unavailable,
+            let movement = report.disturbance.map { ": \($0.explanation)" } ?? ""
+            let reason: String? =
+                switch report.verdict {
+                case .passed: nil
+                case .failed:
+                    "the chip failed its self-test: an axis deviates by more than 14 % from the factory's response"
+                case .noTrim:
                     "the self-test is inconclusive: the chip holds no factory values to compare with, as is common in copies"
-                )
-            case .disturbed:
-                let movement = report.disturbance.map { ": \($0.explanation)" } ?? ""
-                throw Failure(
-                    .unavailable,
-                    "the board did not lie still during the self-test\(movement); lay it down and try again")
-            }
+                case .disturbed:
+                    "the board did not lie still during the self-test\(movement); lay it down and try again"
+                }
+            if let reason { throw Failure(.unavailable, reason) }
         }
     }
 }

@@ -100,18 +100,13 @@ enum TuneCommand {
         keep: (TuningProposal) throws -> Void
     ) throws {
         let proposal = TuningProposal(gesture, movements, loaded.settings.motion)
-        let file = Configuration.file(arguments)
-        let layers = LayersInForce(upon: loaded, file: file)
-        func result(_ key: String, _ name: String) -> TuningResult {
-            TuningResult(
-                key: "gestures.\(gesture.word).\(key)", name: name,
-                configured: ConfigurationSchema.value(of: "gestures.\(gesture.word).\(key)", in: loaded.settings)
-                    .map(YAMLText.flow) ?? "",
-                layers: layers, file: file, loaded: loaded)
-        }
+        let layers = LayersInForce(upon: loaded, file: Configuration.file(arguments))
+        let result = TuningResult(
+            gesture: gesture, loaded: loaded, layers: layers, arguments: arguments, dialogue: dialogue, signals: signals
+        )
         let present = layers.stack.resolution.settings.motion.gestures[gesture].sensitivity
         let tuning = proposal.tuning
-        let chosen = taken ?? tuning.best.sensitivity
+        var chosen = taken ?? tuning.best.sensitivity
         dialogue.say(TuningReport(tuning: tuning, present: present, chosen: chosen).text)
         if let choice = proposal.choice {
             dialogue.say(
@@ -126,13 +121,12 @@ enum TuneCommand {
         }
         var keepFailure: (any Error)?
         do { try keep(proposal) } catch { keepFailure = error }
-        var final = taken ?? tuning.best.sensitivity
         if let choice = proposal.choice {
-            let isSet = try result(choice.key, choice.key).store(choice.value, arguments, dialogue, signals)
+            let isSet = try result.store(choice.value, as: choice.key)
             // Without a terminal both are for the user to set.
-            if !isSet, taken == nil, dialogue.isInteractive { final = proposal.present.best.sensitivity }
+            if !isSet, taken == nil, dialogue.isInteractive { chosen = proposal.present.best.sensitivity }
         }
-        try result("sensitivity", "sensitivity").store("\(final)", arguments, dialogue, signals)
+        try result.store("\(chosen)", as: "sensitivity")
         if let keepFailure { throw keepFailure }
     }
 

@@ -7,34 +7,29 @@ internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 
-/// Puts a value into force: in the configuration file, unless something above the file sets it.
+/// Puts values into force: in the configuration file, unless something above the file sets them.
 struct TuningResult {
-    /// The key of the value.
-    let key: String
-
-    /// What the value is called: `sensitivity`.
-    let name: String
-
-    /// The value in the file.
-    let configured: String
-
-    let layers: LayersInForce
-
-    /// The configuration file; `nil` if there is none.
-    let file: String?
+    let gesture: Gesture
     let loaded: LoadedConfiguration
+    let layers: LayersInForce
+    let arguments: Arguments
+    let dialogue: Dialogue
+    let signals: SignalWaiter
 
-    /// Writes the value into the file and offers to clear one above it.
+    /// Writes a value of the gesture, such as its `sensitivity`, into the file and offers to clear one above it.
     ///
     /// - Returns: whether it is in the file now.
     @discardableResult
-    func store(_ value: String, _ arguments: Arguments, _ dialogue: Dialogue, _ signals: SignalWaiter) throws -> Bool {
+    func store(_ value: String, as name: String) throws -> Bool {
+        let key = "gestures.\(gesture.word).\(name)"
+        // What the file has.
+        let configured = ConfigurationSchema.value(of: key, in: loaded.settings).map(YAMLText.flow) ?? ""
         let override = layers.override(of: key)
         if let override {
             dialogue.say("\(override.text). That takes precedence over the file, which has \(configured).")
         }
         if value != configured {
-            guard try write(value, arguments, dialogue, takesEffect: override == nil) else { return false }
+            guard try write(value, of: key, takesEffect: override == nil) else { return false }
         } else if override == nil {
             dialogue.say("The \(name) is already \(value): nothing to change.")
         }
@@ -43,25 +38,23 @@ struct TuningResult {
             dialogue.say("The file has no effect until the fleet's layer changes; \(override.advice)")
             return true
         }
-        try clear(override, value, arguments, dialogue, signals)
+        try clear(override, value)
         return true
     }
 
     /// Writes the value into the file if the user agrees.
     ///
     /// - Returns: whether it is in the file now.
-    private func write(
-        _ value: String, _ arguments: Arguments, _ dialogue: Dialogue, takesEffect: Bool
-    ) throws -> Bool {
-        guard let file = fileToChange else {
+    private func write(_ value: String, of key: String, takesEffect: Bool) throws -> Bool {
+        guard let file = file(setting: key) else {
             dialogue.say("There is no configuration file. Set it in a new one, or with --set: \(key)=\(value)")
             return false
         }
-        guard try isConfirmed("Write \(key): \(value) into \(file)?", arguments, dialogue) else {
+        guard try isConfirmed("Write \(key): \(value) into \(file)?") else {
             dialogue.say("Nothing was written. Set \(key)=\(value) by hand, or repeat this with --yes.")
             return false
         }
-        try write(value, into: file)
+        try write(value, of: key, into: file)
         let effect =
             takesEffect ? "\(key) is \(value), from the next start or reload." : "\(key): \(value)"
         dialogue.say("Written into \(file): \(effect)")
@@ -72,7 +65,7 @@ struct TuningResult {
     ///
     /// - Throws: status 77 or 73 if the file cannot be written, 78 if its layout does not allow it; the file is then
     ///   unchanged.
-    private func write(_ value: String, into path: String) throws {
+    private func write(_ value: String, of key: String, into path: String) throws {
         // Resolve a symbolic link, so that the file is replaced and not the link.
         let target = realPath(path) ?? path
         let text: String
@@ -96,16 +89,14 @@ struct TuningResult {
     }
 
     /// The file that sets the key, which may be one of conf.d: the value in another file would have no effect.
-    private var fileToChange: String? {
+    private func file(setting key: String) -> String? {
         if case .file(let path)? = loaded.provenance[key]?.source { return path }
-        return file
+        return Configuration.file(arguments)
     }
 
     /// Clears the value above the file if the user agrees.
-    private func clear(
-        _ override: LayersInForce.Override, _ value: String, _ arguments: Arguments, _ dialogue: Dialogue,
-        _ signals: SignalWaiter
-    ) throws {
+    private func clear(_ override: LayersInForce.Override, _ value: String) throws {
+        let key = override.key
         var isWanted = arguments.has("clear")
         if !isWanted, dialogue.isInteractive {
             isWanted = try dialogue.ask("Clear the value that was set over MQTT, so that the file applies?")
@@ -124,7 +115,7 @@ struct TuningResult {
         dialogue.say("Cleared the value that was set over MQTT: \(key) is \(value), \(moment).")
     }
 
-    private func isConfirmed(_ question: String, _ arguments: Arguments, _ dialogue: Dialogue) throws -> Bool {
+    private func isConfirmed(_ question: String) throws -> Bool {
         if arguments.has("yes") { return true }
         guard dialogue.isInteractive else { return false }
         return try dialogue.ask(question)
