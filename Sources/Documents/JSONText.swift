@@ -2,8 +2,6 @@ internal import LinuxSystem
 
 /// How JSON is written.
 package enum JSONStyle: Sendable {
-    /// Without spaces: messages.
-    case compact
     /// On one line, with a space after commas and colons: files and documents that people read.
     case spaced
     /// The canonical form (RFC 8785): equal values have equal bytes, whatever program wrote them. Members are sorted by
@@ -97,7 +95,7 @@ extension JSONValue {
 package enum JSONText {
     /// A text as a JSON string, also valid as a double-quoted YAML scalar. Terminal control characters are escaped too,
     /// but in the canonical form, which escapes only what JSON requires, in the shortest form.
-    package static func quoted(_ text: String, _ style: JSONStyle = .compact) -> String {
+    package static func quoted(_ text: String, _ style: JSONStyle = .spaced) -> String {
         guard !text.utf8.allSatisfy(isPlain) else { return "\"\(text)\"" }
         var quoted = "\""
         for scalar in text.unicodeScalars {

@@ -174,7 +174,7 @@ extension SupportReport {
         let mine = Accounts.user(geteuid())
         add(
             "Users and groups",
-            [("this command", "\(mine): \(SupportReport.groups(of: mine, geteuid(), getegid()))")]
+            [("this command", "\(mine): \(SupportReport.groups(of: mine, getegid()))")]
                 + [SupportReport.serviceUser()])
     }
 
@@ -205,10 +205,10 @@ extension SupportReport {
 
     private static func serviceUser() -> (String, String) {
         guard let entry = getpwnam("jostle") else { return ("jostle", "there is no such user") }
-        return ("jostle", groups(of: "jostle", entry.pointee.pw_uid, entry.pointee.pw_gid))
+        return ("jostle", groups(of: "jostle", entry.pointee.pw_gid))
     }
 
-    private static func groups(of user: String, _ id: uid_t, _ primary: gid_t) -> String {
+    private static func groups(of user: String, _ primary: gid_t) -> String {
         guard let ids = Accounts.groups(of: user, primary: primary) else { return "more than 256 groups" }
         return ids.map(Accounts.group).joined(separator: ", ")
     }
