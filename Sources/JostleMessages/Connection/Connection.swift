@@ -129,21 +129,19 @@ extension JostleSettings {
     ) throws(SecretFileError) -> String {
         let path = try CredentialFiles().file(name, key: key)
         try requireSecret(path, section: section, key: key)
+        func refusal(_ reason: String) -> SecretFileError {
+            SecretFileError(section: section, key: key, path: path, reason: reason)
+        }
         let text: String
         let limit = 4096
         do {
             text = try FileContents.text(of: path, limit: limit + 1, mayBePipe: true)
         } catch {
-            throw SecretFileError(section: section, key: key, path: path, reason: "\(error)")
+            throw refusal("\(error)")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
-        guard !line.isEmpty else {
-            throw SecretFileError(section: section, key: key, path: path, reason: "its first line is empty")
-        }
-        guard line.utf8.count <= limit else {
-            throw SecretFileError(
-                section: section, key: key, path: path, reason: "its first line is longer than \(limit) bytes")
-        }
+        guard !line.isEmpty else { throw refusal("its first line is empty") }
+        guard line.utf8.count <= limit else { throw refusal("its first line is longer than \(limit) bytes") }
         return String(line)
     }
 }

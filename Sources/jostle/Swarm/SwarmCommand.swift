@@ -114,21 +114,12 @@ private struct SwarmRun {
     ///
     /// - Throws: if a board cannot be started, or standard output cannot be written.
     mutating func run(for seconds: Double?, _ signals: SignalWaiter) throws {
-        let failure = failure(for: seconds, signals)
-        Output.flush()
-        for problem in swarm.stop() { Output.warn(problem) }
-        if let failure { throw failure }
-    }
-
-    /// Runs, and returns why the run ended early; `nil` if it ended as it should.
-    private mutating func failure(for seconds: Double?, _ signals: SignalWaiter) -> Failure? {
-        do {
-            try swarm.run()
-            try handleOrders(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
-            return nil
-        } catch {
-            return Failure(error)
+        defer {
+            Output.flush()
+            for problem in swarm.stop() { Output.warn(problem) }
         }
+        try swarm.run()
+        try handleOrders(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
     }
 
     private mutating func handleOrders(until end: Timestamp?, _ signals: SignalWaiter) throws {
