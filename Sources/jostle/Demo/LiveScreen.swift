@@ -106,11 +106,11 @@ final class LiveScreen: LiveFormat {
         switch change {
         case .connected(let new):
             _ = connection.update(with: .connected(broker: "\(new.broker)", version: "\(new.version)"))
+            take(topics.availability, "online")
         case .notConnected(let broker, let failure):
             _ = connection.update(with: .failed("\(broker): \(failure)", retryAfter: nil))
+            take(topics.availability, "offline")
         }
-        let isOnline = if case .connected = change { true } else { false }
-        take(topics.availability, isOnline ? "online" : "offline")
         draw()
     }
 

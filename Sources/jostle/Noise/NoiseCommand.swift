@@ -87,11 +87,9 @@ struct NoiseReport {
     private static func axes(
         _ sensor: String, _ columns: [[Double]], _ period: Double
     ) throws -> [Axis] {
-        var axes: [Axis] = []
-        for (name, column) in zip(["x", "y", "z"], columns) {
-            axes.append(Axis(name: sensor + name, allan: try AllanDeviation(samples: column, period: period)))
+        try zip(["x", "y", "z"], columns).map { name, column in
+            Axis(name: sensor + name, allan: try AllanDeviation(samples: column, period: period))
         }
-        return axes
     }
 
     private var axes: [Axis] { gyroscope + accelerometer }

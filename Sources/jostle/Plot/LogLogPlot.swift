@@ -231,25 +231,12 @@ struct SVGFigure {
         field.top + field.height * (1 - LogLogPlot.position(y, in: plot.yDecades))
     }
 
-    private static func tenTo(_ exponent: Int) -> Double {
-        var result = 1.0
-        for _ in 0..<abs(exponent) { result *= 10 }
-        return exponent < 0 ? 1 / result : result
-    }
+    private static func tenTo(_ exponent: Int) -> Double { pow(10, Double(exponent)) }
 
     /// Rounds to a tenth of a pixel.
     private static func number(_ value: Double) -> String { decimal(value, 1) }
 
     private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for character in text {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            default: escaped.append(character)
-            }
-        }
-        return escaped
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 }
