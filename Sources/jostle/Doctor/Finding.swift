@@ -36,16 +36,10 @@ enum Examination: String, CaseIterable {
         case .secrets: "secret files"
         case .account: "groups"
         case .bus: "I2C bus"
-        case .access: "device access"
-        case .speed: "bus speed"
         case .selfTest: "self-test"
-        case .rate: "sample rate"
         case .tls: "TLS"
         case .homeAssistant: "Home Assistant"
-        case .state: "state directory"
-        case .configuration, .service, .chip, .noise, .calibration, .clock, .broker, .login, .topics, .agent, .disk,
-            .memory:
-            rawValue
+        default: rawValue.replacing("_", with: " ")
         }
     }
 }

@@ -170,12 +170,8 @@ enum SupportCommand {
 
 /// What a report of this board is about: its configuration, as far as it can be read, and where it keeps its state.
 struct SupportSubject {
-    /// The configuration; `nil` if it is invalid or cannot be read.
-    let loaded: LoadedConfiguration?
-    /// Why it is not there.
-    let errors: ConfigurationErrors?
-    /// The configuration with everything above it.
-    let stored: StoredConfiguration?
+    /// The configuration, and that with everything above it; why it is invalid or cannot be read.
+    let configuration: Result<(loaded: LoadedConfiguration, stored: StoredConfiguration), ConfigurationErrors>
     /// The main file of the configuration, also if it does not exist.
     let file: String
     let stateDirectory: String
@@ -192,15 +188,12 @@ struct SupportSubject {
         do {
             let loaded = try JostleSettings.load(
                 file: named, overrides: arguments.values("set") + BrokerArgument.overrides(arguments))
-            self.loaded = loaded
-            errors = nil
             id = loaded.settings.device.id ?? DeviceName.ofThisMachine()
-            stored = StoredConfiguration.read(loaded, id: id, in: StateDirectory(path: stateDirectory))
+            let stored = StoredConfiguration.read(loaded, id: id, in: StateDirectory(path: stateDirectory))
+            configuration = .success((loaded, stored))
         } catch {
-            loaded = nil
-            errors = error
             id = DeviceName.ofThisMachine()
-            stored = nil
+            configuration = .failure(error)
         }
     }
 
@@ -212,7 +205,9 @@ struct SupportSubject {
     }
 
     /// The settings in force.
-    var settings: JostleSettings? { stored?.stack.resolution.settings ?? loaded?.settings }
+    var settings: JostleSettings? {
+        if case .success(let known) = configuration { known.stored.stack.resolution.settings } else { nil }
+    }
 
     /// The files of the configuration.
     var files: [String] {
@@ -229,9 +224,10 @@ struct SupportSubject {
     func secrets(hidesBroker: Bool) -> SecretRemoval {
         var removal = SecretRemoval()
         let publicNames = [id, settings?.mqtt.prefix].compactMap { $0 }
-        if let known = loaded?.settings.secrets {
-            for password in known.passwords { removal.add(password) }
-            for name in known.userNames { removal.add(userName: name, publicNames: publicNames) }
+        if case .success(let known) = configuration {
+            let secrets = known.loaded.settings.secrets
+            for password in secrets.passwords { removal.add(password) }
+            for name in secrets.userNames { removal.add(userName: name, publicNames: publicNames) }
         }
         for file in files {
             guard let text = FileContents.text(ofOptional: file, limit: 1 << 20) else { continue }

@@ -225,9 +225,10 @@ extension SupportReport {
 extension SupportReport {
     /// The keys that differ from their defaults, with their origins, and the layers in force.
     mutating func addConfiguration(of subject: SupportSubject) {
-        guard let loaded = subject.loaded, let stored = subject.stored else {
-            add("Configuration", SupportReport.lines(of: subject.errors))
-            return
+        let (loaded, stored): (LoadedConfiguration, StoredConfiguration)
+        switch subject.configuration {
+        case .success(let known): (loaded, stored) = known
+        case .failure(let errors): return add("Configuration", SupportReport.lines(of: errors))
         }
         let names = loaded.files.isEmpty ? "none: only the built-in defaults" : loaded.files.joined(separator: ", ")
         var text = "files: \(names)\n"
@@ -278,11 +279,10 @@ extension SupportReport {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private static func lines(of errors: ConfigurationErrors?) -> String {
+    private static func lines(of errors: ConfigurationErrors) -> String {
         switch errors {
         case .invalid(let problems): problems.map { "\(line(of: $0))\n" }.joined()
         case .unreadable(let path, let failure): "\(path): \(failure)\n"
-        case nil: ""
         }
     }
 
