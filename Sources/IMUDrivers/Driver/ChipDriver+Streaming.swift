@@ -22,9 +22,6 @@ enum StreamLimits {
     /// How often frames are read that a failed transaction may have consumed.
     static var readAttempts: Int { 3 }
 
-    /// Interruptions without a sample in between after which the chip is brought up from scratch.
-    static var interruptionLimit: Int { 3 }
-
     /// How long before a sample's completion to read the count, as a ratio of the period.
     ///
     /// A read just after a sample bounds its completion from above; a read just before bounds it from below. The
@@ -45,7 +42,7 @@ enum StreamLimits {
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Settling and streaming: reads the FIFO.
-    mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+    mutating func readFIFO(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         if progress.parsed > 0 { return try deliverWaiting(into: &batch) }
         progress.reads &+= 1
         let fill: Fill
@@ -132,10 +129,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     private mutating func readFillOnce() throws(BusError) -> Fill {
         let before = clock.now()
-        try readGroup(fifo.count)
+        try access.readGroup(fifo.count)
         let after = clock.now()
         return Fill(
-            bytes: part.fill(UnsafeRawBufferPointer(buffer.registers)), frameLength: fifo.frameLength,
+            bytes: part.fill(UnsafeRawBufferPointer(access.buffer.registers)), frameLength: fifo.frameLength,
             before: before, after: after)
     }
 
@@ -179,7 +176,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         // A late host reads in small bursts, so that each burst makes room before the next frames arrive.
         let mostAtOnce = fill.frames > fifo.longestBatch ? fifo.mostFrames / 8 : fifo.mostFrames
         let atOnce = max(
-            1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
+            1, min(min(access.bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
         var done = 0
         while done < wanted {
             let frames = min(wanted - done, atOnce)
@@ -221,7 +218,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
         for _ in 0..<StreamLimits.readAttempts {
             do {
-                try readFrames(bytes: bytes)
+                try access.readFrames(bytes: bytes, from: fifo.data)
                 return true
             } catch {
                 guard !error.hasConsumedNothing, mayWaitForBus, let again = countAgain(fill, after: taken) else {
@@ -297,7 +294,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 }
 
 /// How far reading a chip's FIFO has progressed.
-struct StreamProgress: BitwiseCopyable {
+struct FIFOProgress: BitwiseCopyable {
     /// Frames read from the FIFO since its last start.
     var taken: Int64 = 0
     /// Frames in the buffer: read and parsed, but not yet delivered.
@@ -310,8 +307,6 @@ struct StreamProgress: BitwiseCopyable {
     var lastAnswer = Timestamp(nanoseconds: 0)
     /// When the sensors have settled; earlier samples are discarded.
     var settledAt = Timestamp(nanoseconds: 0)
-    /// The timestamp of the last sample, kept across failures; `nil` before the first.
-    var lastSample: Timestamp?
     /// Number of FIFO counts read in total; it wraps.
     var reads = 0
     /// Consecutive counts that showed a partial frame.
@@ -341,13 +336,6 @@ struct StreamProgress: BitwiseCopyable {
 
     /// Records a count of whole frames, or of none.
     mutating func noteWholeFrames() { partialFrameCounts = 0 }
-
-    /// The next sample's timestamp: `timestamp`, or the earliest time after the last sample if `timestamp` is not
-    /// later.
-    func following(_ timestamp: Timestamp) -> Timestamp {
-        guard let lastSample, timestamp <= lastSample else { return timestamp }
-        return Timestamp(nanoseconds: lastSample.nanoseconds + 1)
-    }
 }
 
 /// Timing by a data-ready line. The line never wakes the driver: after each FIFO count the driver takes the queued
@@ -359,7 +347,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         guard Line.isWired else { return }
         matcher.pulse = part.dataReadyPulse
         if part.dataReadyPulse == .never { matcher.disable() } else { matcher.restart() }
-        status.dataReady = matcher.status
+        stream.status.dataReady = matcher.status
     }
 
     /// Processes a FIFO count. The estimator only sees the count, so a faulty line cannot mislead it.
@@ -376,7 +364,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             completed: completed, taken: progress.taken, from: fill.before, to: fill.after, expecting: expected,
             uncertainty: uncertainty * period, period: period)
         matcher.checkEdges(next, through: completed, period: period, now: fill.after)
-        status.dataReady = matcher.status
+        stream.status.dataReady = matcher.status
     }
 
     /// When frame `number` was complete, according to the line if possible, otherwise to the estimator.
@@ -386,7 +374,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         estimator.follow(completion.time, ofSample: number)
         if completion.isEdge { matcher.status.timedSamples += 1 }
-        status.dataReady = matcher.status
+        stream.status.dataReady = matcher.status
         return completion.time
     }
 
@@ -394,11 +382,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// count.
     mutating func notePeriod() {
         let tracked = Line.isWired ? matcher.trackedPeriod : nil
-        let measured = tracked ?? (estimator.isSettled ? estimator.period : nil)
-        status.isPeriodMeasured = measured != nil
-        guard let period = measured else { return }
-        status.period = period
-        status.periodDeviation = (period / estimator.nominalPeriod - 1) * 1e6
+        stream.note(period: tracked ?? (estimator.isSettled ? estimator.period : nil))
     }
 }
 
@@ -409,12 +393,12 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         // A part is too large to copy for every frame.
         let part = part
         let length = fifo.frameLength
-        let bytes = UnsafeRawBufferPointer(buffer.bytes)
+        let bytes = UnsafeRawBufferPointer(access.buffer.bytes)
         let first = progress.parsed
         var temperature = thermometer.reference
         for index in 0..<count {
             let frame = part.frame(bytes, at: index * length)
-            buffer.frames[first + index] = frame
+            access.buffer.frames[first + index] = frame
             if isDiscarded(progress.taken + 1 + Int64(first + index), frame, of: part) { continue }
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
@@ -428,13 +412,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             guard part.hasErraticThermometer, !thermometer.isDoubtful else { return false }
             thermometer.isDoubtful = true
             guard index + 1 < count else {
-                buffer.frames[first + index] = nil
+                access.buffer.frames[first + index] = nil
                 continue
             }
             guard let next = part.frame(bytes, at: (index + 1) * length)?.temperature,
                 isPlausible(part.celsius(next), after: temperature)
             else { return false }
-            buffer.frames[first + index]?.temperature = next
+            access.buffer.frames[first + index]?.temperature = next
         }
         progress.parsed += count
         return true
@@ -449,7 +433,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Whether any of the first `count` frames in the buffer could come from a chip that has just been reset.
     func mayFollowReset(_ count: Int) -> Bool {
         for index in 0..<count {
-            if let frame = buffer.frames[index], part.mayFollowReset(frame) { return true }
+            if let frame = access.buffer.frames[index], part.mayFollowReset(frame) { return true }
         }
         return false
     }
@@ -469,7 +453,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         var event = SensorEvent.none
         for index in 0..<count {
             progress.taken += 1
-            guard let frame = buffer.frames[index] else { continue }
+            guard let frame = access.buffer.frames[index] else { continue }
             let isRepeated = !canRepeat && repetition.isRepeated(by: frame)
             if isRepeated {
                 repetition.repetitions += 1
@@ -496,8 +480,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         if repetition.repetitions <= part.longestRepetition {
             return releaseHeldFrames(before: progress.taken, into: &batch)
         }
-        status.lastFault = .stalled
-        recovery.interruption = .stalled
+        stream.interrupt(by: .stalled)
         return .none
     }
 
@@ -527,23 +510,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func append(
         _ frame: ChipFrame, of part: Part, number: Int64, to batch: inout SampleBatch
     ) -> SensorEvent {
-        var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: thermometer.separate)
+        let sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: thermometer.separate)
         if frame.temperature != nil { thermometer.reference = sample.temperature }
-        if !sample.flags.isDisjoint(with: .clipped) {
-            status.clippedSamples += 1
-            if !sample.flags.isDisjoint(with: .accelerationClipped) { status.clippedAccelerations += 1 }
-            if !sample.flags.isDisjoint(with: .rotationRateClipped) { status.clippedRotationRates += 1 }
-        }
-        let change = resume(at: sample.timestamp, flags: &sample.flags)
-        progress.lastSample = sample.timestamp
-        batch.append(sample)
-        status.samples += 1
-        return change
+        return stream.append(sample, to: &batch, period: estimator.period)
     }
 
     /// Whether frame `number` was measured before the sensors had settled: by the clock, or by the chip's own mark.
     private func isDiscarded(_ number: Int64, _ frame: ChipFrame?, of part: Part) -> Bool {
-        guard status.state == .settling else { return false }
+        guard stream.status.state == .settling else { return false }
         if number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < progress.settledAt {
             return true
         }
@@ -556,29 +530,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// accelerometer's delay is up to 0.4 ms longer.
     private mutating func timestamp(ofFrame number: Int64) -> Timestamp {
         let completion = completion(ofFrame: number)
-        return progress.following(completion.advanced(bySeconds: -part.delay))
-    }
-
-    /// Ends the start-up or an interruption, if there was one, at the sample with this timestamp.
-    private mutating func resume(at timestamp: Timestamp, flags: inout MotionSample.Flags) -> SensorEvent {
-        let isBroughtUp = status.state == .settling
-        guard isBroughtUp || recovery.interruption != nil else { return .none }
-        let fault = recovery.fault
-        let wasOut = recovery.outage != nil
-        var gap = 0.0
-        if let lastSample = progress.lastSample {
-            gap = timestamp.seconds(since: lastSample)
-            flags.insert(.afterGap)
-            if fault != nil {
-                status.gaps += 1
-                status.lostSamples += UInt64(max(0, (gap / estimator.period).rounded() - 1))
-            }
-        }
-        recovery.end(isBroughtUp: isBroughtUp)
-        status.state = .streaming
-        guard isBroughtUp else { return fault.map { .gap(gap, $0) } ?? .none }
-        if wasOut { status.recoveries += 1 }
-        return .streaming(afterGap: fault == nil ? 0 : gap)
+        return stream.following(completion.advanced(bySeconds: -part.delay))
     }
 }
 

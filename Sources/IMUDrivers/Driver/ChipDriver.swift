@@ -1,21 +1,31 @@
 package import MotionCore
 
-/// A driver for any chip that a `ChipPart` describes. It reads the chip through its FIFO.
+/// A driver for any chip that a `ChipPart` describes: a state machine that performs the due work each time it is polled, and
+/// never sleeps or waits. It reads the chip through its FIFO.
 ///
-/// The state changes only in `poll`, and every state has a deadline:
+/// The sensor thread calls `poll`, forwards the samples, and calls again at the returned time. The state changes only in
+/// `poll`, and every state has a deadline:
 ///
 ///     asleep -> identifying -> resetting -> waking -> configuring -> settling -> streaming
 ///                    ^------------------ recovering <- any failure of any of them
 ///
 /// `ChipDriver+Streaming` reads the FIFO and delivers samples. The state of each part of the work is in a structure of its
-/// own: `BringUpProgress`, `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
+/// own: `SampleStream`, `RegisterAccess`, `BringUpProgress`, `FIFOProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`.
 package struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
->: IMUDriver, ~Copyable {
+>: ~Copyable {
+    /// The chip and its configuration. Complete once the first sample has been delivered.
     package internal(set) var info: IMUInfo
-    package internal(set) var status = IMUStatus()
+    var stream: SampleStream
 
-    var bus: Bus
+    /// The driver's state, and its counters since it was created.
+    package var status: IMUStatus {
+        var status = stream.status
+        status.busErrors = access.errors
+        return status
+    }
+
+    var access: RegisterAccess<Bus, IMUFault>
     /// The data-ready line, and the matcher of its edges to frames.
     var line: Line
     var matcher: EdgeMatcher
@@ -25,22 +35,17 @@ package struct ChipDriver<
     var part: Part
     /// The layout of the part's FIFO, which every read needs.
     var fifo: ChipFIFO
-    let buffer: FrameBuffer
     var estimator: SamplePeriodEstimator
 
     /// The part's register table and scripts.
     var plan: ChipPlan
     var bringUp = BringUpProgress()
-    var progress = StreamProgress()
+    var progress = FIFOProgress()
     var repetition = RepetitionFilter()
     var thermometer = Thermometer()
     var health = HealthCheck()
-    var recovery = Recovery()
     /// A register whose value is restored when the chip changes it.
     var kept: KeptRegister?
-    var retries = TransactionRetries()
-    /// The selected bank of registers; `nil` if selecting one has failed.
-    var bank: UInt8? = 0
 
     /// Creates a driver. It does not use the bus before the first `poll`.
     ///
@@ -53,7 +58,8 @@ package struct ChipDriver<
         var settings = settings
         settings.signalsDataReady = Line.isWired
         let part = Part(settings: settings)
-        self.bus = bus
+        access = RegisterAccess(
+            bus: bus, burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
         self.line = line
         matcher = EdgeMatcher(capacity: Line.isWired ? Part.mostEdges : 0)
         self.clock = clock
@@ -61,34 +67,38 @@ package struct ChipDriver<
         self.part = part
         fifo = part.fifo
         plan = ChipPlan.of(part)
-        buffer = FrameBuffer(bytes: Part.largestFIFO)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)
-        status.period = 1 / part.rate
+        stream = SampleStream(
+            nominalPeriod: 1 / part.rate, firstPause: DriverTiming.firstBackoff,
+            longestPause: DriverTiming.longestBackoff)
     }
 
+    /// Performs the work due now and appends completed samples to `batch`. Polling a stopped driver starts it again.
     package mutating func poll(into batch: inout SampleBatch) -> IMUPoll {
         do {
-            switch status.state {
+            switch stream.status.state {
             case .asleep: return try identify()
-            case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try restartBringUp()
+            case .recovering: return clock.now() < stream.retry ? IMUPoll(next: stream.retry) : try restartBringUp()
             case .identifying: return try identify()
             case .resetting, .waking, .configuring: return try runBringUp()
-            case .settling, .streaming: return try stream(into: &batch)
+            case .settling, .streaming: return try readFIFO(into: &batch)
             }
         } catch {
-            return recover(from: error)
+            // The chip is brought up from scratch after a pause that grows with each failure.
+            forgetStream()
+            return stream.fail(with: error, at: clock.now())
         }
     }
 
+    /// Puts the chip to sleep. The driver does not use the bus again until the next `poll`.
     package mutating func stop() throws(BusError) {
-        guard status.state != .asleep else { return }
-        status.state = .asleep
+        guard stream.status.state != .asleep else { return }
         forgetStream()
-        recovery.end()
+        stream.stop()
         let count = plan.sleep.count
         for index in 0..<count {
-            if case .write(let register, let value) = plan.sleep[index] { try write(register, value) }
+            if case .write(let register, let value) = plan.sleep[index] { try access.write(register, value) }
         }
     }
 }
@@ -98,7 +108,8 @@ extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
     package init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
         // Does not call the other initialiser: Swift 6.0.3 takes that for a copy of a noncopyable value.
         let part = Part(settings: settings)
-        self.bus = bus
+        access = RegisterAccess(
+            bus: bus, burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
         line = NoDataReadyLine()
         matcher = EdgeMatcher(capacity: 0)
         self.clock = clock
@@ -106,10 +117,11 @@ extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
         self.part = part
         fifo = part.fifo
         plan = ChipPlan.of(part)
-        buffer = FrameBuffer(bytes: Part.largestFIFO)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)
-        status.period = 1 / part.rate
+        stream = SampleStream(
+            nominalPeriod: 1 / part.rate, firstPause: DriverTiming.firstBackoff,
+            longestPause: DriverTiming.longestBackoff)
     }
 }
 
@@ -122,119 +134,23 @@ extension IMUInfo {
     }
 }
 
-/// Transactions with retries. Reading or writing these registers twice is harmless. FIFO reads may be retried only if
-/// the chip did not answer at all.
-extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Writes a register; retries after a failure that may pass.
-    mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
-        try select(register.bank)
-        try writeInSelectedBank(register, value)
-    }
-
-    /// Selects the bank of the registers to use next.
-    mutating func select(_ wanted: UInt8) throws(BusError) {
-        guard bank != wanted, let register = Part.bankRegister else { return }
-        bank = nil
-        try writeInSelectedBank(register, RegisterValue(wanted))
-        bank = wanted
-    }
-
-    /// Selects the first bank, so that a chip can be identified if the program ends. If that fails, or would take long on a
-    /// bus that is stuck, the next transaction selects it.
-    mutating func selectFirstBank() {
-        guard !retries.isBusStuck else { return }
-        do {
-            try select(0)
-        } catch {
-            // Counted, and tried again.
-        }
-    }
-
-    private mutating func writeInSelectedBank(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
-        try bus.write(register.number, value.bits, &retries, counting: &status.busErrors)
-    }
-
-    /// Reads a register; retries after a failure that may pass.
-    mutating func read(_ register: RegisterAddress) throws(BusError) -> RegisterValue {
-        try readGroup(ChipRegisters(first: register, count: 1))
-        return RegisterValue(buffer.registers[0])
-    }
-
-    /// Reads adjacent registers into `buffer.registers`; retries after a failure that may pass.
-    mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
-        try select(registers.first.bank)
-        let first = registers.first.number | (registers.count > 1 ? Part.burstBit : 0)
-        let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
-        try bus.read(first, into: group, &retries, counting: &status.busErrors)
-    }
-
-    /// Reads whole frames from the FIFO into `buffer.bytes`; retries if the chip was not addressed.
-    ///
-    /// A chip can refuse its address or the register number, and another master can win the bus until then. But the data comes
-    /// from the chip alone, so such a transaction has consumed no byte. After any other failure the number of consumed bytes
-    /// is unknown, and a retry could break the framing.
-    mutating func readFrames(bytes: Int) throws(BusError) {
-        try select(fifo.data.bank)
-        var attempt = 1
-        while true {
-            do {
-                let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-                return try bus.read(fifo.data.number | Part.burstBit, into: frames)
-            } catch {
-                status.busErrors.count(error)
-                guard error.hasConsumedNothing else { throw error }
-                try retries.giveUpOrRepeat(error, after: &attempt)
-            }
-        }
-    }
-
-    /// Like `write`, but wraps errors for the bring-up, which any failure ends.
-    mutating func put(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
-        do {
-            try write(register, value)
-        } catch {
-            throw .bus(error)
-        }
-    }
-
-    /// Like `read`, but wraps errors for the bring-up, which any failure ends.
-    mutating func get(_ register: RegisterAddress) throws(IMUFault) -> RegisterValue {
-        try getGroup(ChipRegisters(first: register, count: 1))
-        return RegisterValue(buffer.registers[0])
-    }
-
-    /// Like `readGroup`, but wraps errors.
-    mutating func getGroup(_ registers: ChipRegisters) throws(IMUFault) {
-        do {
-            try readGroup(registers)
-        } catch {
-            throw .bus(error)
-        }
-    }
-}
-
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Restarts the bring-up of a lost chip, after reopening the bus.
     mutating func restartBringUp() throws(IMUFault) -> IMUPoll {
-        do {
-            try bus.reopen()
-        } catch {
-            status.busErrors.count(error)
-            throw .bus(error)
-        }
+        try access.reopen()
         return try identify()
     }
 
     /// Identifying: reads the identity and starts the bring-up script if the chip belongs to the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
-        status.state = .identifying
-        var identity = try get(Part.identityRegister).bits
+        stream.status.state = .identifying
+        var identity = try access.get(Part.identityRegister).bits
         if let register = Part.bankRegister, Part(identity: identity, settings: settings) == nil {
             let isInOtherBank = bringUp.mayHaveOtherBank ? true : try isBankAbandoned()
             if isInOtherBank {
                 // There, the register has another content.
-                try put(register, .none)
-                identity = try get(Part.identityRegister).bits
+                try access.put(register, .none)
+                identity = try access.get(Part.identityRegister).bits
             }
         }
         info.identity = identity
@@ -243,7 +159,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         if found.rate != part.rate {
             estimator = SamplePeriodEstimator(nominalPeriod: 1 / found.rate)
-            status.period = 1 / found.rate
+            stream.begin(nominalPeriod: 1 / found.rate)
         }
         part = found
         fifo = found.fifo
@@ -261,7 +177,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             // A chip that this driver has identified before needs no other proof than its bank register.
             let proof = bringUp.hasIdentified ? settings.prefix(1) : settings[...]
             var isShown = true
-            for setting in proof where isShown { isShown = setting.holds(in: try get(setting.register)) }
+            for setting in proof where isShown { isShown = setting.holds(in: try access.get(setting.register)) }
             if isShown { return true }
         }
         return false
@@ -278,7 +194,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         while bringUp.step < end {
             switch plan.bringUp[bringUp.step] {
             case .enter(let state):
-                status.state = state
+                stream.status.state = state
                 if state == .waking { bringUp.noteWaking(at: clock.now()) }
             case .wait(let seconds):
                 bringUp.advance()
@@ -302,29 +218,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Performs a step that does not wait.
     private mutating func perform(_ step: ChipStep) throws(IMUFault) {
         switch step {
-        case .write(let register, let value): try put(register, value)
-        case .attempt(let register, let value): try attempt(register, value)
-        case .read(let register): _ = try get(register)
-        case .keep(let register): kept = KeptRegister(register: register, value: try get(register))
-        case .discardCount: try getGroup(fifo.count)
-        case .apply(let stage): try perform(stage, isWritten: true, isReadBack: false)
-        case .configure(let stage): try perform(stage, isWritten: true, isReadBack: true)
-        case .verify(let stage): try perform(stage, isWritten: false, isReadBack: true)
-        case .check(let setting): try verify(setting)
+        case .write(let register, let value): try access.put(register, value)
+        case .attempt(let register, let value): try access.attempt(register, value)
+        case .read(let register): _ = try access.get(register)
+        case .keep(let register): kept = KeptRegister(register: register, value: try access.get(register))
+        case .discardCount: try access.getGroup(fifo.count)
+        case .apply(let stage): try access.perform(stage, of: plan.registers, isReadBack: false)
+        case .configure(let stage): try access.perform(stage, of: plan.registers)
+        case .verify(let stage): try access.perform(stage, of: plan.registers, isWritten: false)
+        case .check(let setting): try access.verify(setting)
         case .noteTemperature(let register): try noteTemperature(register)
         case .settle(let seconds): progress.settledAt = clock.now().advanced(bySeconds: seconds)
         case .enter, .waitFor, .wait: break
-        }
-    }
-
-    /// Writes the table's registers of a stage, reads them back, or both, one register at a time.
-    private mutating func perform(_ stage: RegisterStage, isWritten: Bool, isReadBack: Bool) throws(IMUFault) {
-        let count = plan.registers.count
-        for index in 0..<count {
-            let row = plan.registers[index]
-            guard row.stage == stage else { continue }
-            if isWritten { try put(row.setting.register, row.setting.set) }
-            if isReadBack { try verify(row.setting) }
         }
     }
 
@@ -336,14 +241,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         if bringUp.beginWaiting(from: clock.now(), for: limit) {
             return IMUPoll(next: clock.now().advanced(bySeconds: interval))
         }
-        do {
-            if wanted.holds(in: try read(wanted.register)) { return nil }
-        } catch {
-            // A chip in reset may not answer. If it never does, the deadline ends the wait.
-            if error.isLasting { throw .bus(error) }
-        }
+        if try access.hasReached(wanted) { return nil }
         let now = clock.now()
-        guard !bringUp.isOverdue(at: now) else { throw .deadline(status.state) }
+        guard !bringUp.isOverdue(at: now) else { throw .deadline(stream.status.state) }
         return IMUPoll(next: now.advanced(bySeconds: interval))
     }
 
@@ -351,7 +251,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func beginStream() throws(IMUFault) -> IMUPoll {
         try startFIFO(samplesOn: false)
         try perform(.verify(.fifo))
-        status.state = .settling
+        stream.status.state = .settling
         repetition.reset()
         health.begin(at: clock.now())
         thermometer.begin(at: clock.now())
@@ -369,41 +269,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         progress.begin(at: clock.now())
     }
 
-    /// Writes a register without requiring an acknowledgement.
-    private mutating func attempt(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
-        do {
-            try select(register.bank)
-            try bus.write(register.number, value.bits)
-        } catch {
-            guard error.isLasting else { return }
-            status.busErrors.count(error)
-            throw .bus(error)
-        }
-    }
-
     private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {
-        try getGroup(ChipRegisters(first: register, count: 2))
-        let raw = Int16(bitPattern: UInt16(buffer.registers[0]) << 8 | UInt16(buffer.registers[1]))
+        try access.getGroup(ChipRegisters(first: register, count: 2))
+        let bytes = access.buffer.registers
+        let raw = Int16(bitPattern: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
         thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
-    }
-
-    /// Reads a register and checks its value.
-    private mutating func verify(_ setting: RegisterSetting) throws(IMUFault) {
-        let found = try get(setting.register)
-        guard setting.holds(in: found) else {
-            throw .readBack(register: setting.register.number, wrote: setting.set.bits, read: found.bits)
-        }
-    }
-}
-
-extension BusError {
-    /// Whether the cause lies with the adapter or with permissions, rather than with a chip that is briefly busy or
-    /// absent.
-    var isLasting: Bool {
-        switch kind {
-        case .notAcknowledged, .arbitrationLost, .timedOut, .inputOutput: false
-        case .busy, .accessDenied, .absent, .unsupported, .other: true
-        }
     }
 }
 
@@ -467,91 +337,19 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Restarts the FIFO after its content was lost; the stream continues with a gap. `event` is the change already
     /// caused by samples of the same poll.
     mutating func interrupt(_ fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
-        status.lastFault = fault
-        switch fault {
-        case .overflow: status.overflows += 1
-        case .misaligned: status.misalignments += 1
-        default: break
-        }
-        guard recovery.interrupt(by: fault) else { throw fault }
+        guard stream.interrupt(by: fault) else { throw fault }
         try startFIFO(samplesOn: true)
         return IMUPoll(next: nextRead(), event: event)
     }
 
-    /// Abandons the present attempt. The chip is brought up from scratch after a pause that grows with each failure.
-    mutating func recover(from fault: IMUFault) -> IMUPoll {
-        status.state = .recovering
-        status.lastFault = fault
-        forgetStream()
-        let isNew = recovery.fail(with: fault, at: clock.now())
-        return IMUPoll(next: recovery.retry, event: isNew ? .failed(fault) : .none)
-    }
-
     /// Discards the state that becomes invalid when the chip stops sampling.
     mutating func forgetStream() {
-        if bank != 0 {
-            bringUp.mayHaveOtherBank = true
-            bank = 0
-        }
+        if access.assumeFirstBank() { bringUp.mayHaveOtherBank = true }
         estimator.restart()
-        status.isPeriodMeasured = false
-        recovery.forgetInterruptions()
+        stream.note(period: nil)
         progress.end()
         repetition.reset()
         thermometer.forgetReference()
-    }
-}
-
-/// Failures that have not ended yet, and the schedule of the attempts to recover.
-///
-/// The driver recovers from an interruption by restarting the FIFO, and from an outage by bringing the chip up from
-/// scratch, after pauses that grow.
-struct Recovery: BitwiseCopyable {
-    /// When the next bring-up attempt is due.
-    private(set) var retry = Timestamp(nanoseconds: 0)
-    /// The ongoing failure that was last reported.
-    private(set) var outage: IMUFault?
-    /// The ongoing interruption, whose end has not been reported yet.
-    var interruption: IMUFault?
-    /// Interruptions since the last sample.
-    private var consecutiveInterruptions = 0
-    /// The pause before the next attempt, seconds.
-    private var backoff = DriverTiming.firstBackoff
-
-    /// The ongoing failure.
-    var fault: IMUFault? { outage ?? interruption }
-
-    /// Records a failed attempt and schedules the next one. Returns whether the failure is new. A failure is reported
-    /// once, and again only if its cause changes.
-    mutating func fail(with fault: IMUFault, at now: Timestamp) -> Bool {
-        retry = now.advanced(bySeconds: backoff)
-        backoff = min(2 * backoff, DriverTiming.longestBackoff)
-        let isNew = outage != fault
-        outage = fault
-        return isNew
-    }
-
-    /// Records that the FIFO's content was lost. Returns whether the FIFO may be restarted; `false` if this has
-    /// happened too often.
-    mutating func interrupt(by fault: IMUFault) -> Bool {
-        consecutiveInterruptions += 1
-        guard consecutiveInterruptions < StreamLimits.interruptionLimit else { return false }
-        interruption = fault
-        return true
-    }
-
-    /// Forgets interruptions once the chip has stopped sampling.
-    mutating func forgetInterruptions() {
-        interruption = nil
-        consecutiveInterruptions = 0
-    }
-
-    /// Ends every failure, after a sample has arrived or the driver was stopped. The first sample after a bring-up also
-    /// resets the pause.
-    mutating func end(isBroughtUp: Bool = false) {
-        forgetInterruptions()
-        outage = nil
-        if isBroughtUp { backoff = DriverTiming.firstBackoff }
     }
 }
 
@@ -567,18 +365,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         guard count > 0 else { return }
         let groups = late * HealthCheck.groupsAtOnce(of: count)
         try restoreKept()
-        defer { selectFirstBank() }
+        defer { access.selectFirstBank() }
         for _ in 0..<min(groups, count) {
-            try check(plan.registers.group(health.group))
+            try access.check(plan.registers.group(health.group), with: plan.registers)
             health.advance(of: count)
         }
     }
 
     /// Restores the kept register, if there is one and the chip has changed it. The stream continues.
     private mutating func restoreKept() throws(IMUFault) {
-        guard let kept, try get(kept.register) != kept.value else { return }
+        guard let kept, try access.get(kept.register) != kept.value else { return }
         // A single wrong reading may be a bus error.
-        if try get(kept.register) != kept.value { try put(kept.register, kept.value) }
+        if try access.get(kept.register) != kept.value { try access.put(kept.register, kept.value) }
     }
 
     /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.
@@ -591,35 +389,23 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Checks all registers. A chip that was reset does not send frames.
     mutating func checkAllGroups() throws(IMUFault) {
-        defer { selectFirstBank() }
+        defer { access.selectFirstBank() }
         let count = plan.registers.groupCount
-        for number in 0..<count { try check(plan.registers.group(number)) }
+        for number in 0..<count { try access.check(plan.registers.group(number), with: plan.registers) }
     }
 
     /// Checks the registers with the ranges, which determine what a count means.
     mutating func checkRanges() throws(IMUFault) {
-        defer { selectFirstBank() }
+        defer { access.selectFirstBank() }
         let count = plan.registers.rangeCount
-        for number in 0..<count { try check(plan.registers.range(number)) }
-    }
-
-    private mutating func check(_ group: ChipRegisters) throws(IMUFault) {
-        // A single wrong reading may be a bus error.
-        guard try changedRegister(in: group) != nil, let register = try changedRegister(in: group) else { return }
-        throw .configurationLost(register: register.number)
-    }
-
-    /// The first register of a group whose content is wrong.
-    private mutating func changedRegister(in group: ChipRegisters) throws(IMUFault) -> RegisterAddress? {
-        try getGroup(group)
-        return plan.registers.changedRegister(in: group, reading: UnsafeRawBufferPointer(buffer.registers))
+        for number in 0..<count { try access.check(plan.registers.range(number), with: plan.registers) }
     }
 
     /// Reads the temperature once a second if the FIFO does not carry it.
     mutating func readTemperatureIfDue() throws(IMUFault) {
         guard let registers = fifo.temperature else { return }
         guard thermometer.isDue(at: clock.now()) else { return }
-        try getGroup(registers)
-        thermometer.separate = part.temperature(UnsafeRawBufferPointer(buffer.registers))
+        try access.getGroup(registers)
+        thermometer.separate = part.temperature(UnsafeRawBufferPointer(access.buffer.registers))
     }
 }

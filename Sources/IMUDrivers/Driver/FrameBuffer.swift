@@ -6,7 +6,7 @@ struct FrameBuffer: ~Copyable {
     /// The same frames after parsing; `nil` if the bytes are not a valid frame.
     let frames: UnsafeMutableBufferPointer<ChipFrame?>
 
-    /// Room for a group of adjacent registers.
+    /// Room for a group of adjacent registers: what the longest reading of a magnetometer needs (an AK8963), plus a few.
     let registers: UnsafeMutableRawBufferPointer
 
     /// Bytes of the shortest possible frame: two per axis of an accelerometer.
@@ -17,7 +17,7 @@ struct FrameBuffer: ~Copyable {
         bytes = .allocate(byteCount: count, alignment: 8)
         frames = .allocate(capacity: count / Self.shortestFrame)
         frames.initialize(repeating: nil)
-        registers = .allocate(byteCount: 8, alignment: 8)
+        registers = .allocate(byteCount: 16, alignment: 8)
     }
 
     deinit {

@@ -28,8 +28,8 @@ package protocol MagnetometerPart: Sendable, BitwiseCopyable {
     /// include `configuration`.
     static var output: ChipRegisters { get }
 
-    /// The registers with what decides which field a count means, at most `MagnetometerBuffer.longest`. They are checked
-    /// with each reading.
+    /// The registers with what decides which field a count means, at most 16. They are checked with each
+    /// reading.
     static var configuration: ChipRegisters { get }
 
     /// The register that puts the part to sleep, and its value.

@@ -85,19 +85,3 @@ enum MagnetometerTiming {
     static var firstBackoff: Double { 0.05 }
     static var longestBackoff: Double { 1 }
 }
-
-/// Memory for one reading, allocated once.
-struct MagnetometerBuffer: ~Copyable {
-    /// The most bytes in a transaction: what the longest reading needs (an AK8963), plus a few.
-    static var longest: Int { 16 }
-
-    let bytes: UnsafeMutableRawBufferPointer
-
-    init() {
-        bytes = .allocate(byteCount: Self.longest, alignment: 8)
-    }
-
-    deinit {
-        bytes.deallocate()
-    }
-}

@@ -20,7 +20,9 @@ internal import MotionCore
 final class KernelMagnetometer {
     /// "iio:device1 (ak8963)", the number being that when it was opened first.
     let name: String
-    private(set) var status = MagnetometerStatus()
+    private var stream = MagnetometerStream(
+        firstPause: KernelMagnetometerTiming.firstBackOff, longestPause: KernelMagnetometerTiming.lastBackOff)
+    var status: MagnetometerStatus { stream.status }
 
     private enum Mode {
         /// The field comes with the sensor's samples.
@@ -47,15 +49,10 @@ final class KernelMagnetometer {
     private var lastChange = Timestamp(nanoseconds: 0)
     private var lastTime: Timestamp?
 
-    // Value by value: the reading in progress, and when the next one is due.
+    // Value by value: the reading in progress, and how many have failed or were late since the last one.
     private var reading = KernelFieldReading()
-    private var due = Timestamp(nanoseconds: .min)
-
-    // The present outage.
-    private var isOut = false
     private var failedReadings = 0
     private var lateReadings = 0
-    private var backOff = KernelMagnetometerTiming.firstBackOff
 
     private init(
         _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: IIOFieldReader?,
@@ -122,18 +119,16 @@ final class KernelMagnetometer {
         let now = clock.now()
         lastChange = now
         reading = KernelFieldReading()
-        due = now
-        if mode == .none { fail(.stalled) } else { status.state = .measuring }
+        stream.due = now
+        if mode == .none { fail(.stalled) } else { stream.status.state = .measuring }
     }
 
     func stop() {
         reader = nil
         field = nil
-        isOut = false
-        backOff = KernelMagnetometerTiming.firstBackOff
         failedReadings = 0
         lateReadings = 0
-        status.state = .asleep
+        stream.stop()
     }
 
     func takeField() -> MagneticSample? {
@@ -148,7 +143,7 @@ final class KernelMagnetometer {
         guard mode == .captured, captured != .zero, captured != lastMeasured else { return }
         lastMeasured = captured
         lastChange = clock.now()
-        status.state = .measuring
+        stream.status.state = .measuring
         if let lastTime, time.seconds(since: lastTime) < KernelMagnetometerTiming.leastInterval, time >= lastTime {
             return
         }
@@ -164,11 +159,11 @@ final class KernelMagnetometer {
         switch mode {
         case .none: return false
         case .captured:
-            if status.state == .measuring, isFrozen(at: now) { fail(.stalled) }
+            if stream.status.state == .measuring, isFrozen(at: now) { fail(.stalled) }
             return false
         case .values: break
         }
-        guard reading.isBegun || now >= due else { return false }
+        guard reading.isBegun || now >= stream.due else { return false }
         guard let reader else {
             reopen()
             return false
@@ -187,7 +182,7 @@ final class KernelMagnetometer {
 
     /// Delivers a reading that is complete.
     private func finish() {
-        schedule(after: reading.end)
+        stream.scheduleReading(every: KernelMagnetometerTiming.interval, after: reading.end)
         failedReadings = 0
         lateReadings = 0
         let measured = reading.field
@@ -200,23 +195,16 @@ final class KernelMagnetometer {
         deliver(measured, at: reading.time)
     }
 
-    /// A late reading does not bring the next one nearer than half an interval.
-    private func schedule(after end: Timestamp) {
-        due = max(
-            due.advanced(bySeconds: KernelMagnetometerTiming.interval),
-            end.advanced(bySeconds: KernelMagnetometerTiming.interval / 2))
-    }
-
     private func discardLate() {
-        schedule(after: reading.end)
+        stream.scheduleReading(every: KernelMagnetometerTiming.interval, after: reading.end)
         lateReadings += 1
         if lateReadings >= KernelMagnetometerTiming.failureLimit { fail(.stalled) }
     }
 
     /// Counts a failure. If the device is gone, or failures are many or slow, it is opened again after a pause.
     private func tolerate(_ error: BusError) {
-        schedule(after: reading.end)
-        status.busErrors.count(error)
+        stream.scheduleReading(every: KernelMagnetometerTiming.interval, after: reading.end)
+        stream.status.busErrors.count(error)
         failedReadings += 1
         let isSlow = reading.lastDuration > KernelMagnetometerTiming.longestReading
         guard error.kind == .absent || isSlow || failedReadings >= KernelMagnetometerTiming.failureLimit else { return }
@@ -225,19 +213,19 @@ final class KernelMagnetometer {
 
     /// Looks for the device, whose number may have changed, and opens it.
     private func reopen() {
-        status.state = .identifying
+        stream.status.state = .identifying
         guard let found = choice.found(for: accelerometer, among: IIODevice.all(in: places)) else {
             return fail(.bus(BusError(.absent)))
         }
         do {
             reader = try IIOFieldReader.open(found.device)
         } catch {
-            status.busErrors.count(error.busError)
+            stream.status.busErrors.count(error.busError)
             return fail(.bus(error.busError))
         }
         choice = found
         rotation = found.rotation(to: accelerometer)
-        status.state = .measuring
+        stream.status.state = .measuring
     }
 
     // MARK: Both
@@ -248,24 +236,16 @@ final class KernelMagnetometer {
     }
 
     private func deliver(_ measured: Vector3, at time: Timestamp) {
-        status.readings += 1
-        if isOut { status.recoveries += 1 }
-        isOut = false
-        backOff = KernelMagnetometerTiming.firstBackOff
+        stream.noteReading()
         field = MagneticSample(timestamp: time, field: rotation.map { $0 * measured } ?? measured)
     }
 
     /// Ends the readings. The device is opened again after a pause that grows with each failure.
     private func fail(_ fault: MagnetometerFault) {
         reader = nil
-        status.state = .recovering
-        status.lastFault = fault
-        if !isOut { status.failures += 1 }
-        isOut = true
         failedReadings = 0
         lateReadings = 0
-        due = clock.now().advanced(bySeconds: backOff)
-        backOff = min(2 * backOff, KernelMagnetometerTiming.lastBackOff)
+        stream.fail(with: fault, at: clock.now())
     }
 }
 

@@ -19,7 +19,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     private let places: SystemPlaces
     private let clock = SystemClock()
 
-    private(set) var status = IMUStatus()
+    private var stream: SampleStream
     private(set) var info: IMUInfo
 
     /// The magnetometer that is read with the sensor, if the settings ask for it and there is one.
@@ -41,7 +41,6 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     private var sampleCount: Int64 = 0
     private var lastArrival = Timestamp(nanoseconds: 0)
     private var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
-    private var hasStreamed = false
     /// The times that samples came with lately.
     private var times = KernelTimes()
     private var lastReading = IIOReading()
@@ -56,13 +55,6 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     private var ignoresKernelTime = false
     /// Whether values are read one by one because the buffer was never filled.
     private var readsValues = false
-    /// The time of the last sample, which survives the end of a stream.
-    private var lastTimestamp: Timestamp?
-
-    // The present outage.
-    private var outage: IMUFault?
-    private var retry = Timestamp(nanoseconds: .min)
-    private var backOff = KernelSensorTiming.firstBackOff
 
     /// Opens the devices and switches them on.
     ///
@@ -86,12 +78,16 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         mountMatrix = matrix == .identity ? nil : matrix
         info = source.info
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / source.info.nominalRate)
+        stream = SampleStream(
+            nominalPeriod: 1 / source.info.nominalRate, firstPause: KernelSensorTiming.firstBackOff,
+            longestPause: KernelSensorTiming.lastBackOff)
         let found = KernelMagnetometer.open(beside: choice, settings, in: places, vocabulary)
         magnetometer = found.magnetometer
         begin(source)
         notes = (found.note.map { [$0] } ?? []) + (found.magnetometer?.notes(in: vocabulary) ?? [])
     }
 
+    var status: IMUStatus { stream.status }
     var magnetometerName: String? { magnetometer?.name }
     var magnetometerStatus: MagnetometerStatus? { magnetometer?.status }
     func takeField() -> MagneticSample? { magnetometer?.takeField() }
@@ -103,12 +99,14 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     }
 
     func poll(into batch: inout SampleBatch) -> IMUPoll {
-        let now = clock.now()
-        guard source != nil else { return now < retry ? IMUPoll(next: retry) : reopen(into: &batch) }
+        guard source != nil else {
+            let isPaused = stream.status.state == .recovering && clock.now() < stream.retry
+            return isPaused ? IMUPoll(next: stream.retry) : reopen()
+        }
         do {
-            var poll = try stream(into: &batch)
+            var poll = try readSamples(into: &batch)
             // After the samples, which do not wait for it.
-            if let magnetometer, status.state == .streaming, magnetometer.poll() { poll.next = clock.now() }
+            if let magnetometer, stream.status.state == .streaming, magnetometer.poll() { poll.next = clock.now() }
             return poll
         } catch {
             return recover(from: error)
@@ -119,8 +117,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         defer {
             source = nil
             thermometer = nil
-            status.state = .asleep
-            retry = Timestamp(nanoseconds: .min)
+            stream.stop()
         }
         magnetometer?.stop()
         try source?.stop()
@@ -139,7 +136,6 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         let streamStart = clock.now()
         lastArrival = streamStart
         lastGyroscopeArrival = streamStart
-        hasStreamed = false
         times = KernelTimes(from: streamStart)
         repetitions = 0
         wasBacklogged = false
@@ -148,18 +144,17 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         temperature = .nan
         nextRaw = streamStart
         magnetometer?.begin(beside: source.device, isCaptured: source.hasField, rate: info.nominalRate)
-        status.state = .settling
-        status.period = 1 / info.nominalRate
-        status.periodDeviation = 0
+        stream.begin(nominalPeriod: 1 / info.nominalRate)
+        stream.status.state = .settling
     }
 
     /// Looks for the device, whose number may have changed, and opens it.
-    private func reopen(into batch: inout SampleBatch) -> IMUPoll {
-        status.state = .identifying
+    private func reopen() -> IMUPoll {
+        stream.status.state = .identifying
         guard let found = choice.found(among: IIODevice.all(in: places)) else {
             return recover(from: .bus(BusError(.absent)))
         }
-        status.state = .configuring
+        stream.status.state = .configuring
         do {
             begin(
                 try KernelSource.open(
@@ -173,20 +168,13 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
 
     /// Closes the device and schedules the next attempt to open it, with an increasing backoff.
     private func recover(from fault: IMUFault) -> IMUPoll {
-        if case .bus(let error) = fault { status.busErrors.count(error) }
+        if case .bus(let error) = fault { stream.status.busErrors.count(error) }
         readsValues = fault == .noTrigger || readsValues && fault != .stalled
         // If the device is gone, its settings cannot be restored. The fault is reported below anyway.
-        do { try source?.stop() } catch { status.busErrors.count(error) }
+        do { try source?.stop() } catch { stream.status.busErrors.count(error) }
         source = nil
         thermometer = nil
-        status.state = .recovering
-        status.lastFault = fault
-        retry = clock.now().advanced(bySeconds: backOff)
-        backOff = min(2 * backOff, KernelSensorTiming.lastBackOff)
-        // Report each fault once, until a different one occurs.
-        let isNew = outage != fault
-        outage = fault
-        return IMUPoll(next: retry, event: isNew ? .failed(fault) : .none)
+        return stream.fail(with: fault, at: clock.now())
     }
 }
 
@@ -235,7 +223,7 @@ private struct KernelTimes: BitwiseCopyable {
 
 extension KernelSensor {
     /// Reads the samples that the kernel has captured.
-    fileprivate func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+    fileprivate func readSamples(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         guard let source else { throw .stalled }
         readTemperatureIfDue()
         var event = SensorEvent.none
@@ -267,7 +255,7 @@ extension KernelSensor {
     private func tolerate(_ error: BusError, _ event: SensorEvent) throws(IMUFault) -> IMUPoll {
         failedPolls += 1
         if error.kind == .absent || failedPolls >= KernelSensorTiming.failedPollLimit { throw .bus(error) }
-        status.busErrors.count(error)
+        stream.status.busErrors.count(error)
         return IMUPoll(next: clock.now().advanced(bySeconds: settings.batchInterval), event: event)
     }
 
@@ -373,36 +361,35 @@ extension KernelSensor {
         guard age > -KernelSensorTiming.timeTolerance, age < KernelSensorTiming.maximumAge else {
             return discardMistimed()
         }
-        let period = status.period
-        if let lastTimestamp, time <= lastTimestamp {
+        let period = stream.status.period
+        if let last = stream.lastSample, time <= last {
             // Times that a driver computes may overlap slightly. A time further back does not belong to this stream.
-            guard lastTimestamp.seconds(since: time) < period / 2 else { return discardMistimed() }
-            time = Timestamp(nanoseconds: lastTimestamp.nanoseconds + 1)
+            guard last.seconds(since: time) < period / 2 else { return discardMistimed() }
+            time = stream.following(time)
         }
         repetitions =
             reading.acceleration == lastReading.acceleration && reading.rotationRate == lastReading.rotationRate
             ? repetitions + 1 : 0
         lastReading = reading
-        var flags = reading.flags
-        let resumption = resume(at: time, period: period, &flags)
-        if resumption != .none { event = resumption }
-        if !flags.isDisjoint(with: .clipped) { status.clippedSamples += 1 }
-        if flags.contains(.afterGap) { meter = PeriodMeter() }
-        meter.take(time)
-        lastTimestamp = time
-        batch.append(
+        noteGap(before: time, period: period)
+        let change = stream.append(
             MotionSample(
                 timestamp: time, acceleration: reading.acceleration, rotationRate: reading.rotationRate,
-                temperature: reading.temperature.isNaN ? temperature : reading.temperature, flags: flags))
+                temperature: reading.temperature.isNaN ? temperature : reading.temperature, flags: reading.flags),
+            to: &batch, period: period)
+        if change != .none {
+            event = change
+            meter = PeriodMeter()
+        }
+        meter.take(time)
         if let field = reading.field { magnetometer?.take(field, at: time) }
-        status.samples += 1
     }
 
     /// Counts a sample that is left out because its time is impossible.
     private func discardMistimed() {
         times.impossible += 1
-        status.misalignments += 1
-        status.lastFault = .misaligned
+        stream.status.misalignments += 1
+        stream.status.lastFault = .misaligned
     }
 
     /// Judges the kernel's times. A driver may compute them wrongly for as long as it streams, as inv_mpu6050 does after a
@@ -422,59 +409,36 @@ extension KernelSensor {
         meter = PeriodMeter()
     }
 
-    /// Ends the start-up, an outage or a gap with the sample at `time`. Returns the event to report.
-    private func resume(
-        at time: Timestamp, period: Double, _ flags: inout MotionSample.Flags
-    ) -> SensorEvent {
-        let gap = lastTimestamp.map { time.seconds(since: $0) } ?? 0
-        let lost = UInt64(max(0, (gap / period).rounded() - 1))
-        guard hasStreamed else {
-            hasStreamed = true
-            status.state = .streaming
-            backOff = KernelSensorTiming.firstBackOff
-            if lastTimestamp != nil { flags.insert(.afterGap) }
-            guard outage != nil else { return .streaming(afterGap: 0) }
-            outage = nil
-            status.recoveries += 1
-            if lastTimestamp != nil {
-                status.gaps += 1
-                status.lostSamples += lost
-            }
-            return .streaming(afterGap: gap)
-        }
-        guard gap > KernelSensorTiming.gapPeriods * period else { return .none }
+    /// Records that samples are missing before the one at `time`, if they are.
+    private func noteGap(before time: Timestamp, period: Double) {
+        guard hasStreamed, let last = stream.lastSample,
+            time.seconds(since: last) > KernelSensorTiming.gapPeriods * period
+        else { return }
         // If more was waiting than one read takes, the kernel's buffer overflowed. Values read one by one have no buffer:
         // the poll was late. Otherwise it was the chip or its driver.
         let isLate = wasBacklogged || source?.values != nil
-        let fault: IMUFault = isLate ? .overflow : .stalled
-        flags.insert(.afterGap)
-        status.gaps += 1
-        status.lostSamples += lost
-        if fault == .overflow { status.overflows += 1 }
-        status.lastFault = fault
-        return .gap(gap, fault)
+        stream.interrupt(by: isLate ? .overflow : .stalled)
     }
+
+    /// Whether there has been a sample since the devices were opened.
+    private var hasStreamed: Bool { stream.status.state == .streaming }
 
     /// Throws if no samples have arrived for too long; `noTrigger` if none ever has.
     private func checkForStall(_ source: KernelSource) throws(IMUFault) {
         let timeout =
             hasStreamed
             ? max(
-                KernelSensorTiming.minimumStallTimeout, KernelSensorTiming.stallPeriods * status.period,
+                KernelSensorTiming.minimumStallTimeout, KernelSensorTiming.stallPeriods * stream.status.period,
                 2 * settings.batchInterval)
             : KernelSensorTiming.startTimeout
         let now = clock.now()
-        if now.seconds(since: lastArrival) > timeout { throw lastTimestamp == nil ? .noTrigger : .stalled }
+        if now.seconds(since: lastArrival) > timeout { throw stream.lastSample == nil ? .noTrigger : .stalled }
         if source.gyroscope != nil, now.seconds(since: lastGyroscopeArrival) > timeout { throw .stalled }
     }
 
     private func updatePeriod(_ source: KernelSource?) {
         let usesArrivals = source.map { !$0.hasTime || ignoresKernelTime } ?? false
-        let measured = usesArrivals ? (estimator.isSettled ? estimator.period : nil) : meter.period
-        status.isPeriodMeasured = measured != nil
-        guard let period = measured else { return }
-        status.period = period
-        status.periodDeviation = (status.period * info.nominalRate - 1) * 1e6
+        stream.note(period: usesArrivals ? (estimator.isSettled ? estimator.period : nil) : meter.period)
     }
 
     private func readTemperatureIfDue() {

@@ -71,7 +71,9 @@ extension SensorDevice {
 /// A sensor device with a driver of IMUDrivers.
 ///
 /// The thread that opens it passes it to the sensor thread, and only one of them uses it at a time.
-final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecked Sendable {
+final class DriverDevice<
+    Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
+>: SensorDevice, @unchecked Sendable {
     let title: String
     let storageName: String
     let isSimulated: Bool
@@ -80,9 +82,9 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
     /// The newest reading of the magnetometer, until it is taken.
     private var field: MagneticSample?
     private let judge: (@Sendable (IMUSettings) -> SensorRateError?)?
-    private var driver: Driver
+    private var driver: ChipDriver<Part, Bus, Clock, Line>
 
-    init(_ driver: consuming Driver, _ names: DeviceNames, isSimulated: Bool) {
+    init(_ driver: consuming ChipDriver<Part, Bus, Clock, Line>, _ names: DeviceNames, isSimulated: Bool) {
         self.driver = driver
         title = names.title
         storageName = names.storage

@@ -1,24 +1,5 @@
 public import MotionCore
 
-/// A chip driver: a state machine that performs the due work each time it is polled, and never sleeps or waits.
-///
-/// The sensor thread calls `poll`, forwards the samples, and calls again at the returned time.
-package protocol IMUDriver: ~Copyable {
-    /// The chip and its configuration. Complete once the first sample has been delivered.
-    var info: IMUInfo { get }
-
-    /// The driver's state, and its counters since it was created.
-    var status: IMUStatus { get }
-
-    /// Performs the work due now and appends completed samples to `batch`.
-    ///
-    /// Polling a stopped driver starts it again.
-    mutating func poll(into batch: inout SampleBatch) -> IMUPoll
-
-    /// Puts the chip to sleep. The driver does not use the bus again until the next `poll`.
-    mutating func stop() throws(BusError)
-}
-
 /// The result of one `poll`.
 package struct IMUPoll: Sendable, BitwiseCopyable {
     /// When to poll next.
@@ -239,7 +220,4 @@ public struct BusErrorCounts: Equatable, Sendable, BitwiseCopyable {
 
     /// All failures.
     public var total: UInt64 { notAcknowledged + arbitrationLost + timedOut + inputOutput + other }
-
-    /// The failures after which a chip may have sent a part of its answer.
-    var interruptions: UInt64 { total - notAcknowledged }
 }
