@@ -30,7 +30,8 @@ final class MPU6050Rig {
         healthDue = next
         batch = SampleBatch(capacity: capacity)
         driver = MPU6050(
-            bus: ScriptedBus(script, maximumReadLength: maximumReadLength), clock: clock, settings: settings)
+            bus: ScriptedBus(script, maximumReadLength: maximumReadLength), clock: clock, settings: settings,
+            line: NoDataReadyLine())
     }
 
     var status: IMUStatus { driver.status }

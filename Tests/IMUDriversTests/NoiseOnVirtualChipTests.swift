@@ -21,7 +21,8 @@ import VirtualIMU
         imperfections.gyroscopeBias = radiansPerDegree * Vector3(-2.6, 1.7, 0.9)
         let clock = ManualClock()
         let chip = VirtualIMUChip(trajectory: Rest(), imperfections: imperfections, seed: 3, start: clock.now())
-        var driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings)
+        var driver = MPU6050(
+            bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings, line: NoDataReadyLine())
         var batch = SampleBatch(capacity: 80)
         var columns = [[Double]](repeating: [], count: 6)
         let end = clock.now().advanced(bySeconds: seconds)

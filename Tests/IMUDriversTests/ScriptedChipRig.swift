@@ -17,7 +17,8 @@ class ScriptedChipRig<Part: ChipPart> {
         start = clock.now()
         next = start
         driver = ChipDriver(
-            bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: settings)
+            bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: settings, line: NoDataReadyLine()
+        )
     }
 
     @discardableResult

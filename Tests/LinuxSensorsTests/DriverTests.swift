@@ -173,7 +173,7 @@ private struct Run: ~Copyable {
 
     init(_ device: consuming I2CDevice) {
         start = SystemClock().now()
-        driver = MPU6050(bus: device, clock: SystemClock(), settings: IMUSettings())
+        driver = MPU6050(bus: device, clock: SystemClock(), settings: IMUSettings(), line: NoDataReadyLine())
     }
 
     var status: IMUStatus { driver.status }

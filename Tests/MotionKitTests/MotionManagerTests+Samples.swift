@@ -168,7 +168,8 @@ import VirtualIMU
         let clock = SystemClock()
         let chip = VirtualIMUChip(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
-            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()),
+            MPU6050(
+                bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings(), line: NoDataReadyLine()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
         let manager = MotionManager()
         let received = Journal<MotionSample>()
@@ -195,7 +196,8 @@ import VirtualIMU
         let clock = SystemClock()
         let chip = VirtualIMUChip(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
-            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()),
+            MPU6050(
+                bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings(), line: NoDataReadyLine()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
         let manager = MotionManager()
         let events = Journal<SensorEvent>()

@@ -39,7 +39,8 @@ struct BusRun {
         let clock = SystemClock()
         hasRealTimePriority = RealTimePriority.claim()
         var driver = MPU6050(
-            bus: try I2CDevice(path: path, address: BusRun.address), clock: clock, settings: settings)
+            bus: try I2CDevice(path: path, address: BusRun.address), clock: clock, settings: settings,
+            line: NoDataReadyLine())
         var pipeline = MotionPipeline()
         var batch = SampleBatch(capacity: 128)
         var before: (status: IMUStatus, time: Timestamp, processor: Double)?

@@ -112,7 +112,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         driver = ChipDriver(
             bus: TimedBus(maximumReadLength: plan.longestRead, chip: chip, clock: clock, injector: injector),
             clock: clock,
-            settings: IMUSettings())
+            settings: IMUSettings(), line: NoDataReadyLine())
         lateness = Lateness(seed: UInt32(truncatingIfNeeded: 2_463_534_242 &+ 97 &* plan.round))
         plan.fault.inject(into: chip, at: start, chance: FaultPlan.chance(plan.round + 5))
     }

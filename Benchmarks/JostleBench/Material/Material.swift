@@ -50,7 +50,8 @@ struct Recording {
         let chip = VirtualIMUChip(
             trajectory: trajectory.trajectory, imperfections: imperfections, seed: Recording.seed, start: clock.now())
         var driver = MPU6050(
-            bus: RecordingBus(VirtualBus(chip, clock: clock), tape: tape), clock: clock, settings: settings)
+            bus: RecordingBus(VirtualBus(chip, clock: clock), tape: tape), clock: clock, settings: settings,
+            line: NoDataReadyLine())
         var batch = SampleBatch(capacity: 128)
         var lateness = Lateness()
         var samples: [MotionSample] = []

@@ -16,7 +16,8 @@ struct ReplayHost: ~Copyable {
         clock = ManualClock()
         next = clock.now()
         driver = MPU6050(
-            bus: ReplayBus(recording, clock: clock, faults: faults), clock: clock, settings: recording.settings)
+            bus: ReplayBus(recording, clock: clock, faults: faults), clock: clock, settings: recording.settings,
+            line: NoDataReadyLine())
     }
 
     /// Advances the clock to the next poll, and polls with an empty batch.

@@ -56,10 +56,10 @@ package struct ChipDriver<
     ///   - line: the chip's data-ready line; its timestamps use the same clock.
     package init(bus: consuming Bus, clock: Clock, settings: IMUSettings, line: consuming Line) {
         var settings = settings
-        settings.signalsDataReady = Line.isWired
+        if Line.isWired { settings.signalsDataReady = true }
         let part = Part(settings: settings)
         access = RegisterAccess(
-            bus: bus, burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
+            bus: consume bus, burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
         self.line = line
         matcher = EdgeMatcher(capacity: Line.isWired ? Part.mostEdges : 0)
         self.clock = clock
@@ -100,28 +100,6 @@ package struct ChipDriver<
         for index in 0..<count {
             if case .write(let register, let value) = plan.sleep[index] { try access.write(register, value) }
         }
-    }
-}
-
-extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
-    /// Creates a driver for a chip without a data-ready line. It does not use the bus before the first `poll`.
-    package init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
-        // Does not call the other initialiser: Swift 6.0.3 takes that for a copy of a noncopyable value.
-        let part = Part(settings: settings)
-        access = RegisterAccess(
-            bus: bus, burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
-        line = NoDataReadyLine()
-        matcher = EdgeMatcher(capacity: 0)
-        self.clock = clock
-        self.settings = settings
-        self.part = part
-        fifo = part.fifo
-        plan = ChipPlan.of(part)
-        estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
-        info = IMUInfo(part, identity: 0)
-        stream = SampleStream(
-            nominalPeriod: 1 / part.rate, firstPause: DriverTiming.firstBackoff,
-            longestPause: DriverTiming.longestBackoff)
     }
 }
 

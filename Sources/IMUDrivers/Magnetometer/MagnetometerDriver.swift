@@ -42,7 +42,7 @@ package struct MagnetometerDriver<
     ///   - bus: the chip on its bus.
     ///   - clock: the clock for timestamps and deadlines.
     package init(bus: consuming Bus, clock: Clock) {
-        access = RegisterAccess(bus: bus, burstBit: Part.burstBit)
+        access = RegisterAccess(bus: consume bus, burstBit: Part.burstBit)
         self.clock = clock
         registers = Self.table()
         info = MagnetometerInfo(

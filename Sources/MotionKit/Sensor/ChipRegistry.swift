@@ -73,7 +73,7 @@ extension RegisteredChip {
             open: { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in
                 DriverDevice(
                     ChipDriver<Part, I2CDevice, SystemClock, NoDataReadyLine>(
-                        bus: bus, clock: SystemClock(), settings: settings),
+                        bus: bus, clock: SystemClock(), settings: settings, line: NoDataReadyLine()),
                     names, isSimulated: false)
             },
             openWithLine: {

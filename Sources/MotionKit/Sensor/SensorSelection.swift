@@ -143,7 +143,8 @@ public struct SensorSelection: Equatable, Sendable {
         }
         let bus = VirtualBus(chip, clock: clock)
         guard dataReadyLine != nil else {
-            return DriverDevice(MPU6050(bus: bus, clock: clock, settings: settings), names, isSimulated: true)
+            return DriverDevice(
+                MPU6050(bus: bus, clock: clock, settings: settings, line: NoDataReadyLine()), names, isSimulated: true)
         }
         let wire = VirtualWire()
         chip.connect(wire)

@@ -135,7 +135,7 @@ private struct SimulationLoop: ~Copyable {
         let start = SystemClock().now().advanced(bySeconds: SimulationLoop.preparation - plan.start)
         let clock = SimulatedClock(start)
         let chip = VirtualIMUChip(trajectory: plan.trajectory, start: start)
-        let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: imu)
+        let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: imu, line: NoDataReadyLine())
         device = DriverDevice(driver, DeviceNames(title: "simulation", storage: "virtual"), isSimulated: true)
         pipeline = MotionPipeline(settings: SimulationLoop.adapted(settings))
         pipeline.silenced = silenced

@@ -16,7 +16,8 @@ final class CalibrationRig {
     init(_ trajectory: any Trajectory, _ imperfections: Imperfections, seed: UInt64 = 1) {
         start = clock.now()
         chip = VirtualIMUChip(trajectory: trajectory, imperfections: imperfections, seed: seed, start: start)
-        driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings())
+        driver = MPU6050(
+            bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings(), line: NoDataReadyLine())
         next = start
     }
 
