@@ -76,21 +76,22 @@ import Testing
 
 /// Requirement: a scan finds chips without writing to them or disturbing one in use.
 @Suite struct ProbeTests {
-    @Test func probesWithAOneByteRead() throws {
+    @Test func probesWithOneTransfer() throws {
         let fake = try FakeAdapter()
         let adapter = try I2CAdapter(path: fake.path)
-        let found = adapter.presence(at: 0x68)
-        #expect(found == .answers)
-        #expect(fake.lastTransfer.messages == [.init(address: 0x68, reads: true, length: 1)])
-        let other = adapter.presence(at: 0x1D)
-        #expect(other == .silent)
+        let found = try adapter.readRegister(0x75, at: 0x68)
+        #expect(found == 0x68)
+        #expect(fake.lastTransfer.messages.map(\.address) == [0x68, 0x68])
+        #expect(fake.lastTransfer.messages.last == .init(address: 0x68, reads: true, length: 1))
+        let silent = thrown { () throws(BusError) in _ = try adapter.readRegister(0x75, at: 0x1D) }
+        #expect(silent?.kind == .notAcknowledged)
     }
 
     @Test func probesThroughSMBus() throws {
         let fake = try FakeAdapter { $0.functionality = FakeAdapter.smbusBytes }
         let adapter = try I2CAdapter(path: fake.path)
-        let found = [adapter.presence(at: 0x68), adapter.presence(at: 0x69)]
-        #expect(found == [.answers, .silent])
+        let silent = thrown { () throws(BusError) in _ = try adapter.readRegister(0x75, at: 0x69) }
+        #expect(silent?.kind == .notAcknowledged)
         let identity = try adapter.readRegister(0x75, at: 0x68)
         #expect(identity == 0x68)
     }
@@ -110,25 +111,28 @@ import Testing
         let fake = try FakeAdapter()
         fake.fail(with: ETIMEDOUT, afterMilliseconds: 5)
         let adapter = try I2CAdapter(path: fake.path)
-        let found = adapter.presence(at: 0x68)
-        #expect(found == .failed(BusError(.timedOut, code: ETIMEDOUT)))
+        let error = thrown { () throws(BusError) in _ = try adapter.readRegister(0x75, at: 0x68) }
+        #expect(error == BusError(.timedOut, code: ETIMEDOUT))
     }
 
     @Test func doesNotAccessChipsInUse() throws {
         let fake = try FakeAdapter()
         let device = try I2CDevice(path: fake.path, address: 0x68)
-        let adapter = try I2CAdapter(path: fake.path)
-        guard case .inUse(let holder) = adapter.presence(at: device.address) else {
+        let refusal = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
+        guard case .inUse(let holder) = refusal?.reason else {
             Issue.record("not reported as in use")
             return
         }
         #expect(holder.processIdentifier == getpid())
         #expect(fake.transactions == 0)
+        // Otherwise the device would end before the refusal.
+        let address = device.address
+        #expect(address == 0x68)
 
         let bound = try FakeAdapter { $0.kernel_driver = true }
+        let owned = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: bound.path, address: 0x68) }
+        #expect(owned?.reason == .kernelDriver(name: nil))
         let itsAdapter = try I2CAdapter(path: bound.path)
-        let found = itsAdapter.presence(at: 0x68)
-        #expect(found == .kernelDriver(name: nil))
         let error = thrown { () throws(BusError) in _ = try itsAdapter.readRegister(0x75, at: 0x68) }
         #expect(error == BusError(.busy, code: EBUSY))
         #expect(bound.transactions == 0)

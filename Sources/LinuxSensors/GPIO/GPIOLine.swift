@@ -153,10 +153,7 @@ public struct GPIOPlace: Equatable, Sendable, CustomStringConvertible {
     func paths(devices: String = "/dev") -> [String] {
         if let chip { return [chip.hasPrefix("/") ? chip : "\(devices)/\(chip)"] }
         guard case .name = line else { return ["\(devices)/gpiochip0"] }
-        return SystemFiles.names(in: devices)
-            .compactMap { SystemFiles.number(in: $0, after: "gpiochip") }
-            .sorted()
-            .map { "\(devices)/gpiochip\($0)" }
+        return SystemFiles.numbers(in: devices, after: "gpiochip").map { "\(devices)/gpiochip\($0)" }
     }
 
     /// `line 17 of gpiochip0`.

@@ -16,7 +16,7 @@ internal import LinuxSystem
 /// The lock is cooperative: it does not affect programs that do not use it. It belongs to the inode of the device file
 /// and not to the device. Programs see it across users, network namespaces and mounts of the same /dev, but not if they
 /// open another node of the device: one that mknod has made, or that of a container with its own /dev.
-package struct ChipLock: ~Copyable {
+package enum ChipLock {
     /// The process that holds a lock.
     package struct Holder: Equatable, Sendable, CustomStringConvertible {
         /// The process; `nil` if it cannot be determined.
@@ -34,33 +34,6 @@ package struct ChipLock: ~Copyable {
         package var description: String {
             guard let processIdentifier else { return "another process" }
             return "\(name ?? "another program") (process \(processIdentifier))"
-        }
-    }
-
-    /// `nil` if the announcement failed. That affects only messages.
-    private let announcement: HolderAnnouncement?
-
-    /// Locks a chip for as long as the adapter's descriptor is open.
-    ///
-    /// - Throws: `inUse` if another descriptor of this or another process has locked the chip; `cannotLock` if the file
-    ///   cannot be locked.
-    init(adapter descriptor: Int32, path: String, address: UInt8, attempts: Attempts) throws(LinuxSensorsError) {
-        announcement = try Self.lock(descriptor, path, address, attempts)
-    }
-
-    private static func lock(
-        _ descriptor: Int32, _ path: String, _ address: UInt8, _ attempts: Attempts
-    ) throws(LinuxSensorsError) -> HolderAnnouncement? {
-        do {
-            return try acquire(descriptor, address, attempts)
-        } catch {
-            switch error {
-            case .inUse(let holder):
-                let busy = BusError(.busy, code: EBUSY)
-                throw LinuxSensorsError(.inUse(by: holder), device: path, address: address, busy)
-            case .system(let failure):
-                throw LinuxSensorsError(.cannotLock, device: path, address: address, .opening(failure))
-            }
         }
     }
 
@@ -90,9 +63,9 @@ package struct ChipLock: ~Copyable {
         announcedHolder(search) ?? search.holder().map { Holder(named: $0) } ?? Holder()
     }
 
-    /// Locks a byte of an open file, and announces this process as the holder.
+    /// Locks a byte of an open file for as long as the file is open, and announces this process as the holder.
     ///
-    /// - Returns: the announcement; `nil` if it failed.
+    /// - Returns: the announcement; `nil` if it failed. That affects only messages.
     static func acquire(
         _ descriptor: Int32, _ offset: UInt8, _ attempts: Attempts
     ) throws(FileLock.Failure) -> HolderAnnouncement? {

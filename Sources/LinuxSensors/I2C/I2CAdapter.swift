@@ -19,8 +19,9 @@ package struct I2CAdapter: ~Copyable {
     /// -1 while it is closed.
     private(set) var descriptor: Int32
 
-    /// The lock on a chip that this value holds.
-    private var chipLock: ChipLock?
+    /// Announces this process as the holder of a chip's lock. `nil` without a lock, or if the announcement failed, which affects
+    /// only messages.
+    private var announcement: HolderAnnouncement?
 
     /// Opens an adapter (`open`, `I2C_FUNCS`).
     ///
@@ -39,12 +40,12 @@ package struct I2CAdapter: ~Copyable {
     }
 
     deinit {
-        if descriptor >= 0 { Self.close(descriptor, chipLock) }
+        if descriptor >= 0 { Self.close(descriptor, announcement) }
     }
 
     /// Takes the announcement back before the lock is released: the next holder needs its name.
-    private static func close(_ descriptor: Int32, _ lock: consuming ChipLock?) {
-        _ = consume lock
+    private static func close(_ descriptor: Int32, _ announcement: consuming HolderAnnouncement?) {
+        _ = consume announcement
         Glibc.close(descriptor)
     }
 
@@ -54,7 +55,7 @@ package struct I2CAdapter: ~Copyable {
     /// and does not reuse its number before.
     mutating func close() {
         guard descriptor >= 0 else { return }
-        chipLock = nil
+        announcement = nil
         Glibc.close(descriptor)
         descriptor = -1
     }
@@ -80,8 +81,18 @@ package struct I2CAdapter: ~Copyable {
 
     /// Locks the chip at an address with more or less effort.
     mutating func lock(_ address: UInt8, attempts: ChipLock.Attempts) throws(LinuxSensorsError) {
-        let lock = try ChipLock(adapter: descriptor, path: path, address: address, attempts: attempts)
-        chipLock = consume lock
+        do {
+            let announcement = try ChipLock.acquire(descriptor, address, attempts)
+            self.announcement = consume announcement
+        } catch {
+            switch error {
+            case .inUse(let holder):
+                let busy = BusError(.busy, code: EBUSY)
+                throw LinuxSensorsError(.inUse(by: holder), device: path, address: address, busy)
+            case .system(let failure):
+                throw LinuxSensorsError(.cannotLock, device: path, address: address, .opening(failure))
+            }
+        }
     }
 
     /// The holder of the lock on the chip at an address; `nil` if it is free, or if this adapter holds it.
@@ -141,17 +152,6 @@ extension I2CAdapter {
         try Self.check(answer, expected: 1)
     }
 
-    /// Reads one byte without naming a register, with one message (`I2C_RDWR`).
-    func transferReceive(at address: UInt8) throws(BusError) -> UInt8 {
-        var value: UInt8 = 0
-        let answer = withUnsafeMutablePointer(to: &value) { value in
-            var message = i2c_msg(addr: UInt16(address), flags: UInt16(I2C_M_RD), len: 1, buf: value)
-            return transfer(&message, count: 1)
-        }
-        try Self.check(answer, expected: 1)
-        return value
-    }
-
     /// Sets the address for the SMBus calls on this adapter (`I2C_SLAVE`).
     ///
     /// This is also the only way to find out that a kernel driver is bound to a chip: transfers do not check.
@@ -189,13 +189,6 @@ extension I2CAdapter {
         try Self.check(uninterrupted { i2c_smbus_write_byte_data(descriptor, register, value) }, expected: 0)
     }
 
-    /// Reads one byte of the selected chip without naming a register (`i2c_smbus_read_byte`).
-    func smbusReceive() throws(BusError) -> UInt8 {
-        let answer = uninterrupted { i2c_smbus_read_byte(descriptor) }
-        guard answer >= 0 else { throw .transaction(SystemFailure(code: -answer)) }
-        return UInt8(truncatingIfNeeded: answer)
-    }
-
     /// Passes `count` consecutive messages in `messages` to the adapter.
     private func transfer<Messages>(_ messages: inout Messages, count: UInt32) -> Int32 {
         withUnsafeMutableBytes(of: &messages) { messages in
@@ -212,42 +205,8 @@ extension I2CAdapter {
     }
 }
 
-/// The result of scanning an address.
-package enum I2CPresence: Equatable, Sendable {
-    /// A device acknowledges the address.
-    case answers
-    /// No device acknowledges the address.
-    case silent
-    /// A kernel driver is bound to the chip, so it was not accessed. The driver's name, if the system reports it.
-    case kernelDriver(name: String?)
-    /// A process holds the chip's lock, so the chip was not accessed.
-    case inUse(by: ChipLock.Holder)
-    /// The bus failed.
-    case failed(BusError)
-}
-
-// For scans. Neither function writes data to a chip.
+// For scans.
 extension I2CAdapter {
-    /// Whether a device answers at an address. The probe is a one-byte read, which is harmless to register-based chips.
-    ///
-    /// It writes no register number, because port expanders and bus switches would take it as data. Chips in use are
-    /// not accessed: the byte could come out of a FIFO that a driver is reading.
-    package func presence(at address: UInt8) -> I2CPresence {
-        do throws(LinuxSensorsError) {
-            try checkOwner(of: address)
-        } catch {
-            if case .kernelDriver(let name) = error.reason { return .kernelDriver(name: name) }
-            return .failed(error.busError)
-        }
-        if let holder = holder(at: address) { return .inUse(by: holder) }
-        do throws(BusError) {
-            _ = functionality.contains(.transfers) ? try transferReceive(at: address) : try smbusReceive()
-            return .answers
-        } catch {
-            return error.kind == .notAcknowledged ? .silent : .failed(error)
-        }
-    }
-
     /// Reads one register of the chip at an address, to identify it.
     ///
     /// The caller must choose a register that reading does not change, at an address where a register-based chip may be

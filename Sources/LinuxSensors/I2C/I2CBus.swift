@@ -16,10 +16,7 @@ package struct I2CBus: Equatable, Sendable {
 
     /// All buses in the order of their numbers; empty if i2c-dev is not loaded or I2C is disabled.
     package static func all(in places: SystemPlaces = SystemPlaces()) -> [I2CBus] {
-        SystemFiles.names(in: places.devices)
-            .compactMap { SystemFiles.number(in: $0, after: "i2c-") }
-            .sorted()
-            .map { I2CBus(number: $0, in: places) }
+        SystemFiles.numbers(in: places.devices, after: "i2c-").map { I2CBus(number: $0, in: places) }
     }
 
     /// Looks up the bus with this number, which need not exist.

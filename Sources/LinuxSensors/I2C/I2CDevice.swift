@@ -157,25 +157,16 @@ extension I2CDevice {
     /// Switches to the first new bus on which the chip answers. Returns whether there is one.
     private mutating func move() -> Bool {
         guard let search, let known = search.known else { return false }
-        for bus in I2CBus.all(in: search.places).map(\.path) {
-            guard bus != path, bus == firstPath || !known.contains(bus) else { continue }
-            do {
-                try adapter.open(path: bus)
-                try adapter.lock(address, attempts: .one)
-                let method = try adapter.usableMethod(at: address)
-                guard isPresent(search, at: address) else {
-                    adapter.close()
-                    continue
-                }
-                path = bus
-                self.method = method
-                maximumReadLength = method.maximumReadLength
-                return true
-            } catch {
-                // The chip is not there, or another program uses it.
-                adapter.close()
-            }
+        for bus in I2CBus.all(in: search.places).map(\.path) where bus != path {
+            guard bus == firstPath || !known.contains(bus), find(search, at: address, on: bus),
+                let method = adapter.method
+            else { continue }
+            path = bus
+            self.method = method
+            maximumReadLength = method.maximumReadLength
+            return true
         }
+        adapter.close()
         return false
     }
 
@@ -184,20 +175,25 @@ extension I2CDevice {
         try adapter.lock(address, attempts: .one)
         let others = search?.addresses.filter { $0 != address } ?? []
         guard let search, !others.isEmpty, !isPresent(search, at: address) else { return }
-        for other in others {
-            do {
-                // Opened anew, so that it holds one lock.
-                try adapter.open(path: path)
-                try adapter.lock(other, attempts: .one)
-                guard isPresent(search, at: other) else { continue }
-                address = other
-                return
-            } catch {
-                // Another program uses it.
-            }
+        for other in others where find(search, at: other, on: path) {
+            address = other
+            return
         }
         try adapter.open(path: path)
         try adapter.lock(address, attempts: .one)
+    }
+
+    /// Opens a bus anew, so that it holds one lock, and locks an address. Returns whether the chip answers there; `false` if
+    /// another program uses it.
+    private mutating func find(_ search: Search, at address: UInt8, on bus: String) -> Bool {
+        do {
+            try adapter.open(path: bus)
+            try adapter.lock(address, attempts: .one)
+            _ = try adapter.usableMethod(at: address)
+            return isPresent(search, at: address)
+        } catch {
+            return false
+        }
     }
 
     private borrowing func isPresent(_ search: Search, at address: UInt8) -> Bool {

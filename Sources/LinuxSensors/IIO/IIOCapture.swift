@@ -70,7 +70,7 @@ package final class IIOCapture {
         _ device: IIODevice, _ settings: IMUSettings, in places: SystemPlaces = SystemPlaces()
     ) throws(IIOError) -> IIOCapture? {
         guard let elements = device.elementsDirectory, let buffer = device.bufferDirectory else { return nil }
-        let setUp = try IIOSetUp(device, in: places, needsFile: true)
+        let setUp = try IIOSetUp.claim(device, in: places, needsFile: true)
         // No other program reads the device, so a killed one left the buffer on. Nothing can be set while it is.
         do {
             let enable = "\(device.path)/\(buffer)/enable"
@@ -191,11 +191,9 @@ struct IIOTrigger: Equatable, Sendable {
     /// All triggers, in the order of their numbers.
     static func all(in places: SystemPlaces) -> [IIOTrigger] {
         let directory = "\(places.system)/bus/iio/devices"
-        return SystemFiles.names(in: directory)
-            .compactMap { name in SystemFiles.number(in: name, after: "trigger").map { ($0, name) } }
-            .sorted { $0.0 < $1.0 }
-            .compactMap { _, identifier in
-                guard let path = SystemFiles.resolved("\(directory)/\(identifier)"),
+        return SystemFiles.numbers(in: directory, after: "trigger")
+            .compactMap { number in
+                guard let path = SystemFiles.resolved("\(directory)/trigger\(number)"),
                     let name = SystemFiles.line(of: "\(path)/name")
                 else { return nil }
                 return IIOTrigger(

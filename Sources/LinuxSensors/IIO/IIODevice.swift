@@ -14,6 +14,9 @@ package enum IIOQuantity: String, Sendable {
 
     /// The channels of its axes: `in_accel_x`.
     var channels: [String] { ["x", "y", "z"].map { "\(rawValue)_\($0)" } }
+
+    /// The kernel's unit in the one that is used here: SI, and µT.
+    var unit: Double { self == .magneticField ? 100 : 1 }
 }
 
 /// A device of the kernel's industrial I/O subsystem (IIO), as sysfs lists it. Creating a value opens nothing.
@@ -41,7 +44,7 @@ package struct IIODevice: Equatable, Sendable {
     package var measuresField: Bool
 
     /// The directory of the underlying hardware: the chip on its bus.
-    package var parent: String { String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)) }
+    package var parent: String { SystemFiles.directory(of: path) }
 
     /// The name of the hardware on its bus: "1-0068" is the chip at 0x68 on /dev/i2c-1.
     package var hardware: String { SystemFiles.lastComponent(of: parent) }
@@ -52,14 +55,13 @@ package struct IIODevice: Equatable, Sendable {
     /// hardware.
     package var chip: String {
         guard hardware.hasPrefix("HID-SENSOR-") else { return parent }
-        return String(parent.prefix(upTo: parent.lastIndex(of: "/") ?? parent.endIndex))
+        return SystemFiles.directory(of: parent)
     }
 
     /// The directory of the chip that this one is connected through, if its bus is behind one as that of an MPU-9250
     /// (i2c-gate); otherwise `nil`.
     package var gate: String? {
-        let bus = String(parent.prefix(upTo: parent.lastIndex(of: "/") ?? parent.endIndex))
-        return SystemFiles.resolved("\(bus)/mux_device")
+        SystemFiles.resolved("\(SystemFiles.directory(of: parent))/mux_device")
     }
 
     /// The kernel driver bound to the hardware; `nil` if unknown.
@@ -78,16 +80,14 @@ package struct IIODevice: Equatable, Sendable {
 
     /// All devices in the order of their numbers; empty if the kernel has no IIO or no driver has created a device.
     package static func all(in places: SystemPlaces = SystemPlaces()) -> [IIODevice] {
-        SystemFiles.names(in: "\(places.system)/bus/iio/devices")
-            .compactMap { IIODevice($0, in: places) }
-            .sorted { $0.number < $1.number }
+        SystemFiles.numbers(in: "\(places.system)/bus/iio/devices", after: "iio:device")
+            .compactMap { IIODevice(number: $0, in: places) }
     }
 
-    /// Looks up a device by its name in /sys/bus/iio/devices; `nil` if there is none.
-    init?(_ identifier: String, in places: SystemPlaces) {
-        guard let number = SystemFiles.number(in: identifier, after: "iio:device"),
-            let path = SystemFiles.resolved("\(places.system)/bus/iio/devices/\(identifier)")
-        else { return nil }
+    /// Looks up a device by its number; `nil` if there is none.
+    private init?(number: Int, in places: SystemPlaces) {
+        let identifier = "iio:device\(number)"
+        guard let path = SystemFiles.resolved("\(places.system)/bus/iio/devices/\(identifier)") else { return nil }
         self.identifier = identifier
         self.number = number
         self.path = path

@@ -3,43 +3,43 @@ package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
-/// A device without a buffer, read value by value from sysfs. Every value is measured at a different time, so this is
-/// only suitable for slow movement.
+/// A sensor without a buffer, read value by value from sysfs: a device, or two if the gyroscope is one of its own. Every value
+/// is measured at a different time, so this is only suitable for slow movement.
 ///
-/// Another program with other ranges would change the scale under this one, so the reader claims the device.
+/// Another program with other ranges would change the scale under this one, so the reader claims the devices.
 ///
 /// To be used by one thread. Reading does not allocate.
 package final class IIORawReader {
-    /// The device that is read.
-    package var device: IIODevice { setUp.device }
-
     /// The highest rate of reading, Hz: each value may be a transaction on a slow bus.
     package static let fastest = 50.0
 
-    private var values: [IIOValue]
-    private let setUp: IIOSetUp
+    // Empty if the quantity is not measured.
+    private var acceleration: [IIOValue]
+    private var rotationRate: [IIOValue]
+    private let setUps: [IIOSetUp]
 
-    private init(_ values: [IIOValue], _ setUp: IIOSetUp) {
-        self.values = values
-        self.setUp = setUp
+    private init(_ values: [IIOQuantity: [IIOValue]], _ setUps: [IIOSetUp]) {
+        acceleration = values[.acceleration] ?? []
+        rotationRate = values[.rotationRate] ?? []
+        self.setUps = setUps
     }
 
-    /// Configures a device and opens its value files.
+    /// Configures devices and opens their value files.
     ///
-    /// - Throws: `IIOError`, with the holder if another program uses the device; its settings are then restored.
+    /// - Throws: `IIOError`, with the holder if another program uses a device; the settings are then restored.
     package static func open(
-        _ device: IIODevice, _ settings: IMUSettings, in places: SystemPlaces = SystemPlaces()
+        _ device: IIODevice, with gyroscope: IIODevice? = nil, _ settings: IMUSettings,
+        in places: SystemPlaces = SystemPlaces()
     ) throws(IIOError) -> IIORawReader {
-        let setUp = try IIOSetUp(device, in: places, needsFile: false)
-        _ = try setUp.configure(settings)
-        var values: [IIOValue] = []
-        for quantity in device.quantities {
-            for channel in quantity.channels {
-                let (scale, bias) = device.conversion(of: channel, sharing: quantity.rawValue)
-                values.append(try IIOValue(channel, of: device, scale: scale ?? 1, bias: bias))
-            }
+        var setUps: [IIOSetUp] = []
+        var values: [IIOQuantity: [IIOValue]] = [:]
+        for device in [device] + (gyroscope.map { [$0] } ?? []) {
+            let setUp = try IIOSetUp.claim(device, in: places, needsFile: false)
+            setUps.append(setUp)
+            _ = try setUp.configure(settings)
+            for quantity in device.quantities { values[quantity] = try IIOValue.axes(of: quantity, device) }
         }
-        return IIORawReader(values, setUp)
+        return IIORawReader(values, setUps)
     }
 
     /// Takes a measurement. The caller sets its timestamp.
@@ -47,22 +47,18 @@ package final class IIORawReader {
     /// - Throws: `absent` if the driver was unbound or the chip unplugged; otherwise the kernel's error.
     package func read() throws(BusError) -> IIOReading {
         var reading = IIOReading()
-        var first = 0
-        if device.quantities.contains(.acceleration) {
-            reading.acceleration = try vector(from: first)
-            first += 3
-        }
-        if device.quantities.contains(.rotationRate) {
-            reading.rotationRate = try vector(from: first)
+        if !acceleration.isEmpty { reading.acceleration = try IIORawReader.vector(acceleration) }
+        if !rotationRate.isEmpty {
+            reading.rotationRate = try IIORawReader.vector(rotationRate)
             reading.flags = .rotationRate
         }
         return reading
     }
 
-    private func vector(from first: Int) throws(BusError) -> Vector3 {
-        let x = try values[first].read()
-        let y = try values[first + 1].read()
-        let z = try values[first + 2].read()
+    private static func vector(_ axes: [IIOValue]) throws(BusError) -> Vector3 {
+        let x = try axes[0].read()
+        let y = try axes[1].read()
+        let z = try axes[2].read()
         return Vector3(x, y, z)
     }
 
@@ -70,13 +66,18 @@ package final class IIORawReader {
     ///
     /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
-        values = []
-        try setUp.end()
+        acceleration = []
+        rotationRate = []
+        var failure: BusError?
+        for setUp in setUps.reversed() {
+            do { try setUp.end() } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
     }
 }
 
 /// A channel's value in an attribute that stays open: `(raw + bias) · scale`.
-final class IIOValue {
+package final class IIOValue {
     private let file: Int32
     private let scale: Double
     private let bias: Double
@@ -97,8 +98,26 @@ final class IIOValue {
 
     deinit { close(file) }
 
-    /// Reads the attribute (`pread`). Each read from the beginning makes the kernel query the driver.
-    func read() throws(BusError) -> Double {
+    /// Opens the three axes of a quantity, in SI units or µT. It changes nothing, so it does not claim the device.
+    ///
+    /// - Throws: `cannotRead` if a value cannot be opened, or if a field has no scale.
+    package static func axes(of quantity: IIOQuantity, _ device: IIODevice) throws(IIOError) -> [IIOValue] {
+        var axes: [IIOValue] = []
+        for channel in quantity.channels {
+            let (scale, bias) = device.conversion(of: channel, sharing: quantity.rawValue)
+            guard scale != nil || quantity != .magneticField else {
+                throw IIOError(.cannotRead(attribute: "\(quantity.rawValue)_scale"), device: device.title)
+            }
+            axes.append(try IIOValue(channel, of: device, scale: quantity.unit * (scale ?? 1), bias: bias))
+        }
+        return axes
+    }
+
+    /// Reads the attribute (`pread`). Each read from the beginning makes the kernel query the driver, which takes as
+    /// long as that needs. It does not allocate.
+    ///
+    /// - Throws: `absent` if the driver was unbound or the chip unplugged; otherwise the kernel's error.
+    package func read() throws(BusError) -> Double {
         // 20 digits, a sign and a newline.
         var text: (UInt64, UInt64, UInt64) = (0, 0, 0)
         var code: Int32 = 0

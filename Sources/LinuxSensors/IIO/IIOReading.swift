@@ -102,7 +102,7 @@ struct IIOFrame: Sendable, BitwiseCopyable {
         }
         if let field {
             let (values, clipped) = field.values(at: frame)
-            if clipped == 0 { reading.field = IIOFieldReader.microteslaPerGauss * values }
+            if clipped == 0 { reading.field = IIOQuantity.magneticField.unit * values }
         }
         if let temperature {
             reading.temperature = temperature.value(temperature.type.value(at: frame + temperature.offset)) / 1000

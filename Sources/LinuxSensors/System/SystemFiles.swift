@@ -41,6 +41,17 @@ enum SystemFiles {
         String(path.split(separator: "/").last ?? "")
     }
 
+    /// A path without its last component.
+    static func directory(of path: String) -> String {
+        String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex))
+    }
+
+    /// The numbers of a directory's entries that are called by this prefix and a number, in order: what the system lists so
+    /// are its buses, its GPIO chips, and the devices and triggers of its kernel drivers.
+    static func numbers(in directory: String, after prefix: String) -> [Int] {
+        names(in: directory).compactMap { number(in: $0, after: prefix) }.sorted()
+    }
+
     /// The digits after a prefix, as a number; `nil` if the text has any other form.
     static func number(in text: String, after prefix: String) -> Int? {
         guard text.hasPrefix(prefix) else { return nil }

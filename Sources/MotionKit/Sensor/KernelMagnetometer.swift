@@ -40,7 +40,8 @@ final class KernelMagnetometer {
     private var accelerometer: IIODevice
     private var rotation: Matrix3?
     private var age = 0.0
-    private var reader: IIOFieldReader?
+    /// The axes; `nil` while they are not open.
+    private var reader: [IIOValue]?
 
     /// The newest reading, until it is taken.
     private var field: MagneticSample?
@@ -55,7 +56,7 @@ final class KernelMagnetometer {
     private var lateReadings = 0
 
     private init(
-        _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: IIOFieldReader?,
+        _ choice: KernelMagnetometerChoice, _ accelerometer: IIODevice, _ reader: [IIOValue]?,
         in places: SystemPlaces
     ) {
         self.choice = choice
@@ -80,7 +81,7 @@ final class KernelMagnetometer {
         }
         do {
             // That of the sensor's own device is opened when it turns out that the samples have no field.
-            let reader = choice.isOwn ? nil : try IIOFieldReader.open(choice.device)
+            let reader = choice.isOwn ? nil : try IIOValue.axes(of: .magneticField, choice.device)
             return (KernelMagnetometer(choice, accelerometer, reader, in: places), nil)
         } catch {
             return (nil, "\(vocabulary.magnetometer): \(error)")
@@ -169,7 +170,7 @@ final class KernelMagnetometer {
             return false
         }
         do {
-            switch try reading.advance(clock, read: { (axis: Int) throws(BusError) in try reader.read(axis) }) {
+            switch try reading.advance(clock, read: { (axis: Int) throws(BusError) in try reader[axis].read() }) {
             case .incomplete: return true
             case .complete: finish()
             case .late: discardLate()
@@ -218,7 +219,7 @@ final class KernelMagnetometer {
             return fail(.bus(BusError(.absent)))
         }
         do {
-            reader = try IIOFieldReader.open(found.device)
+            reader = try IIOValue.axes(of: .magneticField, found.device)
         } catch {
             stream.status.busErrors.count(error.busError)
             return fail(.bus(error.busError))

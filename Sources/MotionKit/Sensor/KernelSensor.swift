@@ -42,7 +42,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     private var lastArrival = Timestamp(nanoseconds: 0)
     private var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
     /// The times that samples came with lately.
-    private var times = KernelTimes()
+    private var times = KernelTimes(start: Timestamp(nanoseconds: 0))
     private var lastReading = IIOReading()
     private var repetitions = 0
     /// Whether the last read returned as many samples as it could take.
@@ -136,7 +136,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         let streamStart = clock.now()
         lastArrival = streamStart
         lastGyroscopeArrival = streamStart
-        times = KernelTimes(from: streamStart)
+        times = KernelTimes(start: streamStart)
         repetitions = 0
         wasBacklogged = false
         failedPolls = 0
@@ -210,15 +210,9 @@ private enum KernelSensorTiming {
 
 /// How many samples came lately, and how many of them with a time that is impossible.
 private struct KernelTimes: BitwiseCopyable {
-    var start = Timestamp(nanoseconds: 0)
+    let start: Timestamp
     var samples = 0
     var impossible = 0
-
-    init() {}
-
-    init(from start: Timestamp) {
-        self.start = start
-    }
 }
 
 extension KernelSensor {
@@ -330,11 +324,6 @@ extension KernelSensor {
         let before = clock.now()
         guard before >= nextRaw else { return IMUPoll(next: nextRaw) }
         var reading = try values.read()
-        if let gyroscope = source?.gyroscopeValues {
-            let rate = try gyroscope.read()
-            reading.rotationRate = rate.rotationRate
-            reading.flags.formUnion(rate.flags)
-        }
         let after = clock.now()
         failedPolls = 0
         sampleCount += 1
@@ -400,7 +389,7 @@ extension KernelSensor {
         let now = clock.now()
         guard now.seconds(since: times.start) >= KernelSensorTiming.timeCheck else { return }
         let areImpossible = 2 * times.impossible > times.samples
-        times = KernelTimes(from: now)
+        times = KernelTimes(start: now)
         guard areImpossible else { return }
         guard source.hasTime, source.gyroscope == nil, !ignoresKernelTime else { throw .misaligned }
         ignoresKernelTime = true
@@ -459,7 +448,6 @@ private struct KernelSource {
     let accelerometer: IIOCapture?
     let gyroscope: IIOCapture?
     let values: IIORawReader?
-    let gyroscopeValues: IIORawReader?
     /// How the device is read, for the title.
     let remark: String
     /// From the gyroscope's axes to the accelerometer's; `nil` if they are the same.
@@ -487,16 +475,14 @@ private struct KernelSource {
     ) throws(IIOError) -> KernelSource {
         let rotation = rotation(from: gyroscope ?? accelerometer, to: accelerometer)
         guard let main = readsValues ? nil : try IIOCapture.open(accelerometer, settings, in: places) else {
-            let values = try IIORawReader.open(accelerometer, settings, in: places)
-            var second: IIORawReader?
-            if let gyroscope { second = try IIORawReader.open(gyroscope, settings, in: places) }
+            let values = try IIORawReader.open(accelerometer, with: gyroscope, settings, in: places)
             let hasGyroscope = gyroscope != nil || accelerometer.quantities.contains(.rotationRate)
             return KernelSource(
                 device: accelerometer,
                 info: info(
                     rate: min(settings.rate, IIORawReader.fastest), accelerometerRange: .infinity,
                     gyroscopeRange: hasGyroscope ? .infinity : 0),
-                accelerometer: nil, gyroscope: nil, values: values, gyroscopeValues: second,
+                accelerometer: nil, gyroscope: nil, values: values,
                 remark: ", value by value (no buffer, or no trigger to fill it)", gyroscopeRotation: rotation)
         }
         var remark = main.trigger.map { ", trigger \($0)" } ?? ""
@@ -511,7 +497,7 @@ private struct KernelSource {
             info: info(
                 rate: main.rate ?? settings.rate, accelerometerRange: main.accelerometerRange,
                 gyroscopeRange: second?.gyroscopeRange ?? main.gyroscopeRange),
-            accelerometer: main, gyroscope: second, values: nil, gyroscopeValues: nil, remark: remark,
+            accelerometer: main, gyroscope: second, values: nil, remark: remark,
             gyroscopeRotation: rotation)
     }
 
@@ -522,7 +508,6 @@ private struct KernelSource {
         var failure: BusError?
         do { try gyroscope?.stop() } catch { failure = error }
         do { try accelerometer?.stop() } catch { failure = failure ?? error }
-        do { try gyroscopeValues?.stop() } catch { failure = failure ?? error }
         do { try values?.stop() } catch { failure = failure ?? error }
         if let failure { throw failure }
     }
