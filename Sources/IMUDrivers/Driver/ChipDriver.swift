@@ -345,7 +345,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         try restoreKept()
         defer { access.selectFirstBank() }
         for _ in 0..<min(groups, count) {
-            try access.check(plan.registers.group(health.group), with: plan.registers)
+            let group = plan.registers.group(health.group)
+            try access.check(group, with: plan.registers)
             health.advance(of: count)
         }
     }
@@ -369,14 +370,20 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func checkAllGroups() throws(IMUFault) {
         defer { access.selectFirstBank() }
         let count = plan.registers.groupCount
-        for number in 0..<count { try access.check(plan.registers.group(number), with: plan.registers) }
+        for number in 0..<count {
+            let group = plan.registers.group(number)
+            try access.check(group, with: plan.registers)
+        }
     }
 
     /// Checks the registers with the ranges, which determine what a count means.
     mutating func checkRanges() throws(IMUFault) {
         defer { access.selectFirstBank() }
         let count = plan.registers.rangeCount
-        for number in 0..<count { try access.check(plan.registers.range(number), with: plan.registers) }
+        for number in 0..<count {
+            let range = plan.registers.range(number)
+            try access.check(range, with: plan.registers)
+        }
     }
 
     /// Reads the temperature once a second if the FIFO does not carry it.

@@ -22,6 +22,7 @@ package struct Outage<Fault: Error & Equatable & BitwiseCopyable>: BitwiseCopyab
 
     /// Records a failed attempt and schedules the next one. Returns whether the failure is new. A failure is reported
     /// once, and again only if its cause changes.
+    @discardableResult
     package mutating func fail(with fault: Fault, at now: Timestamp) -> Bool {
         retry = now.advanced(bySeconds: pause)
         pause = min(2 * pause, longestPause)

@@ -17,7 +17,6 @@ package import MotionCore
 package struct MagnetometerDriver<
     Part: MagnetometerPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock
 >: ~Copyable {
-    package let info: MagnetometerInfo
     private var stream = MagnetometerStream(
         firstPause: MagnetometerTiming.firstBackoff, longestPause: MagnetometerTiming.longestBackoff)
     private var access: RegisterAccess<Bus, MagnetometerFault>
@@ -45,8 +44,6 @@ package struct MagnetometerDriver<
         access = RegisterAccess(bus: consume bus, burstBit: Part.burstBit)
         self.clock = clock
         registers = Self.table()
-        info = MagnetometerInfo(
-            name: Part.name, range: Part.figures.range, nominalRate: 1 / Part.figures.interval)
     }
 
     /// Not in the initialiser: Swift 6.0.3 crashes on a mutating method call there.

@@ -9,18 +9,6 @@ package struct MagnetometerPoll: Equatable, Sendable, BitwiseCopyable {
     package var sample: MagneticSample?
 }
 
-/// A magnetometer and its configuration.
-package struct MagnetometerInfo: Sendable, BitwiseCopyable {
-    /// The part's name as its manufacturer writes it.
-    package var name: StaticString
-
-    /// Full scale of each axis, ±µT.
-    package var range: Double
-
-    /// Readings per second.
-    package var nominalRate: Double
-}
-
 /// What a magnetometer's driver is doing. Payloads have the names of the cases.
 package enum MagnetometerState: UInt8, Sendable, BitwiseCopyable {
     case asleep

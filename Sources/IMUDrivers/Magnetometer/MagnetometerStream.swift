@@ -38,7 +38,7 @@ package struct MagnetometerStream: BitwiseCopyable {
         status.state = .recovering
         status.lastFault = fault
         if outage.fault == nil { status.failures += 1 }
-        _ = outage.fail(with: fault, at: now)
+        outage.fail(with: fault, at: now)
         due = outage.retry
     }
 

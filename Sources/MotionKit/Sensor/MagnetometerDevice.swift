@@ -27,7 +27,7 @@ final class DrivenMagnetometer<
 
     init(_ driver: consuming MagnetometerDriver<Part, Bus, Clock>) { self.driver = driver }
 
-    var name: String { "\(driver.info.name)" }
+    var name: String { "\(Part.name)" }
     var status: MagnetometerStatus { driver.status }
     func poll() -> MagneticSample? { driver.poll().sample }
     func stop() throws(BusError) { try driver.stop() }
@@ -65,11 +65,7 @@ extension SensorSelection {
     private static func answers<Part: MagnetometerPart>(_ part: Part.Type, at address: UInt8, on path: String) -> Bool {
         do {
             var device = try I2CDevice(path: path, address: address)
-            do {
-                return Part.identity.holds(in: RegisterValue(try device.read(Part.identity.register.number)))
-            } catch {
-                return false
-            }
+            return Part.identity.holds(in: RegisterValue(try device.read(Part.identity.register.number)))
         } catch {
             return false
         }

@@ -188,21 +188,13 @@ extension SensorScan {
         package let isAssumed: Bool
 
         /// Why it was chosen, in words that can follow a colon.
-        package let reason: String
+        package private(set) var reason = ""
     }
 }
 
 extension SensorScan.Choice {
-    /// A chip that can be chosen.
-    private struct Candidate {
-        var place: SensorScan.ChipAddress
-        var chip: RegisteredChip
-        /// The place of its family in the order of preference.
-        var rank: Int
-        var name: StaticString
-        var identity: UInt8
-        var isAssumed: Bool
-    }
+    /// A chip that can be chosen, and the place of its family in the order of preference.
+    private typealias Candidate = (rank: Int, choice: SensorScan.Choice)
 
     /// Prefers families in the order of the registry, then known chips to those with an assumed identity, and then the first
     /// by bus and address.
@@ -220,38 +212,34 @@ extension SensorScan.Choice {
                 let isKnown = identity.isSupported || identity.stranger != nil
                 let assumed = isKnown ? nil : assumedIdentity.flatMap(chips[rank].name)
                 guard let name = identity.isSupported ? identity.name : assumed else { continue }
-                candidates.append(
-                    Candidate(
-                        place: SensorScan.ChipAddress(bus: bus.path, address: report.address), chip: chips[rank],
-                        rank: rank,
-                        name: name, identity: identity.identity, isAssumed: !identity.isSupported))
+                let choice = SensorScan.Choice(
+                    place: SensorScan.ChipAddress(bus: bus.path, address: report.address), family: chips[rank].family,
+                    name: "\(name)", identity: identity.identity, isAssumed: !identity.isSupported)
+                candidates.append((rank, choice))
             }
         }
         // `min` returns the first of equals, so the order of buses and addresses decides.
-        let best = candidates.min { ($0.rank, $0.isAssumed ? 1 : 0) < ($1.rank, $1.isAssumed ? 1 : 0) }
+        let best = candidates.min { ($0.rank, $0.choice.isAssumed ? 1 : 0) < ($1.rank, $1.choice.isAssumed ? 1 : 0) }
         guard let best else { return nil }
-        place = best.place
-        self.family = best.chip.family
-        name = "\(best.name)"
-        identity = best.identity
-        isAssumed = best.isAssumed
+        self = best.choice
         reason = Self.reason(for: best, among: candidates, family: family)
     }
 
     private static func reason(for best: Candidate, among candidates: [Candidate], family: IMUFamily?) -> String {
+        let chosen = best.choice
         let kind = family.map { "chip of the family \($0.name)" } ?? "chip with a driver"
-        let others = candidates.filter { $0.place != best.place }
+        let others = candidates.filter { $0.choice.place != chosen.place }
         var reason =
             if others.isEmpty {
                 "the only \(kind)"
             } else if others.allSatisfy({ $0.rank > best.rank }) {
-                "of \(candidates.count) chips the one whose family, \(best.chip.family.name), is preferred"
+                "of \(candidates.count) chips the one whose family, \(chosen.family.name), is preferred"
             } else {
-                "of \(candidates.count) chips the first by bus and address in the family \(best.chip.family.name)"
+                "of \(candidates.count) chips the first by bus and address in the family \(chosen.family.name)"
             }
-        if best.isAssumed {
+        if chosen.isAssumed {
             reason +=
-                "; no driver knows its identity \(hexadecimal(best.identity)), it is treated as a \(best.name) as configured"
+                "; no driver knows its identity \(hexadecimal(chosen.identity)), it is treated as a \(chosen.name) as configured"
         }
         return reason
     }
