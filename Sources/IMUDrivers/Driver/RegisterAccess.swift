@@ -6,7 +6,6 @@ protocol RegisterFault: Error {
 }
 
 extension IMUFault: RegisterFault {}
-extension MagnetometerFault: RegisterFault {}
 
 /// A chip's registers on its bus. Transactions are repeated after failures that may pass, and every failed attempt is
 /// counted.

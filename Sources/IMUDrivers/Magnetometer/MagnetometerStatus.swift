@@ -37,6 +37,8 @@ package enum MagnetometerFault: Error, Equatable, Sendable, BitwiseCopyable {
     case stalled
 }
 
+extension MagnetometerFault: RegisterFault {}
+
 /// The state of a magnetometer's driver, and its counters since it was created.
 package struct MagnetometerStatus: Sendable, BitwiseCopyable {
     package var state: MagnetometerState = .asleep

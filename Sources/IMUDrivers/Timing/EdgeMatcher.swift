@@ -18,8 +18,8 @@ struct EdgeMatcher: ~Copyable {
     private var phase = EdgePhase.seeking(EdgeSearch())
     private var queue: EdgeQueue
     private var silence = EdgeSilence()
-    /// The next pause before a failed line is tried again, seconds.
-    private var pause = EdgeLimits.firstPause
+    private var outage = Outage<DataReadyFault>(
+        firstPause: EdgeLimits.firstPause, longestPause: EdgeLimits.lastPause)
     private let scratch: UnsafeMutableBufferPointer<DataReadyEdge>
 
     /// Creates a matcher with room for this many edges.
@@ -36,7 +36,7 @@ struct EdgeMatcher: ~Copyable {
     /// The FIFO was emptied. Its frames are numbered from zero again, so the offset changes.
     mutating func restart() {
         seek()
-        pause = EdgeLimits.firstPause
+        outage.end()
     }
 
     /// The chip's pin cannot be used: edges are ignored.
@@ -107,7 +107,7 @@ struct EdgeMatcher: ~Copyable {
         case .never: queue.dropAll()
         }
         if case .matched(let match) = phase, b.seconds(since: match.since) > EdgeLimits.trustAfter {
-            pause = EdgeLimits.firstPause
+            outage.end()
         }
     }
 
@@ -174,9 +174,9 @@ struct EdgeMatcher: ~Copyable {
         status.failures += 1
         status.lastFault = fault
         queue.dropAll()
-        phase = .lost(retry: now.advanced(bySeconds: pause))
+        outage.fail(with: fault, at: now)
+        phase = .lost(retry: outage.retry)
         status.state = .unused
-        pause = min(2 * pause, EdgeLimits.lastPause)
     }
 
     // MARK: Frame timestamps
