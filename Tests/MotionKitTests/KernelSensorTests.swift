@@ -246,6 +246,22 @@ extension FakeIIO {
         try sensor.stop()
     }
 
+    @Test("Counts the clipped samples of either sensor")
+    func clipping() throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let start = clock.now().advanced(bySeconds: -0.05)
+        let frames: [[Int16]] = [
+            [1, 2, 3, 4, 5, 6, 7], [.max, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, .min, 7], [1, .max, 3, 4, 5, 6, .max],
+        ]
+        for (index, frame) in frames.enumerated() {
+            fake.feed(0, mpuFrame(frame, start.advanced(bySeconds: 0.005 * Double(index))))
+        }
+        _ = try poll(sensor, samples: 4)
+        #expect(sensor.status.clippedSamples == 3)
+        #expect(sensor.status.clippedAccelerations == 2 && sensor.status.clippedRotationRates == 2)
+    }
+
     @Test("Measures the period from the kernel's times")
     func period() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
