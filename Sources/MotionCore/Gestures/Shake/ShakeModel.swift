@@ -39,7 +39,7 @@ struct ShakeModel: ~Copyable {
 
     /// The logarithm of the factor by which the movement would need less amplitude if one aspect of it were like that of
     /// a typical shake.
-    func relief(_ features: borrowing ShakeFeatures, _ aspect: ShakeRefusal.Reason) -> Double {
+    func relief(_ features: borrowing ShakeFeatures, _ aspect: NearMiss.Reason) -> Double {
         let margin = aspect == .tooFewReversals && features[.threeSwings] > 0 ? ShakeModel.threeSwingMargin : 0
         let gain = network.likeness(features, replacing: aspect) - network.likeness(features)
         return (gain + margin) / ShakeWeights.slope
@@ -48,7 +48,7 @@ struct ShakeModel: ~Copyable {
 
 extension ShakeFeature {
     /// The aspect that a feature describes.
-    var aspect: ShakeRefusal.Reason {
+    var aspect: NearMiss.Reason {
         switch self {
         case .threeSwings, .fourSwings, .fiveSwings: .tooFewReversals
         case .justBefore, .shortlyBefore, .quietest, .quietestLately, .meanBefore, .largestBefore, .busyBefore,
@@ -57,10 +57,10 @@ extension ShakeFeature {
         case .latestTurn, .earlierTurn, .sameSide, .across, .wander, .tilt: .notAlongOneLine
         case .spread, .acceleration, .middlePeak, .strongestPeak, .velocityRatio, .age: .tooIrregular
         case .halfPeriod, .logarithmicHalfPeriod: .wrongPace
-        case .crest, .meanCrest, .overallCrest, .impact, .roughness: .blowLike
+        case .crest, .meanCrest, .overallCrest, .impact, .roughness: .tooPeaky
         case .uprightness, .upwardPeak, .downwardPeak, .leastForce, .upwardForce, .downwardForce: .likeSteps
         case .weakestPeak: .tooWeak
-        case .fall: .afterFall
+        case .fall: .partOfFall
         }
     }
 }
@@ -100,7 +100,7 @@ struct ShakeNetwork: ~Copyable {
 
     /// The likeness of a movement to a shake: the logarithm of the odds, as the network sees them. With an aspect, its
     /// features are replaced by those of a typical shake.
-    func likeness(_ features: borrowing ShakeFeatures, replacing aspect: ShakeRefusal.Reason? = nil) -> Double {
+    func likeness(_ features: borrowing ShakeFeatures, replacing aspect: NearMiss.Reason? = nil) -> Double {
         for vector in 0..<ShakeNetwork.vectors { inputs[vector] = hiddenBias[vector] }
         var sum = ShakeWeights.bias
         for index in 0..<ShakeNetwork.features {

@@ -15,7 +15,7 @@ struct ShakeRecognizer: ~Copyable {
     private var refused = ShakeFeatures()
     private var refusedShape = ShakeShape()
     private var totalWhenRefused = 0
-    private var pending: ShakeRefusal?
+    private var pending: NearMiss?
     private var pendingShare = 0.0
     private var asksModel = false
     private var reference = 0.0
@@ -164,7 +164,7 @@ extension ShakeRecognizer {
         }
         let fall = swings.recentFall(at: time)
         guard fall <= ShakeRecognizer.longestFall else {
-            refuse(.afterFall, value: fall, limit: ShakeRecognizer.longestFall, share: 0.1, at: timestamp)
+            refuse(.partOfFall, value: fall, limit: ShakeRecognizer.longestFall, share: 0.1, at: timestamp)
             return false
         }
         guard features.onset < ShakeRecognizer.mostSwings else { return false }
@@ -191,12 +191,12 @@ extension ShakeRecognizer {
     /// Keeps a rejection if it was closer to a shake than earlier ones of the current movement. Without a reason, the
     /// shape was the cause, and the model finds the reason when the movement is over.
     private mutating func refuse(
-        _ reason: ShakeRefusal.Reason?, value: Double, limit: Double, share: Double, at timestamp: Timestamp
+        _ reason: NearMiss.Reason?, value: Double, limit: Double, share: Double, at timestamp: Timestamp
     ) {
         guard share > pendingShare || pending == nil else { return }
         pendingShare = share
         asksModel = reason == nil
-        pending = ShakeRefusal(reason: reason ?? .tooWeak, value: value, limit: limit, timestamp: timestamp)
+        pending = NearMiss(.shake, reason ?? .tooWeak, at: timestamp, value: value, limit: limit)
     }
 
     /// Two strong swings: a near miss if no more follow.
@@ -207,26 +207,24 @@ extension ShakeRecognizer {
 
     /// The movement is over and was not a shake: records the near miss.
     private mutating func noteMiss(_ misses: inout NearMisses) {
-        guard var refusal = pending else { return }
-        if misses.isEnabled {
-            if asksModel { explain(&refusal) }
-            misses.add(NearMiss(refusal))
-        }
+        guard var miss = pending else { return }
+        if asksModel, misses.isEnabled { miss = explained(miss) }
+        misses.add(miss)
         pending = nil
         pendingShare = 0
     }
 
     /// Finds what a movement lacked that the model refused: strength, if a hand could have had that much more, else what
     /// was unlike a shake and cost most.
-    private func explain(_ refusal: inout ShakeRefusal) {
-        let (weakest, needed) = (refusal.value, refusal.limit)
+    private func explained(_ miss: NearMiss) -> NearMiss {
+        let (weakest, needed) = (miss.value, miss.limit)
         let isOver = !hasGoneOn(weakest: weakest)
-        if isOver, refusedShape.swings == 3, weakest >= Rule.vigorous { return name(.tooFewReversals, &refusal) }
-        if needed <= Rule.close * weakest, needed <= Rule.easy { return }
-        var obstacle = ShakeRefusal.Reason.unlikeShake
+        if isOver, refusedShape.swings == 3, weakest >= Rule.vigorous { return named(.tooFewReversals, miss) }
+        if needed <= Rule.close * weakest, needed <= Rule.easy { return miss }
+        var obstacle = NearMiss.Reason.notConvincing
         var most = 0.0
         var next: UInt8 = 0
-        while let aspect = ShakeRefusal.Reason(rawValue: next) {
+        while let aspect = NearMiss.Reason(rawValue: next) {
             next += 1
             guard refusedShape.isUnusual(aspect) || aspect == .tooFewReversals && isOver else { continue }
             let relief = model.relief(refused, aspect)
@@ -235,8 +233,8 @@ extension ShakeRecognizer {
                 obstacle = aspect
             }
         }
-        if obstacle == .unlikeShake, needed <= Rule.reachable { return }
-        name(obstacle, &refusal)
+        if obstacle == .notConvincing, needed <= Rule.reachable { return miss }
+        return named(obstacle, miss)
     }
 
     /// Whether the movement that was refused had further swings, so that their number was not what it lacked.
@@ -246,11 +244,9 @@ extension ShakeRecognizer {
         return false
     }
 
-    private func name(_ obstacle: ShakeRefusal.Reason, _ refusal: inout ShakeRefusal) {
+    private func named(_ obstacle: NearMiss.Reason, _ miss: NearMiss) -> NearMiss {
         let figures = refusedShape.figures(obstacle)
-        refusal.reason = obstacle
-        refusal.value = figures.value
-        refusal.limit = figures.limit
+        return NearMiss(.shake, obstacle, at: miss.timestamp, value: figures.value, limit: figures.limit)
     }
 
     private mutating func begin(at timestamp: Timestamp) -> GestureEvent {
@@ -362,21 +358,21 @@ struct ShakeShape: Sendable, BitwiseCopyable {
     }
 
     /// Whether this aspect was unlike a shake.
-    func isUnusual(_ aspect: ShakeRefusal.Reason) -> Bool {
+    func isUnusual(_ aspect: NearMiss.Reason) -> Bool {
         switch aspect {
-        case .tooWeak, .tooFewReversals, .unlikeShake: false
         case .noQuietBefore: before > beforeLimit
         case .notAlongOneLine: stray > Usual.stray
         case .tooIrregular: ratio > Usual.ratio
         case .wrongPace: !Usual.swingTime.contains(swingTime)
-        case .blowLike: crest > Usual.crest
+        case .tooPeaky: crest > Usual.crest
         case .likeSteps: fromVertical < Usual.fromVertical
-        case .afterFall: fall > 0
+        case .partOfFall: fall > 0
+        default: false
         }
     }
 
     /// The measured figure of an aspect, and the usual one; not-a-number if it has none that a person could change.
-    func figures(_ aspect: ShakeRefusal.Reason) -> (value: Double, limit: Double) {
+    func figures(_ aspect: NearMiss.Reason) -> (value: Double, limit: Double) {
         switch aspect {
         case .noQuietBefore: (before, beforeLimit)
         case .notAlongOneLine: (stray, Usual.stray)
@@ -387,8 +383,8 @@ struct ShakeShape: Sendable, BitwiseCopyable {
                 swingTime > Usual.swingTime.upperBound ? Usual.swingTime.upperBound : Usual.swingTime.lowerBound
             )
         case .tooFewReversals: (Double(swings), Double(swings + 1))
-        case .afterFall: (fall, .nan)
-        case .tooWeak, .blowLike, .likeSteps, .unlikeShake: (.nan, .nan)
+        case .partOfFall: (fall, .nan)
+        default: (.nan, .nan)
         }
     }
 }
@@ -421,58 +417,4 @@ struct ShakeStart: Sendable, BitwiseCopyable {
     }
 
     var isAcceptable: Bool { (isQuiet || standsOut) && moment <= ShakeStart.momentRatio }
-}
-
-/// Why a movement of several swings was not a shake, for tuning.
-struct ShakeRefusal: Equatable, Sendable, BitwiseCopyable {
-    /// The main reason. The values of a shape are those of `ShakeShape`.
-    enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-        /// The weakest swing was too weak, although otherwise like a shake. Values: amplitudes, m/s².
-        case tooWeak
-        /// It reversed too rarely. Values: numbers of swings.
-        case tooFewReversals
-        /// It did not begin from quiet. Values, m/s²: the RMS before it, and the limit.
-        case noQuietBefore
-        /// Its swings were not along one line. Values: angles, rad.
-        case notAlongOneLine
-        /// Its swings differed in strength or duration. Values: ratios.
-        case tooIrregular
-        /// Its swings were too slow or too quick. Values: seconds of one swing.
-        case wrongPace
-        /// Its swings were peaky or rough like blows. No values.
-        case blowLike
-        /// It went up and down like steps and jumps. No values.
-        case likeSteps
-        /// The board fell just before. Values: seconds of the fall.
-        case afterFall
-        /// Nothing in particular. No values.
-        case unlikeShake
-    }
-
-    var reason: Reason
-    /// The measured value, and the limit that it had to reach or stay below; not-a-number if there is none.
-    var value: Double
-    var limit: Double
-    /// The timestamp of the sample at which the movement was closest to a shake.
-    var timestamp: Timestamp
-}
-
-extension NearMiss {
-    /// Creates a near miss from a rejected shake.
-    init(_ refusal: ShakeRefusal) {
-        let reason: Reason =
-            switch refusal.reason {
-            case .tooWeak: .tooWeak
-            case .tooFewReversals: .tooFewReversals
-            case .noQuietBefore: .noQuietBefore
-            case .notAlongOneLine: .notAlongOneLine
-            case .tooIrregular: .tooIrregular
-            case .wrongPace: .wrongPace
-            case .blowLike: .tooPeaky
-            case .likeSteps: .likeSteps
-            case .afterFall: .partOfFall
-            case .unlikeShake: .notConvincing
-            }
-        self.init(.shake, reason, at: refusal.timestamp, value: refusal.value, limit: refusal.limit)
-    }
 }
