@@ -164,12 +164,12 @@ extension TemporaryDirectory {
         var calibration = StoredCalibration()
         calibration.take(
             AccelerometerFit.Solution(
-                calibration: Self.example.chip.accelerometer, residual: 0.0012 * standardGravity, largestResidual: 0.02,
-                worstPose: 3, poses: 8, uncertainty: 0.0034 * standardGravity, weakestDirection: Vector3(0, 0, 1)))
+                calibration: Self.example.chip.accelerometer, residual: 0.0012 * standardGravity, poses: 8,
+                uncertainty: 0.0034 * standardGravity, weakestDirection: Vector3(0, 0, 1)))
         calibration.take(
             GyroscopeFit.Solution(
-                calibration: Self.example.chip.gyroscope, residual: 0.25 * radiansPerDegree, largestResidual: 0.01,
-                turns: 9, uncertainty: 0.004, weakestAxis: 1))
+                calibration: Self.example.chip.gyroscope, residual: 0.25 * radiansPerDegree, turns: 9,
+                uncertainty: 0.004, weakestAxis: 1))
         let magnetometer = try #require(Self.example.magnetometer)
         calibration.take(
             MagneticFit.Solution(

@@ -62,9 +62,6 @@ package struct AccelerometerFit: Sendable {
         self.parameters = parameters
     }
 
-    /// Whether there are enough poses to try for a solution.
-    package var hasEnoughPoses: Bool { poses.count >= parameters.fewestPoses }
-
     /// Adds a pose.
     ///
     /// - Throws: `notGravity` or `tooNear`; the pose is then not added.
@@ -80,11 +77,6 @@ package struct AccelerometerFit: Sendable {
             }
         }
         poses.append(pose)
-    }
-
-    /// Removes the last pose.
-    package mutating func removeLast() {
-        if !poses.isEmpty { poses.removeLast() }
     }
 
     /// Adds a turn between two rests, which need not be poses of the fit.
@@ -131,7 +123,7 @@ package struct AccelerometerFit: Sendable {
 
     /// `solve` for a chip with the usual scale.
     private func solveNearGravity() throws(AccelerometerFitError) -> Solution {
-        guard hasEnoughPoses else {
+        guard poses.count >= parameters.fewestPoses else {
             throw AccelerometerFitError.tooFewPoses(have: poses.count, need: parameters.fewestPoses)
         }
         guard let (calibration, solution) = iterate() else { throw AccelerometerFitError.noSolution }
@@ -162,8 +154,8 @@ package struct AccelerometerFit: Sendable {
         guard calibration.matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis)
         else { throw AccelerometerFitError.implausibleMatrix(calibration.matrix) }
         return Solution(
-            calibration: calibration, residual: residual, largestResidual: largest, worstPose: worst,
-            poses: poses.count, uncertainty: uncertainty, weakestDirection: direction)
+            calibration: calibration, residual: residual, poses: poses.count, uncertainty: uncertainty,
+            weakestDirection: direction)
     }
 
     /// A calibration and its quality.
@@ -171,9 +163,6 @@ package struct AccelerometerFit: Sendable {
         package var calibration: AccelerometerCalibration
         /// RMS of the differences between the lengths of the poses' forces and gravity, m/s².
         package var residual: Double
-        /// The largest of these differences, m/s², and the index of its pose.
-        package var largestResidual: Double
-        package var worstPose: Int
         /// How many poses there were.
         package var poses: Int
         /// Standard deviation of the length of gravity, m/s², in the direction in which it is least certain. With few

@@ -46,9 +46,6 @@ package struct GyroscopeFit: Sendable {
         self.parameters = parameters
     }
 
-    /// Whether there are enough turns to try for a solution.
-    package var hasEnoughTurns: Bool { turns.count >= parameters.fewestTurns }
-
     /// Adds a turn.
     ///
     /// - Throws: `tooSmall`, `notBack` or `wrongNumberOfTurns`; the turn is then not added.
@@ -67,11 +64,6 @@ package struct GyroscopeFit: Sendable {
         turns.append(turn)
     }
 
-    /// Removes the last turn.
-    package mutating func removeLast() {
-        if !turns.isEmpty { turns.removeLast() }
-    }
-
     /// A calibration and its quality.
     package struct Solution: Equatable, Sendable, BitwiseCopyable {
         /// The slope over temperature is zero: turns are too short to measure it.
@@ -79,8 +71,6 @@ package struct GyroscopeFit: Sendable {
         /// RMS of two kinds of angles (rad): between gravity as carried along and as measured, and between full turns
         /// and 360°.
         package var residual: Double
-        /// The largest of them, rad.
-        package var largestResidual: Double
         /// How many turns there were.
         package var turns: Int
         /// Standard deviation of the least certain scale factor, and its axis.
@@ -92,7 +82,7 @@ package struct GyroscopeFit: Sendable {
     ///
     /// - Throws: the reason if there is no plausible calibration.
     package func solve() throws(GyroscopeFitError) -> Solution {
-        guard hasEnoughTurns else {
+        guard turns.count >= parameters.fewestTurns else {
             throw GyroscopeFitError.tooFewTurns(have: turns.count, need: parameters.fewestTurns)
         }
         var matrix = Matrix3.identity
@@ -117,11 +107,11 @@ package struct GyroscopeFit: Sendable {
         guard matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis) else {
             throw GyroscopeFitError.implausibleMatrix(matrix)
         }
-        let (residual, largest) = residuals(matrix)
+        let residual = residual(matrix)
         guard residual <= parameters.largestResidual else { throw GyroscopeFitError.residualTooLarge(residual) }
         return Solution(
-            calibration: calibration(matrix), residual: residual, largestResidual: largest, turns: turns.count,
-            uncertainty: uncertainty, weakestAxis: weakest)
+            calibration: calibration(matrix), residual: residual, turns: turns.count, uncertainty: uncertainty,
+            weakestAxis: weakest)
     }
 
     private func calibration(_ matrix: Matrix3) -> GyroscopeCalibration {
@@ -159,19 +149,17 @@ package struct GyroscopeFit: Sendable {
         return equations
     }
 
-    private func residuals(_ matrix: Matrix3) -> (rms: Double, largest: Double) {
+    private func residual(_ matrix: Matrix3) -> Double {
         var squares = 0.0
         var count = 0.0
-        var largest = 0.0
         for turn in turns {
             guard let check = TurnCheck(turn, matrix: matrix, accelerometer) else { continue }
             let direction = check.directionError
             let heading = abs(check.headingError ?? 0)
             squares += direction * direction + heading * heading
             count += check.headingError == nil ? 1 : 2
-            largest = max(largest, direction, heading)
         }
-        return (count > 0 ? (squares / count).squareRoot() : 0, largest)
+        return count > 0 ? (squares / count).squareRoot() : 0
     }
 }
 

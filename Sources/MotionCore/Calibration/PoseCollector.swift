@@ -40,6 +40,8 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
 
     /// The state after a sample.
     package enum Progress: Equatable, Sendable, BitwiseCopyable {
+        /// The sensor still lies as in the last pose of a `PoseSequence` and must be moved.
+        case unmoved
         /// The sensor moves, or moved just now.
         case moving(Disturbance)
         /// The sensor has just come to rest.

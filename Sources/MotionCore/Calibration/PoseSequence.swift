@@ -3,18 +3,7 @@
 /// A rest counts as another pose only after a movement. A sensor that is not touched is one pose, not many.
 package struct PoseSequence: Sendable {
     /// The state after a sample.
-    package enum Progress: Equatable, Sendable, BitwiseCopyable {
-        /// The sensor still lies as in the last pose and must be moved.
-        case unmoved
-        /// The sensor moves, or moved just now.
-        case moving(PoseCollector.Disturbance)
-        /// The sensor has just come to rest.
-        case settling
-        /// The pose is being averaged: the completed part, 0 to 1.
-        case averaging(Double)
-        /// A new pose is complete.
-        case done(RestingPose)
-    }
+    package typealias Progress = PoseCollector.Progress
 
     /// The turn that led to the last pose; `nil` if there was none or its recording cannot be used.
     package private(set) var lastTurn: TurnSegment?
@@ -47,14 +36,13 @@ package struct PoseSequence: Sendable {
     /// Adds a sample along the sensor's axes.
     package mutating func take(_ sample: MotionSample) -> Progress {
         recorder?.take(sample)
-        switch collector.take(sample) {
-        case .moving(let disturbance):
+        let progress = collector.take(sample)
+        switch progress {
+        case .moving:
             hasMoved = true
-            return .moving(disturbance)
-        case .settling:
-            return hasMoved ? .settling : .unmoved
-        case .averaging(let part):
-            return hasMoved ? .averaging(part) : .unmoved
+            return progress
+        case .unmoved, .settling, .averaging:
+            return hasMoved ? progress : .unmoved
         case .done(let pose):
             let isNew = hasMoved
             if isNew {
@@ -66,7 +54,7 @@ package struct PoseSequence: Sendable {
             recorder = TurnRecorder(from: pose)
             recorder?.take(sample)
             hasMoved = false
-            return isNew ? .done(pose) : .unmoved
+            return isNew ? progress : .unmoved
         }
     }
 }

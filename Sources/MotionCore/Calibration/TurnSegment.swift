@@ -170,8 +170,7 @@ extension TurnSegment {
         guard let up = accelerometer.apply(start.force).normalized else { return Reading(heading: 0, gravityError: 0) }
         let integral = TurnIntegral(self, matrix: matrix, up: up)
         let turned = integral.rotation.unrotate(up)
-        let found = accelerometer.apply(end.force)
         return Reading(
-            heading: integral.heading, gravityError: atan2(turned.cross(found).length, turned.dot(found)))
+            heading: integral.heading, gravityError: turned.angle(to: accelerometer.apply(end.force)))
     }
 }
