@@ -205,7 +205,6 @@ struct ErrorCovariance: ~Copyable {
 /// With this order, a group of calibration states lines up with the four sums that the block's Jacobian holds for it.
 enum ErrorState {
     static var count: Int { 20 }
-    static var groups: Int { 5 }
 
     static var heading: Int { 2 }
     static var delay: Int { 3 }

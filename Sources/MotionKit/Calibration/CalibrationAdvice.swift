@@ -13,8 +13,6 @@ extension CalibrationError: CustomStringConvertible {
         case .timedOut: "the board did not lie still long enough"
         case .cancelled: "cancelled"
         case .sensorFailed(let fault): "the sensor failed: \(fault)"
-        case .noStart: "a turn must start from rest, and there was no rest before it"
-        case .damagedTurn(let damage): damage.explanation
         }
     }
 }
@@ -27,18 +25,6 @@ extension PoseCollector.Disturbance {
         case .force: "it is being shaken or knocked"
         case .drift: "it is slowly tilting"
         case .badSamples: "samples are missing or clipped"
-        }
-    }
-}
-
-extension TurnRecorder.Damage {
-    /// What went wrong and what to do about it.
-    package var explanation: String {
-        switch self {
-        case .gap: "samples were lost during the turn; do it again"
-        case .clipped: "the turn was too fast for the gyroscope; do it again, slower"
-        case .noGyroscope: "the sensor has no gyroscope"
-        case .tooLong: "the turn took too long; do it again, within two minutes"
         }
     }
 }
@@ -58,35 +44,6 @@ extension AccelerometerFitError: CustomStringConvertible {
         case .implausibleMatrix: "no working chip has such scale factors; was the board still?"
         case .residualTooLarge(let residual, let worst):
             "gravity is off by \(milliG(residual)), most in pose \(worst + 1); was the board still?"
-        }
-    }
-}
-
-extension GyroscopeFitError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .tooSmall(let angle): "a turn of \(degrees(angle)) is too small: turn further"
-        case .notBack(let angle):
-            "the board is tilted by \(degrees(angle)) from its starting position: put it back as it lay"
-        case .wrongNumberOfTurns(let measured, let stated):
-            "the gyroscope measured \(fixed(measured, decimals: 2)) turns, not \(stated)"
-        case .tooFewTurns(let have, let need): "\(have) turns are too few; \(need) are needed"
-        case .axesDoNotSpan(let axis, _):
-            "the turns do not cover every axis: turn the board about its \(axisName(axis)) axis, with that axis level"
-        case .noSolution: "the turns contradict one another"
-        case .implausibleMatrix: "no working chip has such scale factors; was the board still between the turns?"
-        case .residualTooLarge(let residual):
-            "the turns are off by \(degrees(residual)) from gravity; was the board still between them?"
-        }
-    }
-}
-
-extension MountFitError: CustomStringConvertible {
-    public var description: String {
-        switch self {
-        case .wrongAngle(let angle): "tipped by \(degrees(angle)); it must be between 20 and 160 degrees"
-        case .notGravity(let length):
-            "the measured force is \(fixed(length / standardGravity, decimals: 2)) g, not gravity"
         }
     }
 }

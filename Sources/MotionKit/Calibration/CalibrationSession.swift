@@ -11,7 +11,7 @@ internal import Synchronization
 /// turns are along the sensor's axes and not calibrated.
 package final class CalibrationSession: Sendable {
     private struct State {
-        var sequence: PoseSequence
+        var sequence = PoseSequence()
         var progress: PoseSequence.Progress?
         /// The last pose, until `nextPose` returns it.
         var pending: RestingPose?
@@ -27,14 +27,12 @@ package final class CalibrationSession: Sendable {
     /// Starts to collect from a running manager.
     ///
     /// - Throws: `notRunning`, or `resources` if the system has no file descriptor left.
-    package init(
-        manager: MotionManager, parameters: PoseCollector.Parameters = PoseCollector.Parameters()
-    ) throws(CalibrationError) {
+    package init(manager: MotionManager) throws(CalibrationError) {
         guard manager.isRunning else { throw CalibrationError.notRunning }
         guard let wake = WakeSignal() else { throw CalibrationError.resources }
         self.manager = manager
         self.wake = wake
-        state = Mutex(State(sequence: PoseSequence(parameters: parameters)))
+        state = Mutex(State())
         let samples = manager.addSampleHandler { [weak self] in self?.take($0) }
         let sensor = manager.addSensorHandler { [weak self] event, _ in self?.take(event) }
         tokens.withLock { $0 = [samples, sensor] }
@@ -59,11 +57,13 @@ package final class CalibrationSession: Sendable {
         wake.signal()
     }
 
-    /// Discards all poses. The next rest is a pose even if the sensor was not moved: call this before asking for one
-    /// particular pose.
-    package func reset() {
+    /// Discards all poses, and averages the next rests for `seconds`, by default the collector's two. The next rest is a
+    /// pose even if the sensor was not moved: call this before asking for one particular pose.
+    package func reset(seconds: Double? = nil) {
+        var parameters = PoseCollector.Parameters()
+        if let seconds { parameters.duration = seconds }
         state.withLock { state in
-            state.sequence.reset()
+            state.sequence = PoseSequence(parameters: parameters)
             state.pending = nil
             state.progress = nil
         }
@@ -119,28 +119,6 @@ package final class CalibrationSession: Sendable {
         }
     }
 
-    /// Waits for the next pose, and returns the turn that leads to it.
-    ///
-    /// - Parameters:
-    ///   - fullTurns: the number of full turns about the vertical, in either direction; 0 for a turn from one pose to
-    ///     another.
-    ///   - timeout: seconds to wait.
-    ///   - progress: called on this thread when the progress changes.
-    /// - Returns: the turn.
-    /// - Throws: `noStart` if there is no earlier pose from which the turn starts; `damagedTurn`; the errors of
-    ///   `nextPose`.
-    package func nextTurn(
-        fullTurns: Int = 0, timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
-    ) throws(CalibrationError) -> TurnSegment {
-        guard state.withLock({ $0.sequence.lastPose != nil }) else { throw CalibrationError.noStart }
-        _ = try nextPose(timeout: timeout, progress: progress)
-        let (turn, damage) = state.withLock { ($0.sequence.lastTurn, $0.sequence.lastDamage) }
-        if let damage { throw CalibrationError.damagedTurn(damage) }
-        guard var turn else { throw CalibrationError.noStart }
-        turn.fullTurns = abs(fullTurns)
-        return turn
-    }
-
     // MARK: On the delivery thread
 
     private func take(_ samples: [MotionSample]) {
@@ -173,8 +151,4 @@ package enum CalibrationError: Error, Equatable, Sendable {
     case cancelled
     /// The sensor no longer delivers samples.
     case sensorFailed(IMUFault)
-    /// `nextTurn` was called before there was a pose from which the turn could start.
-    case noStart
-    /// The gyroscope's readings during the turn are unusable.
-    case damagedTurn(TurnRecorder.Damage)
 }

@@ -36,12 +36,7 @@ package final class GuidedCalibration: Sendable {
     }
 
     private let thread: Mutex<WorkerThread?>
-    private let control: Control
-
-    private final class Control: Sendable {
-        let session = Mutex<CalibrationSession?>(nil)
-        let isCancelled = Atomic<Bool>(false)
-    }
+    private let session: CalibrationSession
 
     /// Starts to calibrate, and gives up after `limit` seconds.
     ///
@@ -49,22 +44,21 @@ package final class GuidedCalibration: Sendable {
     package init(
         _ subject: Subject, of manager: MotionManager, limit: Double, onStep: @escaping @Sendable (Step) -> Void
     ) throws(CalibrationError) {
-        guard manager.isRunning else { throw CalibrationError.notRunning }
-        let control = Control()
+        let session = try CalibrationSession(manager: manager)
         let deadline = SystemClock().now().advanced(bySeconds: limit)
         let thread = WorkerThread(name: "jostle-calibrat") {
             do {
                 switch subject {
-                case .gyroscope: onStep(try Self.gyroscope(manager, control, until: deadline))
+                case .gyroscope: onStep(try Self.gyroscope(manager, session, until: deadline))
                 case .accelerometer(let poses):
-                    onStep(try Self.accelerometer(manager, control, poses: poses, until: deadline, onStep))
+                    onStep(try Self.accelerometer(manager, session, poses: poses, until: deadline, onStep))
                 }
             } catch {
                 onStep(.failed("\(error)"))
             }
         }
         guard let thread else { throw CalibrationError.resources }
-        self.control = control
+        self.session = session
         self.thread = Mutex(thread)
     }
 
@@ -75,37 +69,27 @@ package final class GuidedCalibration: Sendable {
     /// Cancels the calibration. If it is not done yet, nothing changes. Waits for the thread, and so for the last call of
     /// `onStep`, for a second at most.
     package func cancel() {
-        control.isCancelled.store(true, ordering: .releasing)
-        control.session.withLock { $0 }?.cancel()
+        session.cancel()
         thread.withLock { $0.take() }?.join(within: 1)
     }
 
     // MARK: On its thread
 
     private static func pose(
-        _ session: CalibrationSession, _ control: Control, until deadline: Timestamp
+        _ session: CalibrationSession, until deadline: Timestamp
     ) throws(CalibrationError) -> RestingPose {
-        if control.isCancelled.load(ordering: .acquiring) { throw CalibrationError.cancelled }
-        return try session.nextPose(timeout: deadline.seconds(since: SystemClock().now()))
-    }
-
-    private static func session(
-        _ manager: MotionManager, _ control: Control, seconds: Double? = nil
-    ) throws(CalibrationError) -> CalibrationSession {
-        var parameters = PoseCollector.Parameters()
-        if let seconds { parameters.duration = seconds }
-        let session = try CalibrationSession(manager: manager, parameters: parameters)
-        control.session.withLock { $0 = session }
-        return session
+        try session.nextPose(timeout: deadline.seconds(since: SystemClock().now()))
     }
 
     private static func gyroscope(
-        _ manager: MotionManager, _ control: Control, until deadline: Timestamp
+        _ manager: MotionManager, _ session: CalibrationSession, until deadline: Timestamp
     ) throws -> Step {
         let before = manager.calibration
-        let rest = try pose(try session(manager, control, seconds: biasSeconds), control, until: deadline)
+        session.reset(seconds: biasSeconds)
+        let rest = try pose(session, until: deadline)
         // The reported errors come from a second rest, because the bias always fits the rest that it was measured in.
-        let check = try pose(try session(manager, control), control, until: deadline)
+        session.reset()
+        let check = try pose(session, until: deadline)
         guard let known = manager.calibration, manager.state?.hasRotationRate == true else {
             throw Failure(.unavailable, "the sensor has no gyroscope, or is not read any more")
         }
@@ -121,13 +105,12 @@ package final class GuidedCalibration: Sendable {
     }
 
     private static func accelerometer(
-        _ manager: MotionManager, _ control: Control, poses wanted: Int, until deadline: Timestamp,
+        _ manager: MotionManager, _ session: CalibrationSession, poses wanted: Int, until deadline: Timestamp,
         _ onStep: (Step) -> Void
     ) throws -> Step {
-        let session = try session(manager, control)
         var fit = AccelerometerFit()
         while true {
-            let pose = try pose(session, control, until: deadline)
+            let pose = try pose(session, until: deadline)
             // Even if the fit refuses the pose, the turn to it is useful.
             if let turn = session.lastTurn { fit.add(turn) }
             do throws(AccelerometerFitError) {
