@@ -48,15 +48,10 @@ public final class MotionManager: Sendable {
     private struct Run {
         let device: any SensorDevice
         let exchange: SensorExchange
-        let savers: Savers
-        let sensor: WorkerThread
-        let delivery: WorkerThread
-    }
-
-    /// What saves the state of a run for the next ones.
-    private struct Savers {
         let references: ReferenceSaver
         let calibrations: CalibrationSaver
+        let sensor: WorkerThread
+        let delivery: WorkerThread
     }
 
     /// Creates a manager that is not started.
@@ -91,7 +86,7 @@ public final class MotionManager: Sendable {
 
     deinit {
         stop()
-        handlers.end()
+        handlers.ends.notify(())
     }
 
     // MARK: Start and stop
@@ -135,15 +130,14 @@ public final class MotionManager: Sendable {
     package func start(with device: any SensorDevice) throws(SensorError) {
         guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
-        let savers = Savers(
-            references: ReferenceSaver(
-                store: stateDirectory.map { ReferenceStore(stateDirectory: $0) }, writer: writer),
-            calibrations: CalibrationSaver(
-                store: stateDirectory.map { CalibrationStore(stateDirectory: $0) }, name: device.storageName,
-                writer: writer))
+        let references = ReferenceSaver(
+            store: stateDirectory.map { ReferenceStore(stateDirectory: $0) }, writer: writer)
+        let calibrations = CalibrationSaver(
+            store: stateDirectory.map { CalibrationStore(stateDirectory: $0) }, name: device.storageName, writer: writer
+        )
         let hasThreads = shared.withLock { shared in
             guard shared.run == nil else { return true }
-            shared.run = makeRun(device, exchange, savers, &shared)
+            shared.run = makeRun(device, exchange, references, calibrations, &shared)
             return shared.run != nil
         }
         guard hasThreads else { throw SensorError.resources }
@@ -164,18 +158,19 @@ public final class MotionManager: Sendable {
 
     /// Starts the threads; `nil` if the system has none left.
     private func makeRun(
-        _ device: any SensorDevice, _ exchange: SensorExchange, _ savers: Savers, _ shared: inout Shared
+        _ device: any SensorDevice, _ exchange: SensorExchange, _ references: ReferenceSaver,
+        _ calibrations: CalibrationSaver, _ shared: inout Shared
     ) -> Run? {
         // Neither thread holds the manager, so releasing it stops it.
         let delivery = Delivery(
-            exchange: exchange, handlers: handlers, references: savers.references, calibrations: savers.calibrations)
+            exchange: exchange, handlers: handlers, references: references, calibrations: calibrations)
         let handlers = self.handlers
         let updateInterval = handlers.motion.takeShortestInterval(usual: shared.updateInterval)
         shared.sentInterval = updateInterval
         let (settings, silenced) = (shared.settings, shared.silenced)
         let variants = shared.variants.variants(of: settings.gestures)
-        let storedReference = savers.references.attitude
-        let calibration = savers.calibrations.change
+        let storedReference = references.attitude
+        let calibration = calibrations.change
         let openVibration = shared.openVibration.map { SystemClock().now().seconds(since: $0) }
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
@@ -196,7 +191,9 @@ public final class MotionManager: Sendable {
         }
         handlers.chain.attach(exchange.deliveryWake)
         return Run(
-            device: device, exchange: exchange, savers: savers, sensor: sensorThread, delivery: deliveryThread)
+            device: device, exchange: exchange, references: references, calibrations: calibrations,
+            sensor: sensorThread,
+            delivery: deliveryThread)
     }
 
     /// Has the next start take up the run of a machine that was reported as begun at this time: it ends once, with its whole
@@ -325,7 +322,7 @@ public final class MotionManager: Sendable {
 
     /// The exchange and the calibration of the present run; `nil` if nothing runs.
     var running: (exchange: SensorExchange, calibrations: CalibrationSaver)? {
-        shared.withLock { shared in shared.run.map { ($0.exchange, $0.savers.calibrations) } }
+        shared.withLock { shared in shared.run.map { ($0.exchange, $0.calibrations) } }
     }
 
     // MARK: Settings
@@ -346,7 +343,7 @@ public final class MotionManager: Sendable {
             change(&shared.settings)
             let settings = shared.settings
             let becomesStored = settings.reference == .stored && oldPolicy != .stored
-            let storedReference = becomesStored ? shared.run?.savers.references.attitude : nil
+            let storedReference = becomesStored ? shared.run?.references.attitude : nil
             let variants = shared.variants.isEmpty ? nil : shared.variants.variants(of: settings.gestures)
             shared.request { requests in
                 requests.settings = settings

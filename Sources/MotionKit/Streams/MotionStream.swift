@@ -72,8 +72,8 @@ extension MotionManager {
             }
             if isLast { buffer.finish() }
             return response
-        } onRemove: { [handlers] count in
-            handlers.cancelEnd(end)
+        } onRemove: { count in
+            end.remove()
             pending.withLock { $0 = count }
             if count == 0 { buffer.finish() }
         }
@@ -92,20 +92,20 @@ extension MotionManager {
     ) -> MotionStream<Element> {
         let (buffer, stream, end) = makeBuffer(insert: insert)
         let token = connect { buffer.push($0) }
-        buffer.onTermination { [handlers] in
-            handlers.cancelEnd(end)
+        buffer.onTermination {
+            end.remove()
             token.remove()
         }
         return stream
     }
 
-    /// Creates a stream and its buffer, which the manager's end finishes unless `Handlers.cancelEnd` is called with `end`.
+    /// Creates a stream and its buffer, which the manager's end finishes unless `end` is removed.
     private func makeBuffer<Element: Sendable>(
         insert: @escaping StreamBuffer<Element>.Insert
-    ) -> (buffer: StreamBuffer<Element>, stream: MotionStream<Element>, end: Int) {
+    ) -> (buffer: StreamBuffer<Element>, stream: MotionStream<Element>, end: HandlerToken) {
         let (signals, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let buffer = StreamBuffer<Element>(continuation, insert: insert)
-        return (buffer, MotionStream(buffer, signals), handlers.atEnd { buffer.finish() })
+        return (buffer, MotionStream(buffer, signals), handlers.ends.add { buffer.finish() })
     }
 }
 
