@@ -34,10 +34,9 @@ extension MeasuredSample {
     init(number: UInt64, _ raw: MotionSample, in pipeline: borrowing MotionPipeline) {
         let sample = pipeline.calibration.apply(raw)
         let state = pipeline.state
-        let none = Vector3(Double.nan, Double.nan, Double.nan)
         self.init(
             number: number, timestamp: raw.timestamp, acceleration: sample.acceleration,
-            rotationRate: state.hasRotationRate ? sample.rotationRate - state.gyroscopeBias : none,
+            rotationRate: state.hasRotationRate ? sample.rotationRate - state.gyroscopeBias : .unknown,
             attitude: state.relativeAttitude)
     }
 }

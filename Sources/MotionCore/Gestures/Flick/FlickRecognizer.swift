@@ -169,7 +169,9 @@ extension FlickRecognizer {
         guard settings.directions.contains(direction) else {
             unwanted = direction
             unwantedAt = latest
-            misses.add(NearMiss(towards: direction, at: timestamp))
+            var miss = NearMiss(.flick, .otherDirection, at: timestamp)
+            miss.direction = direction
+            misses.add(miss)
             return false
         }
         let pause = Double(latest - unwantedAt) * CellGrid.cell
@@ -190,14 +192,6 @@ extension FlickRecognizer {
             side == .minusZ
             ? Quaternion(angle: .pi, axis: Vector3(1, 0, 0)) : Quaternion(from: side.direction, to: top)
         return Quaternion(from: turned.rotate(up), to: top) * turned
-    }
-}
-
-extension NearMiss {
-    /// A flick in a direction that is not to be recognised.
-    fileprivate init(towards direction: MotionDirection, at timestamp: Timestamp) {
-        self.init(.flick, .otherDirection, at: timestamp)
-        self.direction = direction
     }
 }
 

@@ -17,15 +17,6 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
         case turning
     }
 
-    /// What keeps a movement from being a turn.
-    private enum Fault {
-        case tilted
-        case tooSlow
-        case tooShort
-        case pushed
-        case noRest
-    }
-
     var settings: TurnSettings { didSet { neededAngle = settings.knobAngle / settings.gain } }
     /// The angle that a turn needs, rad.
     private var neededAngle: Double
@@ -34,7 +25,8 @@ struct KnobRecognizer: Sendable, BitwiseCopyable {
     /// Seconds of stillness.
     private var stillness = 0.0
     private var rotation = KnobRotation(gravity: Vector3(0, 0, 1), rates: .zero, force: .zero)
-    private var fault: Fault?
+    /// What keeps the movement from being a turn.
+    private var fault: NearMiss.Reason?
     /// The angle and time of the last event.
     private var reportedAngle = 0.0
     private var reportedAt = 0.0
@@ -130,13 +122,13 @@ extension KnobRecognizer {
             calm += CellGrid.cell
             calmRate = max(calmRate, max(abs(rates.x), max(abs(rates.y), abs(rates.z))))
         } else if calm > Rule.calm {
-            follow(cell, fault: .noRest)
+            follow(cell, fault: .noQuietBefore)
         } else {
             rest(for: 0)
         }
     }
 
-    private mutating func follow(_ cell: GestureCell, fault: Fault?) {
+    private mutating func follow(_ cell: GestureCell, fault: NearMiss.Reason?) {
         phase = .following
         self.fault = fault
         rotation = KnobRotation(
@@ -154,7 +146,7 @@ extension KnobRecognizer {
             } else if rotation.isBack, rotation.elapsed < Rule.jerk {
                 fault = .tooShort
             } else if rotation.largestPush > Rule.push {
-                fault = .pushed
+                fault = .setInMotion
             }
         }
         guard let fault else {
@@ -189,29 +181,23 @@ extension KnobRecognizer {
     }
 
     /// Records a near miss for a movement that is over and was almost a turn.
-    private func noteMiss(_ fault: Fault?, at timestamp: Timestamp, _ misses: inout NearMisses) {
+    private func noteMiss(_ fault: NearMiss.Reason?, at timestamp: Timestamp, _ misses: inout NearMisses) {
         guard misses.isEnabled, rotation.farthest >= Rule.nearly * neededAngle,
             rotation.astray < Rule.nearlyVertical
         else { return }
-        switch fault {
-        case .tilted:
-            misses.add(.turn, .tilted, at: timestamp, value: rotation.largestTilt, limit: Rule.tilt)
-        case .tooSlow:
-            misses.add(.turn, .tooSlow, at: timestamp, value: rotation.duration, limit: settings.knobDuration)
-        case .tooShort:
-            misses.add(.turn, .tooShort, at: timestamp, value: rotation.duration, limit: Rule.jerk)
-        case .pushed:
-            misses.add(.turn, .setInMotion, at: timestamp, value: rotation.largestPush, limit: Rule.push)
-        case .noRest where calmRest < Rule.calm:
-            misses.add(
-                .turn, .noQuietBefore, at: timestamp, value: calmRate, limit: KnobRotation.restRate,
-                unit: .rate)
-        case .noRest:
-            misses.add(.turn, .noQuietBefore, at: timestamp, value: calmRest, limit: settings.knobRest, unit: .seconds)
-        case nil where rotation.farthest < neededAngle:
-            misses.add(.turn, .tooSmallAngle, at: timestamp, value: rotation.farthest, limit: neededAngle)
-        case nil:
-            misses.add(.turn, .notVertical, at: timestamp, value: rotation.astray, limit: Rule.astray)
+        let reason = fault ?? (rotation.farthest < neededAngle ? .tooSmallAngle : .notVertical)
+        func add(_ value: Double, _ limit: Double, _ unit: NearMiss.Unit? = nil) {
+            misses.add(.turn, reason, at: timestamp, value: value, limit: limit, unit: unit)
+        }
+        switch reason {
+        case .tilted: add(rotation.largestTilt, Rule.tilt)
+        case .tooSlow: add(rotation.duration, settings.knobDuration)
+        case .tooShort: add(rotation.duration, Rule.jerk)
+        case .setInMotion: add(rotation.largestPush, Rule.push)
+        case .noQuietBefore where calmRest < Rule.calm: add(calmRate, KnobRotation.restRate, .rate)
+        case .noQuietBefore: add(calmRest, settings.knobRest, .seconds)
+        case .tooSmallAngle: add(rotation.farthest, neededAngle)
+        default: add(rotation.astray, Rule.astray)
         }
     }
 
