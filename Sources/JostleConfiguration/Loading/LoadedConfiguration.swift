@@ -132,7 +132,8 @@ package enum ConfigurationFile {
     ///
     /// The file need not exist; loading it then fails, unless its drop-in directory has files.
     package static func standard(
-        environment: (String) -> String? = environmentVariable, systemPath: String = systemPath
+        environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } },
+        systemPath: String = systemPath
     ) -> String? {
         if let path = environment("JOSTLE_CONFIG"), !path.isEmpty { return path }
         if let instance = environment("JOSTLE_INSTANCE"), !instance.isEmpty {
@@ -140,11 +141,8 @@ package enum ConfigurationFile {
             return "\(directory)\(instance).yaml"
         }
         let hasDropIns = DropInDirectory(of: systemPath).map { $0.isUsed } ?? false
-        return SystemCall.exists(systemPath) || hasDropIns ? systemPath : nil
+        return access(systemPath, F_OK) == 0 || hasDropIns ? systemPath : nil
     }
-
-    /// An environment variable of the process.
-    package static func environmentVariable(_ name: String) -> String? { SystemCall.environmentVariable(name) }
 }
 
 extension LoadedConfiguration {
@@ -273,15 +271,6 @@ extension LoadedConfiguration {
         if case .argument? = provenance[key]?.source { return true }
         return false
     }
-}
-
-/// The system calls needed to find a configuration.
-enum SystemCall {
-    /// Whether a file exists at `path`, readable or not (access(2)).
-    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
-
-    /// An environment variable (getenv(3)).
-    static func environmentVariable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 
 /// Why a configuration was not loaded.

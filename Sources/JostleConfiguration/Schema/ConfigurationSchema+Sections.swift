@@ -470,43 +470,31 @@ extension ConfigurationSchema {
         ], required: ["on"])
 
     /// What is wrong with a rule whose values are valid one by one.
-    private static func faults(_ action: JostleSettings.Action) -> [ElementFault] {
+    private static func faults(_ action: JostleSettings.Action, _ add: AddFault) {
         let name = action.gesture.word
-        var faults: [ElementFault] = []
         if let phase = action.phase, !action.gesture.phases.contains(phase) {
-            let phases = action.gesture.phases.map(\.word)
-            faults.append(
-                ElementFault(
-                    key: "phase", reason: "is not a phase of \(name)", allowed: phases.listed()))
+            add("phase", "is not a phase of \(name)", action.gesture.phases.map(\.word).listed())
         }
         for (key, field) in action.filter.conditions where !action.gesture.fields.contains(field) {
-            faults.append(
-                ElementFault(
-                    key: key,
-                    reason: "does not apply to \(name), which has no \(field.rawValue); \(gesturesWith(field))"))
+            add(key, "does not apply to \(name), which has no \(field.rawValue); \(gesturesWith(field))", nil)
         }
         for (key, template) in [("topic", action.publish.topic), ("payload", action.publish.payload)] {
             for field in template?.fields ?? [] where !action.gesture.fields.contains(field) {
-                faults.append(
-                    ElementFault(
-                        key: "publish.\(key)",
-                        reason: "has ${\(field.rawValue)}, but \(name) has no \(field.rawValue); \(gesturesWith(field))"
-                    ))
+                let has = "has ${\(field.rawValue)}, but \(name) has no \(field.rawValue)"
+                add("publish.\(key)", "\(has); \(gesturesWith(field))", nil)
             }
         }
         if action.publish.topic == nil && !action.isConsuming {
-            faults.append(ElementFault(key: "", reason: "has no effect: it needs publish, or consume: true"))
+            add("", "has no effect: it needs publish, or consume: true", nil)
         }
         if action.isConsuming, action.actingPhase != action.gesture.firstPhase {
             for (key, _) in action.filter.conditions where key.hasSuffix("_above") {
-                faults.append(
-                    ElementFault(
-                        key: key,
-                        reason: "cannot be combined with consume at this phase: "
-                            + "whether a gesture is consumed is decided when it begins"))
+                add(
+                    key,
+                    "cannot be combined with consume at this phase: whether a gesture is consumed is decided when it begins",
+                    nil)
             }
         }
-        return faults
     }
 
     /// A clause that lists the gestures with a field: `only tap has it`.

@@ -210,31 +210,25 @@ extension ConfigurationSchema {
     }
 
     /// The mapping by names that may stand in place of a list. The names are those of another file, so any is accepted.
-    private static func alternative<Root>(to setting: SettingOf<Root>) -> JSONValue? {
-        guard setting.elements != nil else { return nil }
+    private static func alternatives<Root>(to setting: SettingOf<Root>) -> [JSONValue] {
+        guard setting.elements != nil else { return [] }
         return [
-            "description": "Switches rules of another file by their names.", "type": "object", "minProperties": 1,
-            "propertyNames": .object(ValueFormat<String>.ruleName.constraints),
-            "additionalProperties": schema(of: Section("", "A rule with a name.", [.setting(RuleSwitch("").setting)])),
+            [
+                "description": "Switches rules of another file by their names.", "type": "object", "minProperties": 1,
+                "propertyNames": .object(ValueFormat<String>.ruleName.constraints),
+                "additionalProperties": schema(
+                    of: Section("", "A rule with a name.", [.setting(RuleSwitch("").setting)])),
+            ]
         ]
     }
 
     private static func schema<Root>(of setting: SettingOf<Root>) -> JSONValue {
-        let defaultValue = setting.write(Root())
         let description = JSONValue.Member("description", .string(setting.summary))
-        if let alternative = alternative(to: setting) {
-            return .object([
-                description, .init("default", .null),
-                .init("anyOf", [.object(setting.constraints), alternative, ["type": "null"]]),
-            ])
-        }
         guard setting.isOptional else {
-            return .object([description, .init("default", defaultValue)] + setting.constraints)
+            return .object([description, .init("default", setting.write(Root()))] + setting.constraints)
         }
-        return .object([
-            description, .init("default", .null),
-            .init("anyOf", [.object(setting.constraints), ["type": "null"]]),
-        ])
+        let choices = [.object(setting.constraints)] + alternatives(to: setting) + [["type": "null"]]
+        return .object([description, .init("default", .null), .init("anyOf", .array(choices))])
     }
 }
 

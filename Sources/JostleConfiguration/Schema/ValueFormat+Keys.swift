@@ -26,7 +26,6 @@ extension ValueFormat<String?> {
                 guard text.hasPrefix("/"), text.count > 1,
                     text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
                 else { throw ValueRefusal("is not the absolute path of a bus") }
-                return text
             })
     }
 
@@ -38,7 +37,6 @@ extension ValueFormat<String?> {
                 .matching("^[^/]+$") + [.init("maxLength", .number("64"))], maximum: 64
             ) { text throws(ValueRefusal) in
                 guard !text.contains("/") else { throw ValueRefusal("is a path, not a device's name") }
-                return text
             })
     }
 }
@@ -290,7 +288,6 @@ extension ValueFormat<String> {
             guard isName || text.hasPrefix("/") && text.count > 1 else {
                 throw ValueRefusal("is not the name of a GPIO chip")
             }
-            return text
         }
     }
 
@@ -310,10 +307,9 @@ extension ValueFormat<String> {
             guard text.allSatisfy({ $0.isASCII && $0.isNumber }) else {
                 // -1 and 1.5 are mistaken numbers, not names.
                 guard NumberText.whole(text) == nil else { throw ValueRefusal("is not a line's number") }
-                return text
+                return
             }
             guard UInt16(text) != nil else { throw ValueRefusal("is out of bounds") }
-            return text
         }
     }
 
@@ -324,7 +320,6 @@ extension ValueFormat<String> {
             .matching("^[0-9][A-Za-z0-9.+~:-]{0,63}$")
         ) { text throws(ValueRefusal) in
             guard JostleSettings.Device.isVersion(text) else { throw ValueRefusal("is not a version") }
-            return text
         }
     }
 
@@ -343,7 +338,6 @@ extension ValueFormat<String> {
             .matching("^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
         ) { text throws(ValueRefusal) in
             guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not \(meaning)") }
-            return text
         }
     }
 
@@ -361,7 +355,6 @@ extension ValueFormat<String> {
             guard text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }) else {
                 throw ValueRefusal("has an empty level")
             }
-            return text
         }
     }
 
@@ -377,15 +370,14 @@ extension ValueFormat<String> {
             guard let first = rest.first, first != "/", !text.contains(where: \.isWhitespace) else {
                 throw ValueRefusal("is not a web page's URL: it has no host, or contains a space")
             }
-            return text
         }
     }
 
     /// The name of a host, without a port.
     static var hostName: ValueFormat {
-        checked(
-            "a host name such as pi.example.org, without a port", .matching("^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$"),
-            maximum: 253
+        parsed(
+            "a host name such as pi.example.org, without a port", wantsExample: true,
+            .matching("^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$"), maximum: 253, write: { $0 }
         ) { text throws(ValueRefusal) in
             let isName = text.utf8.allSatisfy { byte in
                 switch byte {
@@ -405,14 +397,13 @@ extension ValueFormat<String> {
             "sections and keys, such as gestures, sensor.rate or sensor.*_range", .nonEmptyText,
             maximum: RemoteKeys.longest
         ) { text throws(ValueRefusal) in
-            if RuleSwitch.isPattern(text) { return text }
+            if RuleSwitch.isPattern(text) { return }
             let keys = ConfigurationSchema.paths.filter { RemoteKeys.matches(text, $0) }
             guard !keys.isEmpty else { throw ValueRefusal("is neither a section nor a key") }
             let isVersion = text == RemoteKeys.version
             guard !keys.contains(where: RemoteKeys.isLocalOnly), !isVersion || allowsVersion else {
                 throw ValueRefusal("can be set only on the device itself")
             }
-            return text
         }
     }
 }

@@ -259,13 +259,9 @@ extension ValueFormat where Value: Equatable {
     }
 }
 
-/// A problem with an element of a list whose values are valid one by one.
-struct ElementFault {
-    /// The key within the element; empty for the element as a whole.
-    var key: String
-    var reason: String
-    var allowed: String?
-}
+/// Adds a problem with an element of a list whose values are valid one by one: the key within the element, empty for the
+/// element as a whole, the reason, and what is allowed.
+typealias AddFault = (_ key: String, _ reason: String, _ allowed: String?) -> Void
 
 extension ValueFormat {
     /// A list of mappings with the keys of `section`; `faults` checks an element as a whole.
@@ -273,7 +269,7 @@ extension ValueFormat {
     /// All problems of all elements are reported. A list with a problem is refused as a whole.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func list<Element: KeyedSettings>(
-        of section: SectionOf<Element>, faults: @escaping @Sendable (Element) -> [ElementFault]
+        of section: SectionOf<Element>, faults: @escaping @Sendable (Element, AddFault) -> Void
     ) -> ValueFormat where Value == [Element] {
         let keys = section.members.map(\.name).joined(separator: ", ")
         return ValueFormat(
@@ -295,7 +291,16 @@ extension ValueFormat {
                     elements.append(reader.value)
                     // Faults that merely follow from a refused value are not reported.
                     var found = reader.problems
-                    if found.isEmpty { found = faults(reader.value).map { $0.problem(in: node) } }
+                    if found.isEmpty {
+                        faults(reader.value) { key, reason, allowed in
+                            let place = key.split(separator: ".").reduce(node) { node, name in
+                                node[String(name)] ?? node
+                            }
+                            found.append(
+                                DocumentProblem(
+                                    at: place.position, path: key, found: place.text, reason, allowed: allowed))
+                        }
+                    }
                     problems += found.map { problem in
                         var problem = problem
                         problem.path = "[\(index)]" + (problem.path.isEmpty ? "" : ".\(problem.path)")
@@ -310,14 +315,6 @@ extension ValueFormat {
                 return elements
             },
             write: { .array($0.map { .object(ConfigurationSchema.deviations(of: section, $0)) }) })
-    }
-}
-
-extension ElementFault {
-    /// The problem at the position of its key in the element.
-    fileprivate func problem(in element: JSONValue) -> DocumentProblem {
-        let place = key.split(separator: ".").reduce(element) { node, name in node[String(name)] ?? node }
-        return DocumentProblem(at: place.position, path: key, found: place.text, reason, allowed: allowed)
     }
 }
 
@@ -348,12 +345,15 @@ extension ValueFormat {
 }
 
 extension ValueFormat<String> {
-    /// The same for a text that is the value itself once it is checked.
+    /// The same for a text that is the value itself if it passes a check.
     static func checked(
-        _ allowed: String, wantsExample: Bool = true, _ constraints: [JSONValue.Member], maximum: Int? = nil,
-        check: @escaping @Sendable (String) throws(ValueRefusal) -> String
+        _ allowed: String, _ constraints: [JSONValue.Member], maximum: Int? = nil,
+        check: @escaping @Sendable (String) throws(ValueRefusal) -> Void
     ) -> ValueFormat {
-        parsed(allowed, wantsExample: wantsExample, constraints, maximum: maximum, write: { $0 }, parse: check)
+        parsed(allowed, wantsExample: true, constraints, maximum: maximum, write: { $0 }) { text throws(ValueRefusal) in
+            try check(text)
+            return text
+        }
     }
 
     /// Free text of at most `maximum` bytes on one line.
@@ -361,7 +361,7 @@ extension ValueFormat<String> {
         checked(
             "text of 1 … \(maximum) bytes on one line",
             .nonEmptyText + [.init("maxLength", .number("\(maximum)"))], maximum: maximum
-        ) { text throws(ValueRefusal) in text }
+        ) { _ throws(ValueRefusal) in }
     }
 
     /// A file's path; a relative one refers to the directory of the configuration file that contains it. A text that
