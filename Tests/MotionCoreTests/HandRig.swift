@@ -27,7 +27,6 @@ struct HandRig {
     /// Bias of the gyroscope, rad/s.
     var bias = Vector3(0.01, -0.006, 0.008)
     var seed: UInt64 = 1
-    var parameters = AttitudeParameters()
     /// When the errors begin to count, s.
     var settled = 5.0
 
@@ -57,7 +56,7 @@ struct HandRig {
 
         let steps = Int((1000 / rate).rounded())
         let late = Int((delay * 1000).rounded())
-        var filter = AttitudeFilter(parameters: parameters)
+        var filter = AttitudeFilter()
         var attitude = Quaternion.identity
         var forces = [Vector3](repeating: Vector3(0, 0, standardGravity), count: late)
         var forceSum = Vector3.zero

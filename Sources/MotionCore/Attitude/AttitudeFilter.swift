@@ -11,7 +11,7 @@
 /// About ten times a second a block is complete: it propagates the covariance (`ErrorCovariance`), the measurements are
 /// applied, and the correction is fed back. Heading has no reference and starts at zero.
 package struct AttitudeFilter: ~Copyable {
-    private let parameters: AttitudeParameters
+    private let parameters = AttitudeParameters()
     /// Scale and misalignment to start with, body axes; `nil` if unknown.
     private let prior: ScaleEstimate?
     private var strapdown = Strapdown()
@@ -65,12 +65,9 @@ package struct AttitudeFilter: ~Copyable {
     /// The angular rate of the last sample, corrected for bias, scale and misalignment, rad/s, body frame.
     package var rotationRate: Vector3 { lastRate }
 
-    /// - Parameters:
-    ///   - parameters: the tuning of the filter.
-    ///   - scale: scale and misalignment from an earlier run, body axes, with their deviations. They apply from the
-    ///     first sample on and continue to be estimated. Ignored unless `isUsable`.
-    package init(parameters: AttitudeParameters = AttitudeParameters(), scale: ScaleEstimate? = nil) {
-        self.parameters = parameters
+    /// - Parameter scale: scale and misalignment from an earlier run, body axes, with their deviations. They apply from the
+    ///   first sample on and continue to be estimated. Ignored unless `isUsable`.
+    package init(scale: ScaleEstimate? = nil) {
         prior = scale.flatMap { $0.isUsable ? $0 : nil }
     }
 

@@ -11,42 +11,40 @@
 ///
 /// Copies of some chips measure twice or half of everything. The first pose shows it, and the priors are about the rest.
 package struct AccelerometerFit: Sendable {
-    /// The priors and limits of a fit.
-    package struct Parameters: Equatable, Sendable, BitwiseCopyable {
+    /// The priors and limits.
+    private enum Rule {
         /// Prior standard deviation of an offset, m/s². Default 100 mg.
-        package var offsetDeviation = 0.1 * standardGravity
+        static let offsetDeviation = 0.1 * standardGravity
         /// Prior standard deviation of a scale factor. Default 5 %.
-        package var scaleDeviation = 0.05
+        static let scaleDeviation = 0.05
         /// Prior standard deviation of a cross-axis term. Default 3 %.
-        package var crossAxisDeviation = 0.03
+        static let crossAxisDeviation = 0.03
         /// Standard deviation of the length of a mean force, m/s². Default 0.5 mg, for noise and for a rest that was
         /// not quite one.
-        package var forceDeviation = 0.0005 * standardGravity
+        static let forceDeviation = 0.0005 * standardGravity
         /// Standard deviation of gravity's direction at the end of a turn, rad, in addition to the gyroscope's scale
         /// and misalignment. Default 0.05°, for noise and a wandering bias.
-        package var turnDeviation = 0.05 * radiansPerDegree
+        static let turnDeviation = 0.05 * radiansPerDegree
         /// Prior standard deviation of the gyroscope's scale factors and misalignment. Default 5 %.
-        package var gyroscopeDeviation = 0.05
+        static let gyroscopeDeviation = 0.05
         /// Largest error of a turn, rad. Turns beyond it are left out: first those that fit no gyroscope, with a limit
         /// of five times this plus a tenth of the turn, then those that do not fit the other turns. Default 1°.
-        package var largestTurnError = 1 * radiansPerDegree
+        static let largestTurnError = 1 * radiansPerDegree
         /// Smallest angle between two poses, rad. Default 20°.
-        package var smallestAngle = 20 * radiansPerDegree
+        static let smallestAngle = 20 * radiansPerDegree
         /// Fewest poses. Default 6: an offset and a scale factor for each axis.
-        package var fewestPoses = 6
+        static let fewestPoses = 6
         /// Largest plausible offset of an axis, m/s². Default 300 mg.
-        package var largestOffset = 0.3 * standardGravity
+        static let largestOffset = 0.3 * standardGravity
         /// Largest plausible error of a scale factor. Default 15 %.
-        package var largestScaleError = 0.15
+        static let largestScaleError = 0.15
         /// Largest plausible cross-axis term. Default 10 %.
-        package var largestCrossAxis = 0.1
+        static let largestCrossAxis = 0.1
         /// Largest plausible RMS residual of the fit, m/s². Default 20 mg.
-        package var largestResidual = 0.02 * standardGravity
+        static let largestResidual = 0.02 * standardGravity
         /// Largest standard deviation of the length of gravity in any direction, m/s². Default 60 mg: poses that leave
         /// out a side of the sensor exceed it.
-        package var largestUncertainty = 0.06 * standardGravity
-
-        package init() {}
+        static let largestUncertainty = 0.06 * standardGravity
     }
 
     /// The poses so far, in the order in which they were added.
@@ -55,12 +53,7 @@ package struct AccelerometerFit: Sendable {
     /// The turns that were added.
     package private(set) var turns: [TurnSegment] = []
 
-    /// The priors and limits.
-    package let parameters: Parameters
-
-    package init(parameters: Parameters = Parameters()) {
-        self.parameters = parameters
-    }
+    package init() {}
 
     /// Adds a pose.
     ///
@@ -72,7 +65,7 @@ package struct AccelerometerFit: Sendable {
         }
         for index in 0..<poses.count {
             let angle = poses[index].force.angle(to: pose.force)
-            guard angle >= parameters.smallestAngle else {
+            guard angle >= Rule.smallestAngle else {
                 throw AccelerometerFitError.tooNear(pose: index, angle: angle)
             }
         }
@@ -123,8 +116,8 @@ package struct AccelerometerFit: Sendable {
 
     /// `solve` for a chip with the usual scale.
     private func solveNearGravity() throws(AccelerometerFitError) -> Solution {
-        guard poses.count >= parameters.fewestPoses else {
-            throw AccelerometerFitError.tooFewPoses(have: poses.count, need: parameters.fewestPoses)
+        guard poses.count >= Rule.fewestPoses else {
+            throw AccelerometerFitError.tooFewPoses(have: poses.count, need: Rule.fewestPoses)
         }
         guard let (calibration, solution) = iterate() else { throw AccelerometerFitError.noSolution }
         var squares = 0.0
@@ -139,19 +132,19 @@ package struct AccelerometerFit: Sendable {
             }
         }
         let residual = (squares / Double(poses.count)).squareRoot()
-        guard residual <= parameters.largestResidual else {
+        guard residual <= Rule.largestResidual else {
             throw AccelerometerFitError.residualTooLarge(residual, worstPose: worst)
         }
         let (uncertainty, direction) = weakest(calibration, solution)
-        guard uncertainty <= parameters.largestUncertainty else {
+        guard uncertainty <= Rule.largestUncertainty else {
             throw AccelerometerFitError.notSpread(missing: direction)
         }
         for axis in 0..<3 {
-            guard abs(calibration.offset[axis]) <= parameters.largestOffset else {
+            guard abs(calibration.offset[axis]) <= Rule.largestOffset else {
                 throw AccelerometerFitError.implausibleOffset(axis: axis, calibration.offset[axis])
             }
         }
-        guard calibration.matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis)
+        guard calibration.matrix.isPlausible(scale: Rule.largestScaleError, cross: Rule.largestCrossAxis)
         else { throw AccelerometerFitError.implausibleMatrix(calibration.matrix) }
         return Solution(
             calibration: calibration, residual: residual, poses: poses.count, uncertainty: uncertainty,
@@ -219,14 +212,14 @@ extension AccelerometerFit {
         // A free matrix of nine numbers would fit any single turn, so check against the identity first.
         var turns = self.turns.filter { turn in
             guard let check = TurnCheck(turn, matrix: .identity, first) else { return false }
-            return check.directionError < 5 * parameters.largestTurnError + 0.1 * check.path
+            return check.directionError < 5 * Rule.largestTurnError + 0.1 * check.path
         }
         while true {
             guard let (calibration, matrix, solution) = iterate(with: turns) else { return nil }
             var worst: (index: Int, error: Double)?
             for index in 0..<turns.count {
                 let error = TurnCheck(turns[index], matrix: matrix, calibration)?.directionError ?? .infinity
-                if error > max(parameters.largestTurnError, worst?.error ?? 0) { worst = (index, error) }
+                if error > max(Rule.largestTurnError, worst?.error ?? 0) { worst = (index, error) }
             }
             guard let worst else { return (calibration, solution) }
             turns.remove(at: worst.index)
@@ -267,7 +260,7 @@ extension AccelerometerFit {
             guard let up = force.normalized else { return false }
             equations.add(
                 padded(Self.row(up, measured: pose.force, calibration), to: equations.count),
-                target: standardGravity - force.length, deviation: parameters.forceDeviation)
+                target: standardGravity - force.length, deviation: Rule.forceDeviation)
         }
         return true
     }
@@ -280,7 +273,7 @@ extension AccelerometerFit {
         for index in 0..<9 {
             equations.addPrior(
                 Self.unknowns + index, target: (index % 4 == 0 ? 1 : 0) - matrix.element(index),
-                deviation: parameters.gyroscopeDeviation)
+                deviation: Rule.gyroscopeDeviation)
         }
         let calibration = Self.calibration(values)
         for turn in turns {
@@ -288,7 +281,7 @@ extension AccelerometerFit {
             for axis in 0..<3 {
                 equations.add(
                     check.forceRow(axis: axis) + check.rateRow(axis: axis),
-                    target: check.found[axis] - check.turned[axis], deviation: parameters.turnDeviation)
+                    target: check.found[axis] - check.turned[axis], deviation: Rule.turnDeviation)
             }
         }
         return true
@@ -300,7 +293,7 @@ extension AccelerometerFit {
 
     private func priorDeviation(_ index: Int) -> Double {
         index < 3
-            ? parameters.offsetDeviation : index < 6 ? parameters.scaleDeviation : parameters.crossAxisDeviation
+            ? Rule.offsetDeviation : index < 6 ? Rule.scaleDeviation : Rule.crossAxisDeviation
     }
 
     static func calibration(_ values: [Double]) -> AccelerometerCalibration {

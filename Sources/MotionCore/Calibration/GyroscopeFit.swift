@@ -5,45 +5,39 @@
 /// There are nine unknowns, the matrix that turns readings into true rates along the calibrated accelerometer's axes,
 /// solved by Gauss-Newton with priors for the errors of a chip. The bias is the mean of the rests.
 package struct GyroscopeFit: Sendable {
-    /// The priors and limits of a fit.
-    package struct Parameters: Equatable, Sendable, BitwiseCopyable {
+    /// The priors and limits.
+    private enum Rule {
         /// Prior standard deviation of a scale factor. Default 5 %.
-        package var scaleDeviation = 0.05
+        static let scaleDeviation = 0.05
         /// Prior standard deviation of a misalignment, rad. Default 0.03.
-        package var crossAxisDeviation = 0.03
+        static let crossAxisDeviation = 0.03
         /// Standard deviation of gravity's direction at a rest, rad. Default 0.1°.
-        package var directionDeviation = 0.1 * radiansPerDegree
+        static let directionDeviation = 0.1 * radiansPerDegree
         /// Standard deviation of the heading when the sensor is put back after full turns, rad. Default 0.5°, by eye
         /// against an edge.
-        package var headingDeviation = 0.5 * radiansPerDegree
+        static let headingDeviation = 0.5 * radiansPerDegree
         /// Smallest turn, rad. Default 30°.
-        package var smallestTurn = 30 * radiansPerDegree
+        static let smallestTurn = 30 * radiansPerDegree
         /// Fewest turns. Default 3.
-        package var fewestTurns = 3
+        static let fewestTurns = 3
         /// Largest standard deviation of a scale factor. Default 1 %: turns that leave out an axis exceed it.
-        package var largestUncertainty = 0.01
+        static let largestUncertainty = 0.01
         /// Largest plausible error of a scale factor. Default 15 %.
-        package var largestScaleError = 0.15
+        static let largestScaleError = 0.15
         /// Largest plausible misalignment, rad. Default 0.1.
-        package var largestCrossAxis = 0.1
+        static let largestCrossAxis = 0.1
         /// Largest plausible RMS residual of the fit, rad. Default 2°.
-        package var largestResidual = 2 * radiansPerDegree
-
-        package init() {}
+        static let largestResidual = 2 * radiansPerDegree
     }
 
     /// The turns so far.
     package private(set) var turns: [TurnSegment] = []
 
-    /// The priors and limits.
-    package let parameters: Parameters
-
     /// The accelerometer's calibration, which gives gravity's direction.
     package let accelerometer: AccelerometerCalibration
 
-    package init(accelerometer: AccelerometerCalibration, parameters: Parameters = Parameters()) {
+    package init(accelerometer: AccelerometerCalibration) {
         self.accelerometer = accelerometer
-        self.parameters = parameters
     }
 
     /// Adds a turn.
@@ -59,7 +53,7 @@ package struct GyroscopeFit: Sendable {
             }
         } else {
             let angle = turn.measuredRotation.rotationVector.length
-            guard angle >= parameters.smallestTurn else { throw GyroscopeFitError.tooSmall(angle: angle) }
+            guard angle >= Rule.smallestTurn else { throw GyroscopeFitError.tooSmall(angle: angle) }
         }
         turns.append(turn)
     }
@@ -82,8 +76,8 @@ package struct GyroscopeFit: Sendable {
     ///
     /// - Throws: the reason if there is no plausible calibration.
     package func solve() throws(GyroscopeFitError) -> Solution {
-        guard turns.count >= parameters.fewestTurns else {
-            throw GyroscopeFitError.tooFewTurns(have: turns.count, need: parameters.fewestTurns)
+        guard turns.count >= Rule.fewestTurns else {
+            throw GyroscopeFitError.tooFewTurns(have: turns.count, need: Rule.fewestTurns)
         }
         var matrix = Matrix3.identity
         var solution: LeastSquaresSolution?
@@ -101,14 +95,14 @@ package struct GyroscopeFit: Sendable {
             weakest = axis
         }
         let uncertainty = solution.deviation(of: 4 * weakest)
-        guard uncertainty <= parameters.largestUncertainty else {
+        guard uncertainty <= Rule.largestUncertainty else {
             throw GyroscopeFitError.axesDoNotSpan(weakestAxis: weakest, uncertainty: uncertainty)
         }
-        guard matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis) else {
+        guard matrix.isPlausible(scale: Rule.largestScaleError, cross: Rule.largestCrossAxis) else {
             throw GyroscopeFitError.implausibleMatrix(matrix)
         }
         let residual = residual(matrix)
-        guard residual <= parameters.largestResidual else { throw GyroscopeFitError.residualTooLarge(residual) }
+        guard residual <= Rule.largestResidual else { throw GyroscopeFitError.residualTooLarge(residual) }
         return Solution(
             calibration: calibration(matrix), residual: residual, turns: turns.count, uncertainty: uncertainty,
             weakestAxis: weakest)
@@ -133,17 +127,17 @@ package struct GyroscopeFit: Sendable {
             let isDiagonal = index % 4 == 0
             equations.addPrior(
                 index, target: (isDiagonal ? 1 : 0) - matrix.element(index),
-                deviation: isDiagonal ? parameters.scaleDeviation : parameters.crossAxisDeviation)
+                deviation: isDiagonal ? Rule.scaleDeviation : Rule.crossAxisDeviation)
         }
         for turn in turns {
             guard let check = TurnCheck(turn, matrix: matrix, accelerometer) else { continue }
             for axis in 0..<3 {
                 equations.add(
                     check.rateRow(axis: axis), target: check.found[axis] - check.turned[axis],
-                    deviation: parameters.directionDeviation)
+                    deviation: Rule.directionDeviation)
             }
             if let error = check.headingError {
-                equations.add(check.headingRow, target: -error, deviation: parameters.headingDeviation)
+                equations.add(check.headingRow, target: -error, deviation: Rule.headingDeviation)
             }
         }
         return equations

@@ -3,27 +3,22 @@
 /// A rest is detected by how far readings stray from their own mean, so even a large bias does not hide it. A turn too
 /// slow for that shows as a change of gravity's direction between the first and the second half.
 package struct PoseCollector: Sendable, BitwiseCopyable {
-    /// What counts as lying still, and for how long.
-    package struct Parameters: Equatable, Sendable, BitwiseCopyable {
-        /// Seconds that are averaged. Longer averages out more noise, but the user has to wait. Default 2: with an
-        /// MPU-6050's 400 µg/√Hz the mean is good to 0.2 mg.
-        package var duration = 2.0
+    /// What counts as lying still.
+    private enum Rule {
         /// Seconds of quiet before averaging begins, because an object that was just touched still trembles. Default
         /// 0.5.
-        package var settling = 0.5
+        static let settling = 0.5
         /// Largest distance of a reading from the mean force, m/s². Smaller rejects noisy chips and trembling floors;
         /// larger accepts a board held in the hand. Default 0.5, ten times an MPU-6050's noise.
-        package var forceLimit = 0.5
+        static let forceLimit = 0.5
         /// Largest distance of a reading from the mean rate, rad/s. Smaller rejects noisy chips; larger accepts slow
         /// turns. Default 2 °/s.
-        package var rateLimit = 2 * radiansPerDegree
+        static let rateLimit = 2 * radiansPerDegree
         /// Largest change of the mean force from the first half to the second, m/s². Default 0.05: 0.3° of tilt.
-        package var driftLimit = 0.05
+        static let driftLimit = 0.05
         /// Largest mean rate that can be a bias, rad/s. Default 25 °/s: an MPU-6050's ±20 °/s (PS-MPU-6000A-00 r3.4,
         /// 6.1) plus drift.
-        package var largestBias = 25 * radiansPerDegree
-
-        package init() {}
+        static let largestBias = 25 * radiansPerDegree
     }
 
     /// Why the sensor does not count as still.
@@ -52,7 +47,9 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
         case done(RestingPose)
     }
 
-    private let parameters: Parameters
+    /// Seconds that are averaged. Longer averages out more noise, but the user has to wait. Default 2: with an MPU-6050's
+    /// 400 µg/√Hz the mean is good to 0.2 mg.
+    private let duration: Double
     private var quietSince: Timestamp?
     private var last: Timestamp?
     private var settlingForce = Vector3.zero
@@ -61,8 +58,8 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
     private var sums = PoseSums()
 
     /// Creates a collector that has seen no samples.
-    package init(parameters: Parameters = Parameters()) {
-        self.parameters = parameters
+    package init(duration: Double? = nil) {
+        self.duration = duration ?? 2
     }
 
     /// Starts from scratch.
@@ -87,17 +84,17 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
         if settlingCount > 0 {
             let force = (sample.acceleration - settlingForce).length
             let rate = (sample.rotationRate - settlingRate).length
-            if rate > parameters.rateLimit { return startOver(.rotation, with: sample) }
-            if force > parameters.forceLimit { return startOver(.force, with: sample) }
-            if settlingRate.length > parameters.largestBias { return startOver(.rotation, with: sample) }
+            if rate > Rule.rateLimit { return startOver(.rotation, with: sample) }
+            if force > Rule.forceLimit { return startOver(.force, with: sample) }
+            if settlingRate.length > Rule.largestBias { return startOver(.rotation, with: sample) }
         }
         let elapsed = sample.timestamp.seconds(since: start)
         follow(sample)
-        guard elapsed >= parameters.settling else { return .settling }
-        let part = (elapsed - parameters.settling) / max(parameters.duration, 1e-3)
+        guard elapsed >= Rule.settling else { return .settling }
+        let part = (elapsed - Rule.settling) / max(duration, 1e-3)
         sums.add(sample, isSecondHalf: part >= 0.5)
         guard part >= 1 else { return .averaging(part) }
-        guard sums.drift <= parameters.driftLimit else { return startOver(.drift) }
+        guard sums.drift <= Rule.driftLimit else { return startOver(.drift) }
         let pose = sums.pose
         reset()
         return .done(pose)

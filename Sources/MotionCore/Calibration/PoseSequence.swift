@@ -18,9 +18,9 @@ package struct PoseSequence: Sendable {
     private var recorder: TurnRecorder?
     private var hasMoved = true
 
-    /// Creates a sequence that begins with the first rest.
-    package init(parameters: PoseCollector.Parameters = PoseCollector.Parameters()) {
-        collector = PoseCollector(parameters: parameters)
+    /// Creates a sequence that begins with the first rest, and averages rests for so many seconds; `nil` for the default.
+    package init(duration: Double? = nil) {
+        collector = PoseCollector(duration: duration)
     }
 
     /// Forgets all poses. The next rest counts even without a movement.

@@ -24,7 +24,7 @@ package struct HeadingFilter: ~Copyable {
         case other
     }
 
-    private let parameters: HeadingParameters
+    private let parameters = HeadingParameters()
     /// The field at the place of calibration; `nil` if unknown.
     private let calibratedField: MagneticFieldFigures?
 
@@ -78,12 +78,9 @@ package struct HeadingFilter: ~Copyable {
 
     /// Creates a filter that has had no reading.
     ///
-    /// - Parameters:
-    ///   - parameters: the tuning.
-    ///   - calibratedField: strength and dip of the field where the magnetometer was calibrated. With them, a filter that
-    ///     starts in a disturbed field knows it.
-    package init(parameters: HeadingParameters = HeadingParameters(), calibratedField: MagneticFieldFigures? = nil) {
-        self.parameters = parameters
+    /// - Parameter calibratedField: strength and dip of the field where the magnetometer was calibrated. With them, a filter
+    ///   that starts in a disturbed field knows it.
+    package init(calibratedField: MagneticFieldFigures? = nil) {
         self.calibratedField = calibratedField
     }
 

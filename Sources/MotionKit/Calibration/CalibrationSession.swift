@@ -60,10 +60,8 @@ package final class CalibrationSession: Sendable {
     /// Discards all poses, and averages the next rests for `seconds`, by default the collector's two. The next rest is a
     /// pose even if the sensor was not moved: call this before asking for one particular pose.
     package func reset(seconds: Double? = nil) {
-        var parameters = PoseCollector.Parameters()
-        if let seconds { parameters.duration = seconds }
         state.withLock { state in
-            state.sequence = PoseSequence(parameters: parameters)
+            state.sequence = PoseSequence(duration: seconds)
             state.pending = nil
             state.progress = nil
         }

@@ -89,9 +89,7 @@ final class CalibrationMeasurement {
     /// Waits until the board lies still, moved before or not, and averages its readings for `seconds`, by default the
     /// collector's two seconds. The title is shown before the progress.
     func rest(_ title: String, seconds: Double? = nil) throws -> RestingPose {
-        var parameters = PoseCollector.Parameters()
-        if let seconds { parameters.duration = seconds }
-        sequence = PoseSequence(parameters: parameters)
+        sequence = PoseSequence(duration: seconds)
         return try nextPose(title, advice: "")
     }
 
