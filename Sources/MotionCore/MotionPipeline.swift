@@ -296,9 +296,6 @@ extension MotionPipeline {
         variants.apply(new, silenced: silenced, at: state.timestamp, emit: emit)
     }
 
-    /// The gestures that are enabled but cannot be recognised, because the sensor has no gyroscope.
-    package var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
-
     /// The gestures in progress.
     package var openGestures: GestureSet { gestures.open.union(variants.open) }
 

@@ -101,7 +101,7 @@ import Testing
         // Each alarm is listed once, at all sensitivities.
         for sensitivity in 1...10 {
             let listed = tuning.falseAlarms.count { $0.sensitivities.contains(sensitivity) }
-            #expect(listed == tuning.outcome(of: sensitivity)?.fired)
+            #expect(listed == tuning.outcomes[sensitivity - 1].fired)
         }
         #expect(tuning.misses(at: 5).isEmpty)
     }

@@ -26,9 +26,9 @@ package struct ConfigurationBuilder: Sendable {
         reader.provenance = loaded.provenance
     }
 
-    /// Adds rules of which only the names are known.
-    mutating func addRules(_ names: [String]) {
-        for name in names {
+    /// Creates a builder for a patch that is checked without the device that it is for: every rule that it switches exists.
+    init(forRulesOf patch: JSONValue) {
+        for name in (patch["actions"]?.members ?? []).map(\.name) where JostleSettings.Device.isID(name) {
             var rule = JostleSettings.Action()
             rule.name = name
             reader.value.actions.append(rule)
@@ -152,11 +152,9 @@ extension ConfigurationBuilder {
                 "is under \(settings.mqtt.prefix)/, where only the device itself and its fleet may publish")
         }
     }
-}
 
-extension ConfigurationBuilder {
     /// Rules with the same name.
-    var repeatedRuleNames: [DocumentProblem] {
+    private var repeatedRuleNames: [DocumentProblem] {
         let names = settings.actions.map(\.name)
         return names.enumerated().compactMap { index, name in
             guard let name, names[..<index].contains(name),
@@ -165,12 +163,5 @@ extension ConfigurationBuilder {
             return DocumentProblem(
                 at: position, path: "actions[\(index)].name", found: name, "is the name of another rule as well")
         }
-    }
-
-    /// Creates a builder for a patch that is checked without the device that it is for: every rule that it switches exists.
-    init(forRulesOf patch: JSONValue) {
-        self.init()
-        guard let entries = patch["actions"]?.members else { return }
-        addRules(entries.map(\.name).filter(JostleSettings.Device.isID))
     }
 }

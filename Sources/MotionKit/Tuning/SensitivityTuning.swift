@@ -143,9 +143,6 @@ package struct SensitivityTuning: Sendable {
     /// Whether the best sensitivity has no misses and no false alarms.
     package var isClean: Bool { best.caught == shown && best.fired == 0 }
 
-    /// The outcome of a sensitivity.
-    package func outcome(of sensitivity: Int) -> Outcome? { outcomes.first { $0.sensitivity == sensitivity } }
-
     /// Why each demonstrated gesture that a sensitivity does not recognise is missed there.
     package func misses(at sensitivity: Int) -> [(index: Int, miss: TuningTrial.Miss)] {
         let missed = demonstrations.indices.filter { !demonstrations[$0].sensitivities.contains(sensitivity) }

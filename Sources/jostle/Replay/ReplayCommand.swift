@@ -51,7 +51,7 @@ enum ReplayCommand {
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
             for event in recognised { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
         }
-        let unavailable = pipeline.unavailableGestures
+        let unavailable = pipeline.state.unavailableGestures(pipeline.settings.gestures)
         if !unavailable.isEmpty, explains {
             Output.line(
                 "The recording has no gyroscope, which these need: \(unavailable.words.joined(separator: ", "))."
