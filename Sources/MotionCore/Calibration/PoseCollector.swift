@@ -63,7 +63,7 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
     }
 
     /// Starts from scratch.
-    package mutating func reset() {
+    private mutating func reset() {
         quietSince = nil
         last = nil
         settlingCount = 0

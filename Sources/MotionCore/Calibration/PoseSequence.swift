@@ -23,16 +23,6 @@ package struct PoseSequence: Sendable {
         collector = PoseCollector(duration: duration)
     }
 
-    /// Forgets all poses. The next rest counts even without a movement.
-    package mutating func reset() {
-        collector.reset()
-        recorder = nil
-        hasMoved = true
-        lastTurn = nil
-        lastDamage = nil
-        lastPose = nil
-    }
-
     /// Adds a sample along the sensor's axes.
     package mutating func take(_ sample: MotionSample) -> Progress {
         recorder?.take(sample)

@@ -91,7 +91,7 @@ import VirtualIMU
         let turn = try #require(sequence.lastTurn)
         #expect(abs(turn.measuredRotation.rotationVector.x - 1) < 0.03)
         #expect(sequence.lastDamage == nil)
-        sequence.reset()
+        sequence = PoseSequence()
         #expect(sequence.lastPose == nil && sequence.lastTurn == nil)
     }
 }
