@@ -83,15 +83,6 @@ import Testing
             ])
     }
 
-    @Test(arguments: [
-        ("sensor", "sensor: 1"), ("", "just text"), ("gestures.shake", "gestures: { shake: [enabled] }"),
-    ])
-    func refusesSectionThatIsNotMapping(_ path: String, _ text: String) throws {
-        let problems = try build(text).problems
-        #expect(problems.map(\.path) == [path])
-        #expect(problems.first?.reason == "is not a mapping of keys to values")
-    }
-
     @Test func acceptsEmptySection() throws {
         let builder = try build("sensor:\ngestures: { shake: }\nmqtt: {}\n")
         #expect(builder.problems.isEmpty)

@@ -17,19 +17,6 @@ import Testing
         try ConfigurationLayer("local", reading: Array(text.utf8), source: .file("local"))
     }
 
-    /// The error for a refused value; `nil` if it is accepted.
-    private func refusal(_ stack: ConfigurationStack, _ key: String, _ value: JSONValue?) -> String? {
-        var stack = stack
-        let before = stack
-        do {
-            try stack.set(key, to: value, in: "local")
-            return nil
-        } catch {
-            #expect(stack == before)
-            return error.description
-        }
-    }
-
     @Test func reloadHoldsKeysThatAreReadAtTheStart() throws {
         let old = "device: { id: a }\nsensor: { bus: /dev/i2c-1 }\ngestures: { shake: { sensitivity: 3 } }\n"
         let new = "sensor: { bus: /dev/i2c-2, rate: 50 Hz }\ngestures: { tap: { sensitivity: 4 } }\n"
@@ -89,7 +76,7 @@ import Testing
         try stack.set("publish.attitude.rate", to: nil, in: "local")
         #expect(stack.resolutionCount == 3)
         // An invalid value is refused without a resolution.
-        #expect(refusal(stack, "publish.attitude.rate", "fast")?.contains("is not") == true)
+        #expect(stack.refusal("publish.attitude.rate", "fast")?.contains("is not") == true)
         #expect(stack.resolutionCount == 3)
     }
 
@@ -126,19 +113,19 @@ import Testing
     ])
     func refusesOtherKeys(_ key: String) throws {
         let stack = try stack("mqtt: { broker: 'mqtt://a' }")
-        #expect(refusal(stack, key, 5) != nil)
-        #expect(refusal(stack, key, nil) != nil)
+        #expect(stack.refusal(key, 5) != nil)
+        #expect(stack.refusal(key, nil) != nil)
     }
 
     @Test func refusalHasReasonButNoSecret() throws {
         let stack = try stack("{}")
         #expect(
-            refusal(stack, "gestures.shake.sensitivity", 11)
+            stack.refusal("gestures.shake.sensitivity", 11)
                 == "local: gestures.shake.sensitivity: \"11\" is out of bounds; allowed: 1 … 10")
         #expect(
-            refusal(stack, "gestures.shake.sensitivty", 5)?.contains("did you mean \"sensitivity\"?") == true)
-        #expect(refusal(stack, "gestures.shake", ["enabled": false])?.contains("is a group of keys") == true)
-        let secret = try #require(refusal(stack, "mqtt.password", "hunter2"))
+            stack.refusal("gestures.shake.sensitivty", 5)?.contains("did you mean \"sensitivity\"?") == true)
+        #expect(stack.refusal("gestures.shake", ["enabled": false])?.contains("is a group of keys") == true)
+        let secret = try #require(stack.refusal("mqtt.password", "hunter2"))
         #expect(
             !secret.contains("hunter2") && secret.contains("keys of gestures, attitude, publish or actions.*.enabled"))
     }
@@ -147,12 +134,12 @@ import Testing
         var stack = try stack("gestures: { shake: { when: { tilt_below: 40 } } }")
         let above = "gestures.shake.when.tilt_above"
         let below = "gestures.shake.when.tilt_below"
-        #expect(refusal(stack, above, 50)?.contains("tilt_above is larger than tilt_below") == true)
+        #expect(stack.refusal(above, 50)?.contains("tilt_above is larger than tilt_below") == true)
         try stack.set(above, to: 10, in: "local")
         try stack.set(below, to: 60, in: "local")
         try stack.set(above, to: 50, in: "local")
         #expect(stack.resolution.refused.isEmpty)
-        #expect(refusal(stack, below, 45)?.contains("conflicts with") == true)
+        #expect(stack.refusal(below, 45)?.contains("conflicts with") == true)
         // A stored layer is applied as a whole, although its first value alone contradicts the file.
         let again = ConfigurationStack(
             try build("gestures: { shake: { when: { tilt_below: 40 } } }").finish(), layers: stack.layers)

@@ -1,5 +1,6 @@
 import Documents
 import Foundation
+import Testing
 
 @testable import JostleConfiguration
 
@@ -30,13 +31,23 @@ func build(overrides: [String]) -> ConfigurationBuilder {
     return builder
 }
 
-/// The message for the first problem of a YAML or JSON text.
-func problem(_ read: () throws(DocumentProblem) -> JSONValue) -> String? {
+/// The message of the error that a body throws; `nil` if it throws none.
+func problem(_ body: () throws -> Any) -> String? {
     do {
-        _ = try read()
+        _ = try body()
         return nil
     } catch {
-        return error.description
+        return "\(error)"
+    }
+}
+
+extension ConfigurationStack {
+    /// The error for a value that the local layer refuses; `nil` if it takes it.
+    func refusal(_ key: String, _ value: JSONValue?) -> String? {
+        var changed = self
+        let refusal = problem { try changed.set(key, to: value, in: "local") }
+        #expect(refusal == nil || changed == self)
+        return refusal
     }
 }
 
@@ -56,26 +67,6 @@ func shape(_ value: JSONValue) -> String {
 let configDirectory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("config")
-
-/// A directory that is removed with the object.
-final class TemporaryDirectory {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("jostle-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    /// Writes a file and returns its path.
-    @discardableResult
-    func write(_ text: String, to name: String) throws -> String {
-        let file = url.appendingPathComponent(name)
-        try text.write(to: file, atomically: true, encoding: .utf8)
-        return file.path
-    }
-}
 
 /// Pseudorandom numbers, the same in every run (Steele, Lea & Flood 2014: SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {

@@ -168,7 +168,7 @@ import Testing
         ]
         var golden = GoldenText()
         for text in texts {
-            let found = problem { () throws(DocumentProblem) in try json(text) }
+            let found = problem { try json(text) }
             golden.add(text.isEmpty ? "(nothing)" : String(text.prefix(60)), found ?? "none")
         }
         expectGolden(golden, "json-problems.txt")

@@ -4,157 +4,119 @@ import MotionCore
 
 // The keys of all gestures except shake, whose keys are among the filters: accepted and refused values.
 extension AcceptedValue {
-    static let gestures: [AcceptedValue] = recognizers + Gesture.allCases.flatMap { gates(of: "\($0)", $0) }
+    static let gestures: [AcceptedValue] =
+        Gesture.allCases.filter { $0 != .shake }.flatMap(common) + own
+        + Gesture.allCases.flatMap { gates(of: "\($0)", $0) }
 
-    private static let recognizers: [AcceptedValue] = [
-        .init("gestures.tap.enabled", "false") { !$0.motion.gestures.tap.common.isEnabled },
-        .init("gestures.tap.sensitivity", "8") { $0.motion.gestures.tap.common.sensitivity == 8 },
-        .init("gestures.tap.cooldown", "2 s") { $0.motion.gestures.tap.common.cooldown == 2 },
-        .init("gestures.tap.counts", "[single, triple]") {
-            $0.motion.gestures.tap.counts == TapCounts.single.union(.triple)
+    private static func gesture(
+        _ path: String, _ text: String, _ isApplied: @escaping @Sendable (GestureSettings) -> Bool
+    ) -> AcceptedValue {
+        .init("gestures.\(path)", text) { isApplied($0.motion.gestures) }
+    }
+
+    private static func common(of gesture: Gesture) -> [AcceptedValue] {
+        [
+            .gesture("\(gesture).enabled", "false") { !$0[gesture].isEnabled },
+            .gesture("\(gesture).sensitivity", "8") { $0[gesture].sensitivity == 8 },
+            .gesture("\(gesture).cooldown", "2 s") { $0[gesture].cooldown == 2 },
+        ]
+    }
+
+    private static let own: [AcceptedValue] = [
+        .gesture("tap.counts", "[single, triple]") { $0.tap.counts == TapCounts.single.union(.triple) },
+        .gesture("tap.window", "0.3 s") { $0.tap.window == 0.3 },
+        .gesture("tap.threshold", "2 m/s²") { $0.tap.threshold == 2 },
+        .gesture("tap.stillness", "1") { $0.tap.stillness == 1 },
+        .gesture("flick.strength", "1 g") { $0.flick.strength == standardGravity },
+        .gesture("flick.maximum_duration", "0.5 s") { $0.flick.maximumDuration == 0.5 },
+        .gesture("flick.directions", "[left, up]") {
+            $0.flick.directions == MotionDirections(.left).union(MotionDirections(.up))
         },
-        .init("gestures.tap.window", "0.3 s") { $0.motion.gestures.tap.window == 0.3 },
-        .init("gestures.tap.threshold", "2 m/s²") { $0.motion.gestures.tap.threshold == 2 },
-        .init("gestures.tap.stillness", "1") { $0.motion.gestures.tap.stillness == 1 },
-        .init("gestures.flick.enabled", "false") { !$0.motion.gestures.flick.common.isEnabled },
-        .init("gestures.flick.sensitivity", "8") { $0.motion.gestures.flick.common.sensitivity == 8 },
-        .init("gestures.flick.cooldown", "2 s") { $0.motion.gestures.flick.common.cooldown == 2 },
-        .init("gestures.flick.strength", "1 g") { $0.motion.gestures.flick.strength == standardGravity },
-        .init("gestures.flick.maximum_duration", "0.5 s") { $0.motion.gestures.flick.maximumDuration == 0.5 },
-        .init("gestures.flick.directions", "[left, up]") {
-            $0.motion.gestures.flick.directions == MotionDirections(.left).union(MotionDirections(.up))
-        },
-        .init("gestures.flick.directions", "backward") {
-            $0.motion.gestures.flick.directions == MotionDirections(.backward)
-        },
-        .init("gestures.flick.directions", "any") { $0.motion.gestures.flick.directions == .all },
-        .init("gestures.turn.enabled", "false") { !$0.motion.gestures.turn.common.isEnabled },
-        .init("gestures.turn.sensitivity", "8") { $0.motion.gestures.turn.common.sensitivity == 8 },
-        .init("gestures.turn.cooldown", "2 s") { $0.motion.gestures.turn.common.cooldown == 2 },
-        .init("gestures.turn.mode", "free") { $0.motion.gestures.turn.mode == .free },
-        .init("gestures.turn.mode", "knob") { $0.motion.gestures.turn.mode == .knob },
-        .init("gestures.turn.knob_angle", "20 deg") { $0.motion.gestures.turn.knobAngle == 20 * radiansPerDegree },
-        .init("gestures.turn.knob_rest", "1 s") { $0.motion.gestures.turn.knobRest == 1 },
-        .init("gestures.turn.knob_duration", "3 s") { $0.motion.gestures.turn.knobDuration == 3 },
-        .init("gestures.turn.minimum_angle", "90 deg") {
-            $0.motion.gestures.turn.minimumAngle == 90 * radiansPerDegree
-        },
-        .init("gestures.turn.minimum_rate", "100 °/s") {
-            $0.motion.gestures.turn.minimumRate == 100 * radiansPerDegree
-        },
-        .init("gestures.turn.minimum_duration", "0") { $0.motion.gestures.turn.minimumDuration == 0 },
-        .init("gestures.turn.swings", "5") { $0.motion.gestures.turn.swings == 5 },
-        .init("gestures.turn.maximum_duration", "1 min") { $0.motion.gestures.turn.maximumDuration == 60 },
-        .init("gestures.turn.change_angle", "5 deg") { $0.motion.gestures.turn.changeAngle == 5 * radiansPerDegree },
-        .init("gestures.turn.change_interval", "1 s") { $0.motion.gestures.turn.changeInterval == 1 },
-        .init("gestures.flip.enabled", "false") { !$0.motion.gestures.flip.common.isEnabled },
-        .init("gestures.flip.sensitivity", "8") { $0.motion.gestures.flip.common.sensitivity == 8 },
-        .init("gestures.flip.cooldown", "2 s") { $0.motion.gestures.flip.common.cooldown == 2 },
-        .init("gestures.flip.hold_time", "1 s") { $0.motion.gestures.flip.holdTime == 1 },
-        .init("gestures.flip.steadiness", "10 deg") { $0.motion.gestures.flip.steadiness == 10 * radiansPerDegree },
-        .init("gestures.tilt.enabled", "false") { !$0.motion.gestures.tilt.common.isEnabled },
-        .init("gestures.tilt.sensitivity", "8") { $0.motion.gestures.tilt.common.sensitivity == 8 },
-        .init("gestures.tilt.cooldown", "2 s") { $0.motion.gestures.tilt.common.cooldown == 2 },
-        .init("gestures.tilt.angle", "45 deg") { $0.motion.gestures.tilt.angle == 45 * radiansPerDegree },
-        .init("gestures.tilt.hysteresis", "0") { $0.motion.gestures.tilt.hysteresis == 0 },
-        .init("gestures.tilt.hold_time", "1 min") { $0.motion.gestures.tilt.holdTime == 60 },
-        .init("gestures.fall.enabled", "false") { !$0.motion.gestures.fall.common.isEnabled },
-        .init("gestures.fall.sensitivity", "8") { $0.motion.gestures.fall.common.sensitivity == 8 },
-        .init("gestures.fall.cooldown", "2 s") { $0.motion.gestures.fall.common.cooldown == 2 },
-        .init("gestures.fall.minimum_duration", "0.3 s") { $0.motion.gestures.fall.minimumDuration == 0.3 },
-        .init("gestures.fall.maximum_duration", "2 s") { $0.motion.gestures.fall.maximumDuration == 2 },
-        .init("gestures.impact.enabled", "false") { !$0.motion.gestures.impact.common.isEnabled },
-        .init("gestures.impact.sensitivity", "8") { $0.motion.gestures.impact.common.sensitivity == 8 },
-        .init("gestures.impact.cooldown", "2 s") { $0.motion.gestures.impact.common.cooldown == 2 },
-        .init("gestures.impact.threshold", "50") { $0.motion.gestures.impact.threshold == 50 },
-        .init("gestures.impact.maximum_duration", "50 ms") { $0.motion.gestures.impact.maximumDuration == 0.05 },
-        .init("gestures.motion.enabled", "false") { !$0.motion.gestures.motion.common.isEnabled },
-        .init("gestures.motion.sensitivity", "8") { $0.motion.gestures.motion.common.sensitivity == 8 },
-        .init("gestures.motion.cooldown", "2 s") { $0.motion.gestures.motion.common.cooldown == 2 },
-        .init("gestures.motion.stillness", "1 min") { $0.motion.gestures.motion.stillness == 60 },
-        .init("gestures.motion.threshold", "1") { $0.motion.gestures.motion.threshold == 1 },
-        .init("gestures.motion.rotation_rate", "10 °/s") {
-            $0.motion.gestures.motion.rotationRate == 10 * radiansPerDegree
-        },
-        .init("gestures.motion.vibration", "10") { $0.motion.gestures.motion.vibration == 10 },
-        .init("gestures.vibration.enabled", "false") { !$0.motion.gestures.vibration.common.isEnabled },
-        .init("gestures.vibration.sensitivity", "8") { $0.motion.gestures.vibration.common.sensitivity == 8 },
-        .init("gestures.vibration.cooldown", "2 s") { $0.motion.gestures.vibration.common.cooldown == 2 },
-        .init("gestures.vibration.threshold", "1") { $0.motion.gestures.vibration.threshold == 1 },
-        .init("gestures.vibration.run_time", "30 s") { $0.motion.gestures.vibration.runTime == 30 },
-        .init("gestures.vibration.done_after", "10 s") { $0.motion.gestures.vibration.doneAfter == 10 },
-        .init("gestures.vibration.minimum_frequency", "8 Hz") { $0.motion.gestures.vibration.minimumFrequency == 8 },
+        .gesture("flick.directions", "backward") { $0.flick.directions == MotionDirections(.backward) },
+        .gesture("flick.directions", "any") { $0.flick.directions == .all },
+        .gesture("turn.mode", "free") { $0.turn.mode == .free },
+        .gesture("turn.mode", "knob") { $0.turn.mode == .knob },
+        .gesture("turn.knob_angle", "20 deg") { $0.turn.knobAngle == 20 * radiansPerDegree },
+        .gesture("turn.knob_rest", "1 s") { $0.turn.knobRest == 1 },
+        .gesture("turn.knob_duration", "3 s") { $0.turn.knobDuration == 3 },
+        .gesture("turn.minimum_angle", "90 deg") { $0.turn.minimumAngle == 90 * radiansPerDegree },
+        .gesture("turn.minimum_rate", "100 °/s") { $0.turn.minimumRate == 100 * radiansPerDegree },
+        .gesture("turn.minimum_duration", "0") { $0.turn.minimumDuration == 0 },
+        .gesture("turn.swings", "5") { $0.turn.swings == 5 },
+        .gesture("turn.maximum_duration", "1 min") { $0.turn.maximumDuration == 60 },
+        .gesture("turn.change_angle", "5 deg") { $0.turn.changeAngle == 5 * radiansPerDegree },
+        .gesture("turn.change_interval", "1 s") { $0.turn.changeInterval == 1 },
+        .gesture("flip.hold_time", "1 s") { $0.flip.holdTime == 1 },
+        .gesture("flip.steadiness", "10 deg") { $0.flip.steadiness == 10 * radiansPerDegree },
+        .gesture("tilt.angle", "45 deg") { $0.tilt.angle == 45 * radiansPerDegree },
+        .gesture("tilt.hysteresis", "0") { $0.tilt.hysteresis == 0 },
+        .gesture("tilt.hold_time", "1 min") { $0.tilt.holdTime == 60 },
+        .gesture("fall.minimum_duration", "0.3 s") { $0.fall.minimumDuration == 0.3 },
+        .gesture("fall.maximum_duration", "2 s") { $0.fall.maximumDuration == 2 },
+        .gesture("impact.threshold", "50") { $0.impact.threshold == 50 },
+        .gesture("impact.maximum_duration", "50 ms") { $0.impact.maximumDuration == 0.05 },
+        .gesture("motion.stillness", "1 min") { $0.motion.stillness == 60 },
+        .gesture("motion.threshold", "1") { $0.motion.threshold == 1 },
+        .gesture("motion.rotation_rate", "10 °/s") { $0.motion.rotationRate == 10 * radiansPerDegree },
+        .gesture("motion.vibration", "10") { $0.motion.vibration == 10 },
+        .gesture("vibration.threshold", "1") { $0.vibration.threshold == 1 },
+        .gesture("vibration.run_time", "30 s") { $0.vibration.runTime == 30 },
+        .gesture("vibration.done_after", "10 s") { $0.vibration.doneAfter == 10 },
+        .gesture("vibration.minimum_frequency", "8 Hz") { $0.vibration.minimumFrequency == 8 },
     ]
 }
 
 extension RefusedValue {
-    static let gestures: [RefusedValue] = recognizers + Gesture.allCases.flatMap { gates(of: "\($0)") }
+    static let gestures: [Row] =
+        Gesture.allCases.filter { $0 != .shake }.flatMap(common) + own
+        + Gesture.allCases.flatMap { gates(of: "\($0)") }
 
-    private static let recognizers: [RefusedValue] = [
-        .init("gestures.tap.enabled", "yes", "neither true nor false"),
-        .init("gestures.tap.sensitivity", "0", "out of bounds"),
-        .init("gestures.tap.cooldown", "61 s", "out of bounds"),
-        .init("gestures.tap.counts", "four", "is unknown"),
-        .init("gestures.tap.counts", "[]", "empty"),
-        .init("gestures.tap.window", "1 s", "out of bounds"),
-        .init("gestures.tap.threshold", "0.1", "out of bounds"),
-        .init("gestures.tap.stillness", "11", "out of bounds"),
-        .init("gestures.flick.enabled", "yes", "neither true nor false"),
-        .init("gestures.flick.directions", "sideways", "is unknown"),
-        .init("gestures.flick.directions", "[]", "empty"),
-        .init("gestures.flick.directions", "[left, any]", "is unknown"),
-        .init("gestures.flick.sensitivity", "0", "out of bounds"),
-        .init("gestures.flick.cooldown", "61 s", "out of bounds"),
-        .init("gestures.flick.strength", "0.5", "out of bounds"),
-        .init("gestures.flick.maximum_duration", "2 s", "out of bounds"),
-        .init("gestures.turn.enabled", "yes", "neither true nor false"),
-        .init("gestures.turn.sensitivity", "0", "out of bounds"),
-        .init("gestures.turn.cooldown", "61 s", "out of bounds"),
-        .init("gestures.turn.mode", "crank", "is unknown"),
-        .init("gestures.turn.knob_angle", "2 deg", "out of bounds"),
-        .init("gestures.turn.knob_rest", "0", "out of bounds"),
-        .init("gestures.turn.knob_duration", "1 min", "out of bounds"),
-        .init("gestures.turn.minimum_angle", "4 deg", "out of bounds"),
-        .init("gestures.turn.minimum_rate", "1 °/s", "out of bounds"),
-        .init("gestures.turn.minimum_duration", "3 s", "out of bounds"),
-        .init("gestures.turn.swings", "0", "out of bounds"),
-        .init("gestures.turn.maximum_duration", "0.5 s", "out of bounds"),
-        .init("gestures.turn.change_angle", "0.5 deg", "out of bounds"),
-        .init("gestures.turn.change_interval", "0.01", "out of bounds"),
-        .init("gestures.flip.enabled", "yes", "neither true nor false"),
-        .init("gestures.flip.sensitivity", "0", "out of bounds"),
-        .init("gestures.flip.cooldown", "61 s", "out of bounds"),
-        .init("gestures.flip.hold_time", "6 s", "out of bounds"),
-        .init("gestures.flip.steadiness", "31 deg", "out of bounds"),
-        .init("gestures.tilt.enabled", "yes", "neither true nor false"),
-        .init("gestures.tilt.sensitivity", "0", "out of bounds"),
-        .init("gestures.tilt.cooldown", "61 s", "out of bounds"),
-        .init("gestures.tilt.angle", "1 deg", "out of bounds"),
-        .init("gestures.tilt.hysteresis", "46 deg", "out of bounds"),
-        .init("gestures.tilt.hold_time", "2 min", "out of bounds"),
-        .init("gestures.fall.enabled", "yes", "neither true nor false"),
-        .init("gestures.fall.sensitivity", "0", "out of bounds"),
-        .init("gestures.fall.cooldown", "61 s", "out of bounds"),
-        .init("gestures.fall.minimum_duration", "0.05", "out of bounds"),
-        .init("gestures.fall.maximum_duration", "11 s", "out of bounds"),
-        .init("gestures.impact.enabled", "yes", "neither true nor false"),
-        .init("gestures.impact.sensitivity", "0", "out of bounds"),
-        .init("gestures.impact.cooldown", "61 s", "out of bounds"),
-        .init("gestures.impact.threshold", "4", "out of bounds"),
-        .init("gestures.impact.maximum_duration", "0.3 s", "out of bounds"),
-        .init("gestures.motion.enabled", "yes", "neither true nor false"),
-        .init("gestures.motion.sensitivity", "0", "out of bounds"),
-        .init("gestures.motion.cooldown", "61 s", "out of bounds"),
-        .init("gestures.motion.stillness", "0.1", "out of bounds"),
-        .init("gestures.motion.threshold", "6", "out of bounds"),
-        .init("gestures.motion.rotation_rate", "0.1 °/s", "out of bounds"),
-        .init("gestures.motion.vibration", "0.4", "out of bounds"),
-        .init("gestures.vibration.enabled", "yes", "neither true nor false"),
-        .init("gestures.vibration.sensitivity", "0", "out of bounds"),
-        .init("gestures.vibration.cooldown", "61 s", "out of bounds"),
-        .init("gestures.vibration.threshold", "0.01", "out of bounds"),
-        .init("gestures.vibration.run_time", "0.5 s", "out of bounds"),
-        .init("gestures.vibration.done_after", "1 s", "out of bounds"),
-        .init("gestures.vibration.minimum_frequency", "0.5 Hz", "out of bounds"),
+    private static func common(of gesture: Gesture) -> [Row] {
+        [
+            ("gestures.\(gesture).enabled", ["yes"], "neither true nor false"),
+            ("gestures.\(gesture).sensitivity", ["0"], "out of bounds"),
+            ("gestures.\(gesture).cooldown", ["61 s"], "out of bounds"),
+        ]
+    }
+
+    private static let own: [Row] = [
+        ("gestures.tap.counts", ["four"], "is unknown"),
+        ("gestures.tap.counts", ["[]"], "empty"),
+        ("gestures.tap.window", ["1 s"], "out of bounds"),
+        ("gestures.tap.threshold", ["0.1"], "out of bounds"),
+        ("gestures.tap.stillness", ["11"], "out of bounds"),
+        ("gestures.flick.directions", ["sideways"], "is unknown"),
+        ("gestures.flick.directions", ["[]"], "empty"),
+        ("gestures.flick.directions", ["[left, any]"], "is unknown"),
+        ("gestures.flick.strength", ["0.5"], "out of bounds"),
+        ("gestures.flick.maximum_duration", ["2 s"], "out of bounds"),
+        ("gestures.turn.mode", ["crank"], "is unknown"),
+        ("gestures.turn.knob_angle", ["2 deg"], "out of bounds"),
+        ("gestures.turn.knob_rest", ["0"], "out of bounds"),
+        ("gestures.turn.knob_duration", ["1 min"], "out of bounds"),
+        ("gestures.turn.minimum_angle", ["4 deg"], "out of bounds"),
+        ("gestures.turn.minimum_rate", ["1 °/s"], "out of bounds"),
+        ("gestures.turn.minimum_duration", ["3 s"], "out of bounds"),
+        ("gestures.turn.swings", ["0"], "out of bounds"),
+        ("gestures.turn.maximum_duration", ["0.5 s"], "out of bounds"),
+        ("gestures.turn.change_angle", ["0.5 deg"], "out of bounds"),
+        ("gestures.turn.change_interval", ["0.01"], "out of bounds"),
+        ("gestures.flip.hold_time", ["6 s"], "out of bounds"),
+        ("gestures.flip.steadiness", ["31 deg"], "out of bounds"),
+        ("gestures.tilt.angle", ["1 deg"], "out of bounds"),
+        ("gestures.tilt.hysteresis", ["46 deg"], "out of bounds"),
+        ("gestures.tilt.hold_time", ["2 min"], "out of bounds"),
+        ("gestures.fall.minimum_duration", ["0.05"], "out of bounds"),
+        ("gestures.fall.maximum_duration", ["11 s"], "out of bounds"),
+        ("gestures.impact.threshold", ["4"], "out of bounds"),
+        ("gestures.impact.maximum_duration", ["0.3 s"], "out of bounds"),
+        ("gestures.motion.stillness", ["0.1"], "out of bounds"),
+        ("gestures.motion.threshold", ["6"], "out of bounds"),
+        ("gestures.motion.rotation_rate", ["0.1 °/s"], "out of bounds"),
+        ("gestures.motion.vibration", ["0.4"], "out of bounds"),
+        ("gestures.vibration.threshold", ["0.01"], "out of bounds"),
+        ("gestures.vibration.run_time", ["0.5 s"], "out of bounds"),
+        ("gestures.vibration.done_after", ["1 s"], "out of bounds"),
+        ("gestures.vibration.minimum_frequency", ["0.5 Hz"], "out of bounds"),
     ]
 }

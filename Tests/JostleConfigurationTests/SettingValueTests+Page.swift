@@ -24,19 +24,17 @@ extension AcceptedValue {
 
 extension RefusedValue {
     /// Refused values of the section `page`.
-    static let page: [RefusedValue] = [
-        .init("page.listen", "8088", "has no port"),
-        .init("page.listen", "localhost:99999", "has a port that is not a number"),
-        .init("page.listen", "'::1:8088'", "has no host before its port"),
-        .init("page.listen", "':8088'", "has no host before its port"),
-        .init("page.hosts", "pi.local", "is not a list"),
-        .init("page.hosts", "['pi:8088']", "is not a host name"),
-        .init("page.hosts", "[-pi]", "is not a host name"),
-        .init("page.password_file", "''", "is empty"),
-        .init("page.certificate_file", "''", "is empty"),
-        .init("page.key_file", "'credential:'", "is not the name of a credential"),
-        .init("page.control", "maybe", "is neither true nor false"),
-        .init("page.metrics_token_file", "''", "is empty"),
-        .init("page.metrics_token_file", "'credential:../metrics'", "is not the name of a credential"),
+    static let page: [Row] = [
+        ("page.listen", ["8088"], "has no port"),
+        ("page.listen", ["localhost:99999"], "has a port that is not a number"),
+        ("page.listen", ["'::1:8088'", "':8088'"], "has no host before its port"),
+        ("page.hosts", ["pi.local"], "is not a list"),
+        ("page.hosts", ["['pi:8088']", "[-pi]"], "is not a host name"),
+        ("page.password_file", ["''"], "is empty"),
+        ("page.certificate_file", ["''"], "is empty"),
+        ("page.key_file", ["'credential:'"], "is not the name of a credential"),
+        ("page.control", ["maybe"], "is neither true nor false"),
+        ("page.metrics_token_file", ["''"], "is empty"),
+        ("page.metrics_token_file", ["'credential:../metrics'"], "is not the name of a credential"),
     ]
 }

@@ -43,36 +43,32 @@ extension AcceptedValue {
 }
 
 extension RefusedValue {
-    static let actions: [RefusedValue] = [
-        .init("actions", "shake", "is a single value, not a list of mappings"),
-        .init("actions", "{ on: shake }", "is a mapping, not a list of mappings"),
+    static let actions: [Row] = [
+        ("actions", ["shake"], "is a single value, not a list of mappings"),
+        ("actions", ["{ on: shake }"], "is a mapping, not a list of mappings"),
     ]
 
     /// Values that a gesture's gate refuses.
-    static func gates(of name: String) -> [RefusedValue] {
+    static func gates(of name: String) -> [Row] {
         let path = "gestures.\(name).when"
         return [
-            .init("\(path).still", "maybe", "neither true nor false"),
-            .init("\(path).side", "up", "is unknown"),
-            .init("\(path).side", "x", "did you mean \"+x\"?"),
-            .init("\(path).side", "[]", "empty list"),
-            .init("\(path).side", "[+x, any]", "is unknown"),
-            .init("\(path).tilt_above", "-1 °", "out of bounds"),
-            .init("\(path).tilt_above", "steep", "is not an angle"),
-            .init("\(path).tilt_below", "181 °", "out of bounds"),
-            .init("\(path).minimum_interval", "-1", "out of bounds"),
-            .init("\(path).minimum_interval", "25 h", "out of bounds"),
-            .init("\(path).quiet_hours", "at night", "is not a period"),
-            .init("\(path).quiet_hours", "22:00", "is not a period"),
-            .init("\(path).quiet_hours", "22-7", "is not a period"),
-            .init("\(path).quiet_hours", "07:00-07:00", "is not a period"),
-            .init("\(path).quiet_hours", "24:00-07:00", "is not a period"),
-            .init("\(path).quiet_hours", "22:60-07:00", "is not a period"),
-            .init("\(path).quiet_hours", "22:00-24:01", "is not a period"),
-            .init("\(path).quiet_hours", "22:00-07:00-08:00", "is not a period"),
-            .init("\(path).quiet_hours", "٢٢:00-07:00", "is not a period"),
-            .init("\(path).quiet_hours", "[22:00-07:00, noon]", "is not a period"),
-            .init("\(path).quiet_hours", "[]", "empty list"),
+            ("\(path).still", ["maybe"], "neither true nor false"),
+            ("\(path).side", ["up"], "is unknown"),
+            ("\(path).side", ["x"], "did you mean \"+x\"?"),
+            ("\(path).side", ["[]"], "empty list"),
+            ("\(path).side", ["[+x, any]"], "is unknown"),
+            ("\(path).tilt_above", ["-1 °"], "out of bounds"),
+            ("\(path).tilt_above", ["steep"], "is not an angle"),
+            ("\(path).tilt_below", ["181 °"], "out of bounds"),
+            ("\(path).minimum_interval", ["-1", "25 h"], "out of bounds"),
+            (
+                "\(path).quiet_hours",
+                [
+                    "at night", "22:00", "22-7", "07:00-07:00", "24:00-07:00", "22:60-07:00", "22:00-24:01",
+                    "22:00-07:00-08:00", "٢٢:00-07:00", "[22:00-07:00, noon]",
+                ], "is not a period"
+            ),
+            ("\(path).quiet_hours", ["[]"], "empty list"),
         ]
     }
 }

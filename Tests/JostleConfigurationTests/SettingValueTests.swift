@@ -26,11 +26,8 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
     var text: String
     var reason: String
 
-    init(_ path: String, _ text: String, _ reason: String) {
-        self.path = path
-        self.text = text
-        self.reason = reason
-    }
+    /// Values of one key that are refused for the same reason.
+    typealias Row = (path: String, texts: [String], reason: String)
 
     var testDescription: String { "\(path): \(text)" }
 }

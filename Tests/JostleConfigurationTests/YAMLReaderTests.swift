@@ -46,7 +46,7 @@ import Testing
         ("a: \"\\ud800\"", "1:7", "not YAML"),
     ])
     func refuses(_ text: String, _ position: String, _ reason: String) {
-        let problem = problem { () throws(DocumentProblem) in try yaml(text) }
+        let problem = problem { try yaml(text) }
         #expect(problem?.hasPrefix("jostle.yaml:\(position): ") == true, "\(problem ?? "no problem")")
         #expect(problem?.contains(reason) == true, "\(problem ?? "no problem")")
     }
@@ -70,7 +70,7 @@ import Testing
     @Test func reportsPositionOfMalformedUTF8() {
         let bytes = Array("a: 1\nb: ä".utf8) + [0xC3, 0x28]
         #expect(
-            problem { () throws(DocumentProblem) in try YAMLReader.read(bytes, source: testFile) }
+            problem { try YAMLReader.read(bytes, source: testFile) }
                 == "jostle.yaml:2:5: not YAML: a byte is not UTF-8")
     }
 
@@ -84,14 +84,14 @@ import Testing
         limits.depth = 3
         #expect(throws: Never.self) { try yaml("a: {b: [1]}", limits: limits) }
         #expect(
-            problem { () throws(DocumentProblem) in try yaml("a: {b: [[1]]}", limits: limits) }
+            problem { try yaml("a: {b: [[1]]}", limits: limits) }
                 == "jostle.yaml:1:9: nested too deeply")
 
         limits = ReaderLimits()
         limits.nodes = 4
         #expect(throws: Never.self) { try yaml("[1, 2, 3]", limits: limits) }
         #expect(
-            problem { () throws(DocumentProblem) in try yaml("[1, 2, 3, 4]", limits: limits) }
+            problem { try yaml("[1, 2, 3, 4]", limits: limits) }
                 == "jostle.yaml:1:11: too many values")
     }
 
