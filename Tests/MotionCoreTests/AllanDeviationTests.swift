@@ -2,30 +2,15 @@ import Foundation
 import MotionCore
 import Testing
 
-/// Normal numbers, the same in every run: SplitMix64 and the Box-Muller transform.
-private struct Noise {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    private mutating func uniform() -> Double {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return (Double((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53
-    }
-
-    mutating func next() -> Double { (-2 * log(uniform())).squareRoot() * cos(2 * .pi * uniform()) }
-
+extension GaussianNumbers {
     /// White noise of a one-sided density, u/√Hz.
-    mutating func white(density: Double, count: Int, period: Double) -> [Double] {
+    fileprivate mutating func white(density: Double, count: Int, period: Double) -> [Double] {
         let deviation = density * (0.5 / period).squareRoot()
         return (0..<count).map { _ in deviation * next() }
     }
 
     /// A random walk of K u/√s.
-    mutating func walk(_ k: Double, count: Int, period: Double) -> [Double] {
+    fileprivate mutating func walk(_ k: Double, count: Int, period: Double) -> [Double] {
         var value = 0.0
         return (0..<count).map { _ in
             value += k * period.squareRoot() * next()
@@ -35,7 +20,7 @@ private struct Noise {
 
     /// Flicker noise of the instability B: first-order processes with logarithmically spaced time constants, whose
     /// one-sided densities add up to B²/(π·f) where they overlap.
-    mutating func flicker(_ b: Double, count: Int, period: Double) -> [Double] {
+    fileprivate mutating func flicker(_ b: Double, count: Int, period: Double) -> [Double] {
         let ratio = 4.0
         var sum = [Double](repeating: 0, count: count)
         for step in 0..<10 {
@@ -91,7 +76,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         "White noise: density within 3 %, slope -1/2, and only an upper bound for the bias",
         arguments: [1, 2, 3, 4])
     func white(seed: UInt64) throws {
-        var noise = Noise(seed: seed)
+        var noise = GaussianNumbers(state: seed)
         let samples = noise.white(density: 0.02, count: 100_000, period: Self.period)
         let allan = try AllanDeviation(samples: samples.map { $0 - 3 }, period: Self.period)
         let density = try #require(allan.noiseDensity)
@@ -112,7 +97,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
 
     @Test("A random walk: K within 15 %, slope +1/2, no white noise", arguments: [1, 2, 3])
     func walk(seed: UInt64) throws {
-        var noise = Noise(seed: seed)
+        var noise = GaussianNumbers(state: seed)
         let allan = try AllanDeviation(
             samples: noise.walk(0.3, count: 100_000, period: Self.period), period: Self.period)
         let k = try #require(allan.biasRandomWalk)
@@ -125,7 +110,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         "White noise and a random walk: both are found, and the minimum between them matches the theory",
         arguments: [1, 2, 3])
     func whiteAndWalk(seed: UInt64) throws {
-        var noise = Noise(seed: seed)
+        var noise = GaussianNumbers(state: seed)
         // σ² = N²/2τ + K²τ/3 is lowest at τ = √1.5·N/K, where it is N·K·√(2/3).
         let (density, k) = (0.02, 0.02)
         let samples =
@@ -142,7 +127,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
 
     @Test("White and flicker noise: the instability is within 20 % and not an upper bound", arguments: [1, 2, 3])
     func flicker(seed: UInt64) throws {
-        var noise = Noise(seed: seed)
+        var noise = GaussianNumbers(state: seed)
         let samples =
             noise.white(density: 0.005, count: 100_000, period: Self.period)
             + noise.flicker(0.02, count: 100_000, period: Self.period)
@@ -153,7 +138,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
 
     @Test("The curve ends at an uncertainty of a quarter; the duration for another one can be computed")
     func confidence() throws {
-        var noise = Noise(seed: 1)
+        var noise = GaussianNumbers(state: 1)
         let allan = try AllanDeviation(
             samples: noise.white(density: 1, count: 9000, period: Self.period), period: Self.period)
         let last = try #require(allan.points.last)

@@ -12,8 +12,7 @@ import VirtualIMU
         var feed = TrajectoryFeed()
         feed.rest(3)
         let start = feed.time
-        feed.follow(Drop(height: 0.8, bounces: 0))
-        feed.rest(1)
+        feed.follow(Drop(height: 0.8, bounces: 0), Rest(1))
         let events = feed.events(of: .fall)
         #expect(events.map(\.phase) == [.began, .ended])
         let began = try #require(events.first)
@@ -32,11 +31,9 @@ import VirtualIMU
         for height in rate < 25 ? [0.5, 1, 1.8] : [0.3, 0.5, 1, 1.8] {
             var feed = TrajectoryFeed(rate: rate, mount: Self.mount)
             feed.follow(Self.tilted, seconds: 3)
-            feed.follow(Drop(height: height, bounces: 0))
-            feed.rest(1.5)
+            feed.follow(Drop(height: height, bounces: 0), Rest(1.5))
             let events = feed.events(of: .fall)
-            let phases = events.map(\.phase)
-            #expect(phases == [.began, .ended], "\(height) m at \(rate) Hz")
+            #expect(events.map(\.phase) == [.began, .ended], "\(height) m at \(rate) Hz")
             let duration = (2 * height / standardGravity).squareRoot()
             #expect(abs((events.last?.duration ?? 0) - duration) < 0.02 + 1 / rate, "\(height) m at \(rate) Hz")
         }
@@ -47,11 +44,9 @@ import VirtualIMU
         var feed = TrajectoryFeed(hasGyroscope: hasGyroscope)
         feed.rest(3)
         let start = feed.time
-        feed.follow(Drop(height: 0.1, bounces: 0))
-        feed.rest(1)
+        feed.follow(Drop(height: 0.1, bounces: 0), Rest(1))
         let events = feed.events(of: .fall)
-        let phases = events.map(\.phase)
-        #expect(phases == [.began, .ended])
+        #expect(events.map(\.phase) == [.began, .ended])
         let began = events.first?.timestamp.seconds ?? 0
         #expect(began - start > 0.142)
         let duration = events.last?.duration ?? 0
@@ -60,9 +55,7 @@ import VirtualIMU
 
     @Test func ignoresTinyDrop() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Drop(height: 0.005, bounces: 0))
-        feed.rest(2)
+        feed.follow(Rest(3), Drop(height: 0.005, bounces: 0), Rest(2))
         #expect(feed.events(of: .fall).isEmpty)
     }
 
@@ -73,19 +66,15 @@ import VirtualIMU
             for _ in 0..<80 { feed.take(Vector3(10 * 10 * radius, 0.3, -0.2), Vector3(0, 7.07, 7.07)) }
             for _ in 0..<3 { feed.take(Vector3(0, 30, 70), .zero) }
             feed.rest(1)
-            let phases = feed.events(of: .fall).map(\.phase)
-            #expect(phases == [.began, .ended], "\(radius) m")
+            #expect(feed.events(of: .fall).map(\.phase) == [.began, .ended], "\(radius) m")
         }
     }
 
     @Test func recognisesThrowsButNotHops() {
         for (height, spin, isFall) in [(0.03, 0.0, false), (0.05, 0, false), (0.5, 0, true), (0.8, 6.3, true)] {
             var feed = TrajectoryFeed()
-            feed.rest(3)
-            feed.follow(Throw(height: height, spin: spin))
-            feed.rest(2)
-            let phases = feed.events(of: .fall).map(\.phase)
-            #expect(phases == (isFall ? [.began, .ended] : []), "\(height) m")
+            feed.follow(Rest(3), Throw(height: height, spin: spin), Rest(2))
+            #expect(feed.events(of: .fall).map(\.phase) == (isFall ? [.began, .ended] : []), "\(height) m")
         }
     }
 
@@ -107,19 +96,14 @@ import VirtualIMU
             var settings = GestureSettings()
             settings.fall.common.cooldown = cooldown
             var feed = TrajectoryFeed(settings: settings)
-            feed.rest(3)
-            feed.follow(Drop(height: 1.2, restitution: 0.5, bounces: 1))
-            feed.rest(2)
+            feed.follow(Rest(3), Drop(height: 1.2, restitution: 0.5, bounces: 1), Rest(2))
             let began = feed.events(of: .fall).filter { $0.phase == .began }.count
             #expect(began == count)
         }
         // The usual bounce of a board does not fly for that long.
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Drop(height: 0.5))
-        feed.rest(2)
-        let phases = feed.events(of: .fall).map(\.phase)
-        #expect(phases == [.began, .ended])
+        feed.follow(Rest(3), Drop(height: 0.5), Rest(2))
+        #expect(feed.events(of: .fall).map(\.phase) == [.began, .ended])
     }
 
     @Test func cancelsFallWithoutLanding() {
@@ -142,10 +126,8 @@ import VirtualIMU
 
     @Test func fallInterruptsShake() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 2 * standardGravity, frequency: 5, cycles: 4))
-        feed.follow(Drop(height: 2, bounces: 0))
-        feed.rest(1)
+        feed.follow(Rest(3), Shake(axis: Vector3(1, 0, 0), amplitude: 2 * standardGravity, frequency: 5, cycles: 4))
+        feed.follow(Drop(height: 2, bounces: 0), Rest(1))
         let phases = feed.events.filter { [.shake, .fall].contains($0.gesture) }.map { ($0.gesture, $0.phase) }
         #expect(phases.contains { $0 == (.shake, .cancelled) || $0 == (.shake, .ended) })
         #expect(phases.contains { $0 == (.fall, .ended) })
@@ -155,19 +137,9 @@ import VirtualIMU
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for height in [0.02, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5] {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = GestureSettings()
-                settings.fall.common.sensitivity = sensitivity
-                var feed = TrajectoryFeed(settings: settings)
-                feed.rest(3)
-                feed.follow(Drop(height: height, contact: 0.03, bounces: 0))
-                feed.rest(1)
-                let now = !feed.events(of: .fall).isEmpty
-                #expect(now || !caught, "\(height) m at sensitivity \(sensitivity)")
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore([0.02, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5], "m") { height, sensitivity in
+            TrajectoryFeed.recognises(
+                .fall, at: sensitivity, Rest(3), Drop(height: height, contact: 0.03, bounces: 0), Rest(1))
         }
     }
 
@@ -181,8 +153,7 @@ import VirtualIMU
         for _ in 0..<30 { feed.take(.zero, .zero) }
         feed.take(Vector3(0, 0, 70), .zero)
         feed.rest(1)
-        let phases = feed.events(of: .fall).map(\.phase)
-        #expect(phases == [.began, .ended])
+        #expect(feed.events(of: .fall).map(\.phase) == [.began, .ended])
     }
 
     @Test func reportsNearMissReasons() {

@@ -25,8 +25,7 @@ import VirtualIMU
     func oneDirectionWithoutTheOthers(wanted: MotionDirection) {
         var feed = Self.feed(MotionDirections(wanted))
         for (_, axis) in Self.flicks {
-            feed.move(Self.flick(axis))
-            feed.rest(1)
+            feed.move(Self.flick(axis), Rest(1))
         }
         #expect(feed.events(of: .flick).map(\.direction) == [wanted])
         let misses = feed.misses.filter { $0.gesture == .flick }
@@ -38,8 +37,7 @@ import VirtualIMU
     @Test func listHasSeveral() {
         var feed = Self.feed([MotionDirections(.left), MotionDirections(.up)])
         for (_, axis) in Self.flicks {
-            feed.move(Self.flick(axis))
-            feed.rest(1)
+            feed.move(Self.flick(axis), Rest(1))
         }
         #expect(feed.events(of: .flick).map(\.direction) == [.left, .up])
     }
@@ -51,11 +49,7 @@ import VirtualIMU
             settings.gestures.flick.directions = MotionDirections(wanted)
             settings.gestures.flick.common.cooldown = 2
             var feed = MovementFeed(settings)
-            feed.rest(3)
-            feed.move(Self.flick(Self.y))
-            feed.rest(pause)
-            feed.move(Self.flick(axis))
-            feed.rest(2)
+            feed.move(Rest(3), Self.flick(Self.y), Rest(pause), Self.flick(axis), Rest(2))
             return feed.events(of: .flick).map(\.direction)
         }
         #expect(directions(after: 0.1, -1 * Self.y, .right).isEmpty)
@@ -68,12 +62,10 @@ import VirtualIMU
         var settings = MotionSettings()
         settings.gestures.flick.directions = MotionDirections(.right)
         feed.pipeline.apply(settings) { _ in }
-        feed.move(Self.flick(Self.y))
-        feed.rest(2)
+        feed.move(Self.flick(Self.y), Rest(2))
         #expect(feed.events(of: .flick).isEmpty)
         feed.pipeline.apply(MotionSettings()) { _ in }
-        feed.move(Self.flick(Self.y))
-        feed.rest(2)
+        feed.move(Self.flick(Self.y), Rest(2))
         #expect(feed.events(of: .flick).map(\.direction) == [.left])
     }
 }

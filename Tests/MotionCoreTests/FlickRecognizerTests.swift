@@ -44,9 +44,7 @@ import VirtualIMU
     /// The direction of a flick along `axis` of a board that is held in `pose`.
     private func direction(along axis: Vector3, in pose: Quaternion, hasGyroscope: Bool = true) -> [MotionDirection?] {
         var feed = MovementFeed(hasGyroscope: hasGyroscope, pose: pose)
-        feed.rest(2)
-        feed.move(Self.flick(axis))
-        feed.rest(1)
+        feed.move(Rest(2), Self.flick(axis), Rest(1))
         return feed.events(of: .flick).map(\.direction)
     }
 
@@ -97,8 +95,7 @@ import VirtualIMU
                 Turn(axis: Vector3(0.3, 0.2, 1), angle: 0.4, duration: 0.16),
                 Turn(axis: Vector3(0.3, 0.2, 1), angle: -0.4, duration: 0.3),
             ])
-            feed.move(Superposed(Self.flick(), turn))
-            feed.rest(1)
+            feed.move(Superposed(Self.flick(), turn), Rest(1))
             #expect(feed.events(of: .flick).map(\.direction) == [.left])
             #expect(feed.events(of: .turn).isEmpty)
         }
@@ -118,9 +115,7 @@ import VirtualIMU
         ]
         for (name, other) in others {
             var feed = MovementFeed(hasGyroscope: hasGyroscope)
-            feed.rest(3)
-            feed.move(other)
-            feed.rest(2)
+            feed.move(Rest(3), other, Rest(2))
             #expect(feed.events(of: .flick).isEmpty, "\(name)")
         }
         var feed = MovementFeed(hasGyroscope: hasGyroscope)
@@ -138,20 +133,14 @@ import VirtualIMU
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
         var caughtAtFive: [Double] = []
-        for peak in stride(from: 3.0, through: 30, by: 1.5) {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = MotionSettings()
-                settings.gestures.flick.common.sensitivity = sensitivity
-                var feed = MovementFeed(settings)
-                feed.rest(2)
-                feed.move(Self.flick(peak: peak))
-                feed.rest(1)
-                let now = !feed.events(of: .flick).isEmpty
-                #expect(now || !caught, "peak \(peak) is missed at sensitivity \(sensitivity)")
-                caught = caught || now
-                if now, sensitivity == 5 { caughtAtFive.append(peak) }
-            }
+        expectHigherSensitivityCatchesMore(stride(from: 3, through: 30, by: 1.5), "m/s²") { peak, sensitivity in
+            var settings = MotionSettings()
+            settings.gestures.flick.common.sensitivity = sensitivity
+            var feed = MovementFeed(settings)
+            feed.move(Rest(2), Self.flick(peak: peak), Rest(1))
+            let isCaught = !feed.events(of: .flick).isEmpty
+            if isCaught, sensitivity == 5 { caughtAtFive.append(peak) }
+            return isCaught
         }
         // The default strength determines what is recognised at 5.
         #expect(caughtAtFive.first == 10.5)
@@ -172,9 +161,7 @@ import VirtualIMU
 
         settings.gestures.flick.common.isEnabled = false
         feed.pipeline.apply(settings) { cancelled.append($0) }
-        feed.rest(1)
-        feed.move(flick)
-        feed.rest(1)
+        feed.move(Rest(1), flick, Rest(1))
         #expect(feed.events(of: .flick).count == 1)
     }
 
@@ -193,9 +180,7 @@ import VirtualIMU
         var settings = MotionSettings()
         settings.gestures.flick.common.gate.still = true
         var feed = MovementFeed(settings)
-        feed.rest(3)
-        feed.move(Self.flick())
-        feed.rest(1)
+        feed.move(Rest(3), Self.flick(), Rest(1))
         #expect(feed.events(of: .flick).count == 1)
     }
 
@@ -206,10 +191,7 @@ import VirtualIMU
             var settings = MotionSettings()
             settings.gestures.flick.maximumDuration = longest
             var feed = MovementFeed(settings)
-            feed.rest(1)
-            feed.move(before)
-            feed.move(movement)
-            feed.rest(2)
+            feed.move(Rest(1), before, movement, Rest(2))
             #expect(feed.events(of: .flick).isEmpty)
             return feed.reasons(.flick)
         }

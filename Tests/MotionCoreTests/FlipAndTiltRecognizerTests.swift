@@ -18,9 +18,7 @@ import VirtualIMU
             for (axis, angle) in Self.axes.flatMap({ axis in [0.5, 1].map { (axis, $0 * Double.pi) } }) {
                 for duration in [0.4, 1.5] {
                     var feed = TrajectoryFeed(rate: rate, mount: Self.mount, hasGyroscope: hasGyroscope)
-                    feed.rest(2)
-                    feed.follow(Turn(axis: axis, angle: angle, duration: duration))
-                    feed.rest(2)
+                    feed.follow(Rest(2), Turn(axis: axis, angle: angle, duration: duration), Rest(2))
                     let events = feed.events(of: .flip)
                     #expect(events.count == 1, "\(rate) Hz, \(axis), \(angle), \(duration) s, \(hasGyroscope)")
                     #expect(events.first?.phase == .recognized)
@@ -35,54 +33,38 @@ import VirtualIMU
     @Test func recognisesSlowFlips() {
         for angle in [0.5 * Double.pi, .pi] {
             var feed = TrajectoryFeed()
-            feed.rest(2)
-            feed.follow(Turn(axis: Vector3(0, 1, 0), angle: angle, duration: 10))
-            feed.rest(2)
-            let angles = feed.events(of: .flip).map(\.angle)
-            #expect(angles == [angle])
+            feed.follow(Rest(2), Turn(axis: Vector3(0, 1, 0), angle: angle, duration: 10), Rest(2))
+            #expect(feed.events(of: .flip).map(\.angle) == [angle])
         }
     }
 
     @Test func sideHeldInBetweenMakesTwoFlips() {
         var feed = TrajectoryFeed()
-        feed.rest(2)
-        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
-        feed.rest(1)
-        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
-        feed.rest(1)
-        let to = feed.events(of: .flip).map(\.to)
-        #expect(to == [.plusY, .minusZ])
+        feed.follow(Rest(2), Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5), Rest(1))
+        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5), Rest(1))
+        #expect(feed.events(of: .flip).map(\.to) == [.plusY, .minusZ])
         feed.events = []
         // A shorter rest in between does not count.
-        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
-        feed.rest(0.1)
-        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
-        feed.rest(1)
-        let angles = feed.events(of: .flip).map(\.angle)
-        #expect(angles == [.pi])
+        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5), Rest(0.1))
+        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5), Rest(1))
+        #expect(feed.events(of: .flip).map(\.angle) == [.pi])
         #expect(feed.misses.contains { $0.gesture == .flip && $0.reason == .notStill })
     }
 
     @Test func reportsNothingOnEdge() {
         var feed = TrajectoryFeed(accelerationNoise: 0.3)
-        feed.rest(2)
-        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 4, duration: 1))
-        feed.rest(3)
+        feed.follow(Rest(2), Turn(axis: Vector3(1, 0, 0), angle: .pi / 4, duration: 1), Rest(3))
         for _ in 0..<10 {
-            feed.follow(Turn(axis: Vector3(1, 0, 0), angle: 0.04, duration: 0.5))
-            feed.rest(1)
-            feed.follow(Turn(axis: Vector3(1, 0, 0), angle: -0.04, duration: 0.5))
-            feed.rest(1)
+            feed.follow(Turn(axis: Vector3(1, 0, 0), angle: 0.04, duration: 0.5), Rest(1))
+            feed.follow(Turn(axis: Vector3(1, 0, 0), angle: -0.04, duration: 0.5), Rest(1))
         }
         #expect(feed.events(of: .flip).isEmpty)
     }
 
     @Test func doesNotTakeShakingOrFlatTurnForFlip() {
         var feed = TrajectoryFeed()
-        feed.rest(2)
-        feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 30, frequency: 4, cycles: 12))
-        feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 3, duration: 1))
-        feed.rest(2)
+        feed.follow(Rest(2), Shake(axis: Vector3(1, 0, 0), amplitude: 30, frequency: 4, cycles: 12))
+        feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 3, duration: 1), Rest(2))
         #expect(feed.events(of: .flip).isEmpty)
     }
 
@@ -91,26 +73,19 @@ import VirtualIMU
         var settings = MotionSettings()
         settings.gestures.flip.holdTime = 3
         var feed = TrajectoryFeed(settings: settings.gestures)
-        feed.rest(4)
-        feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
-        feed.rest(1)
+        feed.follow(Rest(4), Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5), Rest(1))
         #expect(feed.events(of: .flip).isEmpty)
         settings.gestures.flip.holdTime = 0.3
         feed.pipeline.apply(settings) { _ in }
         feed.rest(1)
         #expect(feed.events(of: .flip).count == 1)
-        for wobble in [0.02, 0.05, 0.1, 0.15, 0.2, 0.3] {
-            var caught = false
-            for sensitivity in 1...10 {
-                settings.gestures.flip.common.sensitivity = sensitivity
-                var feed = TrajectoryFeed(settings: settings.gestures)
-                feed.rest(2)
-                feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
-                feed.follow(Oscillation(axis: Vector3(1, 0, 0), amplitude: wobble, frequency: 2, duration: 4))
-                let now = !feed.events(of: .flip).isEmpty
-                #expect(now || !caught, "\(wobble) rad at sensitivity \(sensitivity)")
-                caught = caught || now
-            }
+        let turn = Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5)
+        expectHigherSensitivityCatchesMore([0.02, 0.05, 0.1, 0.15, 0.2, 0.3], "rad") { wobble, sensitivity in
+            settings.gestures.flip.common.sensitivity = sensitivity
+            var feed = TrajectoryFeed(settings: settings.gestures)
+            feed.follow(
+                Rest(2), turn, Oscillation(axis: Vector3(1, 0, 0), amplitude: wobble, frequency: 2, duration: 4))
+            return !feed.events(of: .flip).isEmpty
         }
     }
 }
@@ -127,10 +102,8 @@ import VirtualIMU
                 feed.rest(3)
                 let start = feed.time
                 let turn = Turn(axis: Vector3(1, -1, 0), angle: degrees * radiansPerDegree, duration: 1)
-                feed.follow(turn)
-                feed.rest(2)
-                feed.follow(Turn(axis: Vector3(1, -1, 0), angle: -degrees * radiansPerDegree, duration: 1))
-                feed.rest(1.5)
+                feed.follow(turn, Rest(2))
+                feed.follow(Turn(axis: Vector3(1, -1, 0), angle: -degrees * radiansPerDegree, duration: 1), Rest(1.5))
                 let events = feed.events(of: .tilt)
                 #expect(events.map(\.phase) == [.began, .ended], "\(rate) Hz, \(degrees)°")
                 let began = try #require(events.first)
@@ -146,19 +119,15 @@ import VirtualIMU
 
     @Test func staysSteadyWhileShakingWalkingAndAtLimit() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 20, frequency: 4, cycles: 12))
-        feed.follow(Walk(duration: 10))
+        feed.follow(Rest(3), Shake(axis: Vector3(1, 0, 0), amplitude: 20, frequency: 4, cycles: 12), Walk(duration: 10))
         feed.rest(2)
         #expect(feed.events(of: .tilt).isEmpty)
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 33 * radiansPerDegree, duration: 1))
-        feed.rest(1)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 33 * radiansPerDegree, duration: 1), Rest(1))
         for _ in 0..<5 {
             feed.follow(Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.07, frequency: 1, duration: 3))
             feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 15, frequency: 4, cycles: 8))
         }
-        let phases = feed.events(of: .tilt).map(\.phase)
-        #expect(phases == [.began])
+        #expect(feed.events(of: .tilt).map(\.phase) == [.began])
     }
 
     /// A tilt begins beyond the angle, but ends only when the body is put back farther: beyond the hysteresis.
@@ -171,26 +140,21 @@ import VirtualIMU
             (23.5, [.began, .ended]), (28.5, [.began, .ended]), (31.5, [.began, .ended, .began]),
         ] {
             let angle = (degrees - last) * radiansPerDegree
-            feed.follow(Turn(axis: Vector3(0.8, -0.6, 0), angle: angle, duration: 0.8))
-            feed.rest(1.5)
+            feed.follow(Turn(axis: Vector3(0.8, -0.6, 0), angle: angle, duration: 0.8), Rest(1.5))
             last = degrees
-            let phases = feed.events(of: .tilt).map(\.phase)
-            #expect(phases == expected, "\(degrees)°")
+            #expect(feed.events(of: .tilt).map(\.phase) == expected, "\(degrees)°")
         }
     }
 
     @Test func newReferenceEndsTilt() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 1, duration: 1))
-        feed.rest(1)
+        feed.follow(Rest(3), Turn(axis: Vector3(0, 1, 0), angle: 1, duration: 1), Rest(1))
         feed.pipeline.takeReference()
         feed.rest(1)
         var phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began, .ended])
         // Heading does not matter; another tilt does.
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -1, duration: 1))
-        feed.rest(1)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -1, duration: 1), Rest(1))
         phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began, .ended, .began])
         let angle = feed.events(of: .tilt).last?.angle ?? 0
@@ -199,9 +163,7 @@ import VirtualIMU
 
     @Test func doesNotTakeHeadingForTilt() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 3, duration: 1))
-        feed.rest(1)
+        feed.follow(Rest(3), Turn(axis: Vector3(0, 0, 1), angle: 3, duration: 1), Rest(1))
         #expect(feed.events(of: .tilt).isEmpty)
     }
 
@@ -209,63 +171,44 @@ import VirtualIMU
         var settings = MotionSettings()
         settings.gestures.tilt.angle = 60 * radiansPerDegree
         var feed = TrajectoryFeed(settings: settings.gestures)
-        feed.rest(3)
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
-        feed.rest(1)
+        feed.follow(Rest(3), Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1), Rest(1))
         #expect(feed.events(of: .tilt).isEmpty)
         settings.gestures.tilt.angle = 40 * radiansPerDegree
         feed.pipeline.apply(settings) { _ in }
         // Nothing has moved.
         feed.rest(1)
         #expect(feed.events(of: .tilt).isEmpty)
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -50 * radiansPerDegree, duration: 1))
-        feed.rest(1)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -50 * radiansPerDegree, duration: 1), Rest(1))
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
-        let phases = feed.events(of: .tilt).map(\.phase)
-        #expect(phases == [.began])
+        #expect(feed.events(of: .tilt).map(\.phase) == [.began])
     }
 
     @Test func tiltEndsWhenThePolicyTakesAnotherReference() {
         var settings = MotionSettings()
         var feed = TrajectoryFeed(settings: settings.gestures)
-        feed.rest(3)
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
+        feed.follow(Rest(3), Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
         settings.reference = .start
         feed.pipeline.apply(settings) { _ in }
         feed.rest(10)
-        let phases = feed.events(of: .tilt).map(\.phase)
-        #expect(phases == [.began, .ended] && feed.state.tilt < 1 * radiansPerDegree)
+        #expect(feed.events(of: .tilt).map(\.phase) == [.began, .ended] && feed.state.tilt < 1 * radiansPerDegree)
     }
 
     @Test func reportsNearMissReasons() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 28 * radiansPerDegree, duration: 1))
+        feed.follow(Rest(3), Turn(axis: Vector3(0, 1, 0), angle: 28 * radiansPerDegree, duration: 1))
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -28 * radiansPerDegree, duration: 1))
         #expect(feed.misses.contains { $0.gesture == .tilt && $0.reason == .tooSmallAngle && $0.value < $0.limit })
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 34 * radiansPerDegree, duration: 0.25))
-        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -34 * radiansPerDegree, duration: 0.25))
-        feed.rest(1)
+        feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -34 * radiansPerDegree, duration: 0.25), Rest(1))
         #expect(feed.misses.contains { $0.gesture == .tilt && $0.reason == .tooShort && $0.value < $0.limit })
         #expect(feed.events(of: .tilt).isEmpty)
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for seconds in [0.05, 0.1, 0.2, 0.4, 0.8] {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = GestureSettings()
-                settings.tilt.common.sensitivity = sensitivity
-                var feed = TrajectoryFeed(settings: settings)
-                feed.rest(2)
-                feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 0.8, duration: 0.2))
-                feed.rest(seconds)
-                feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -0.8, duration: 0.2))
-                feed.rest(1)
-                let now = !feed.events(of: .tilt).isEmpty
-                #expect(now || !caught, "\(seconds) s at sensitivity \(sensitivity)")
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore([0.05, 0.1, 0.2, 0.4, 0.8], "s") { seconds, sensitivity in
+            TrajectoryFeed.recognises(
+                .tilt, at: sensitivity, Rest(2), Turn(axis: Vector3(0, 1, 0), angle: 0.8, duration: 0.2),
+                Rest(seconds), Turn(axis: Vector3(0, 1, 0), angle: -0.8, duration: 0.2), Rest(1))
         }
     }
 }

@@ -4,72 +4,8 @@ import Testing
 
 /// Which proposals of recognizers are reported: phases are always paired, and precedence, gates and cooldowns apply.
 @Suite struct GestureArbiterTests {
-    /// An arbiter, its near misses, and its events.
-    private struct Rig: ~Copyable {
-        var arbiter: GestureArbiter
-        var misses = NearMisses()
-        var events: [GestureEvent] = []
-        var undecided: GestureSet = []
-        private var cells = 0
-
-        init(_ settings: GestureSettings = GestureSettings()) {
-            arbiter = GestureArbiter(settings: settings)
-            misses.isEnabled = true
-        }
-
-        mutating func propose(_ gesture: Gesture, _ phase: GesturePhase, at seconds: Double, duration: Double? = nil) {
-            var event = GestureEvent(gesture, phase, at: Timestamp(seconds: seconds))
-            event.duration = duration
-            var new: [GestureEvent] = []
-            arbiter.propose(event, undecided: undecided, &misses) { new.append($0) }
-            events += new
-        }
-
-        mutating func release(at seconds: Double) {
-            var new: [GestureEvent] = []
-            arbiter.release(at: Timestamp(seconds: seconds), undecided: undecided, &misses) { new.append($0) }
-            events += new
-        }
-
-        mutating func cancelAll(_ reason: CancellationReason, at seconds: Double) {
-            var new: [GestureEvent] = []
-            arbiter.cancelAll(reason, at: Timestamp(seconds: seconds)) { new.append($0) }
-            events += new
-        }
-
-        mutating func apply(_ settings: GestureSettings, at seconds: Double) {
-            var new: [GestureEvent] = []
-            arbiter.apply(settings, at: Timestamp(seconds: seconds)) { new.append($0) }
-            events += new
-        }
-
-        /// Adds cells of a body that is held with `up` pointing up.
-        mutating func hold(_ up: Vector3, moving: Bool, seconds: Double, referenceUp: Vector3 = Vector3(0, 0, 1)) {
-            for _ in 0..<Int((seconds / CellGrid.cell).rounded()) {
-                cells += 1
-                let time = Double(cells) * CellGrid.cell
-                var sample = GestureSample(
-                    timestamp: Timestamp(seconds: time), interval: CellGrid.cell, acceleration: up * standardGravity)
-                sample.gravity = up * standardGravity
-                sample.referenceUp = referenceUp
-                sample.isMoving = moving
-                arbiter.update(
-                    GestureCell(time: time, acceleration: sample.acceleration, rotationRate: .zero, sample: sample))
-            }
-        }
-
-        /// "shake began", …
-        var words: [String] { events.map { "\($0.gesture) \($0.phase)" } }
-
-        mutating func missReasons() -> [NearMiss.Reason] {
-            var reasons: [NearMiss.Reason] = []
-            while let miss = misses.take() { reasons.append(miss.reason) }
-            return reasons
-        }
-    }
-
     @Test func everyBeginningHasExactlyOneEnd() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.turn, .changed, at: 0.5)
         rig.propose(.turn, .ended, at: 0.6)
         #expect(rig.words == [])
@@ -83,7 +19,7 @@ import Testing
     }
 
     @Test func differentGesturesRunSideBySide() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         for gesture in [Gesture.motion, .vibration, .tilt, .turn] { rig.propose(gesture, .began, at: 1) }
         rig.propose(.tap, .recognized, at: 1.1)
         rig.propose(.flip, .recognized, at: 1.2)
@@ -97,7 +33,7 @@ import Testing
     }
 
     @Test func shakeInterruptsTurnAndExcludesSimilarGestures() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.turn, .began, at: 1)
         rig.propose(.shake, .began, at: 1.5)
         #expect(rig.words == ["turn began", "turn cancelled", "shake began"])
@@ -114,7 +50,7 @@ import Testing
     }
 
     @Test func cancellationReportsDuration() throws {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.turn, .began, at: 1, duration: 0.25)
         rig.cancelAll(.sensorLost, at: 3)
         let cancelled = try #require(rig.events.last)
@@ -122,7 +58,7 @@ import Testing
     }
 
     @Test func fallInterruptsShake() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.shake, .began, at: 1)
         rig.propose(.fall, .began, at: 1.4)
         rig.propose(.shake, .ended, at: 1.8)
@@ -136,7 +72,7 @@ import Testing
     }
 
     @Test func flickWaitsForShakeToFail() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
         rig.release(at: 1.1)
@@ -151,7 +87,7 @@ import Testing
     }
 
     @Test func dropsWaitingFlickWhenShakeBegins() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
         rig.propose(.shake, .began, at: 1.2)
@@ -164,7 +100,7 @@ import Testing
     }
 
     @Test func waitingIsLimited() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
         rig.release(at: 1.5)
@@ -173,7 +109,7 @@ import Testing
     }
 
     @Test func cancellingOrDisablingDropsWaitingEvents() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
         rig.cancelAll(.sensorLost, at: 1.1)
@@ -189,7 +125,7 @@ import Testing
     @Test func cooldownCountsFromLastReportedEnd() {
         var settings = GestureSettings()
         settings.tap.common.cooldown = 0.5
-        var rig = Rig(settings)
+        var rig = ArbiterRig(settings)
         rig.propose(.tap, .recognized, at: 1)
         rig.propose(.tap, .recognized, at: 1.4)
         rig.propose(.tap, .recognized, at: 1.6)
@@ -201,7 +137,7 @@ import Testing
     @Test func minimumIntervalCountsFromBeginning() {
         var settings = GestureSettings()
         settings.vibration.common.gate.minimumInterval = 10
-        var rig = Rig(settings)
+        var rig = ArbiterRig(settings)
         rig.propose(.vibration, .began, at: 1)
         rig.propose(.vibration, .ended, at: 8)
         rig.propose(.vibration, .began, at: 10)
@@ -211,7 +147,7 @@ import Testing
     }
 
     @Test func disablingCancelsAndSuppresses() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.tilt, .began, at: 1)
         rig.propose(.motion, .began, at: 1)
         var settings = GestureSettings()
@@ -229,7 +165,7 @@ import Testing
     }
 
     @Test func silencedGestureMayEndButNotBegin() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.shake, .began, at: 1)
         rig.arbiter.silenced = .shake
         // It is not a setting, so other settings do not change it.
@@ -247,7 +183,7 @@ import Testing
     private func miss(isMoving: Bool = false, _ change: (inout GestureGate) -> Void) -> NearMiss? {
         var settings = GestureSettings()
         change(&settings.shake.common.gate)
-        var rig = Rig(settings)
+        var rig = ArbiterRig(settings)
         rig.hold(Vector3(0.1736, 0, 0.9848), moving: isMoving, seconds: 4)
         rig.propose(.shake, .began, at: 4)
         return rig.misses.take()
@@ -266,14 +202,14 @@ import Testing
             #expect(found.gate == condition && found.unit == .angle)
             #expect(abs(found.value - 10 * radiansPerDegree) < 0.001 && found.limit == limit * radiansPerDegree)
         }
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.arbiter.silenced = .shake
         rig.propose(.shake, .began, at: 1)
         #expect(rig.misses.take()?.gate == .quietHours)
     }
 
     @Test func nearMissNamesGestureThatTookPrecedence() {
-        var rig = Rig()
+        var rig = ArbiterRig()
         rig.propose(.impact, .recognized, at: 1)
         rig.propose(.tap, .recognized, at: 1.1)
         #expect(rig.misses.take()?.precedence == .impact)
@@ -288,7 +224,7 @@ import Testing
         var settings = GestureSettings()
         settings.shake.common.gate.sides = BodySides(.minusZ)
         settings.shake.common.cooldown = 0
-        var rig = Rig(settings)
+        var rig = ArbiterRig(settings)
         rig.hold(Vector3(0, 0, 1), moving: false, seconds: 1)
         rig.propose(.shake, .began, at: 1)
         #expect(rig.events.isEmpty && rig.missReasons() == [.gateClosed])
@@ -304,7 +240,7 @@ import Testing
         settings.shake.common.gate.tiltAbove = 20 * radiansPerDegree
         settings.shake.common.gate.tiltBelow = 60 * radiansPerDegree
         settings.shake.common.cooldown = 0
-        var rig = Rig(settings)
+        var rig = ArbiterRig(settings)
         let reference = Vector3(0, 1, 0)
         for (degrees, isOpen) in [(0.0, false), (19, false), (21, true), (59, true), (61, false)] {
             let events = rig.events.count
@@ -321,7 +257,7 @@ import Testing
         var settings = GestureSettings()
         settings.shake.common.gate.still = still
         settings.shake.common.cooldown = 0
-        var rig = Rig(settings)
+        var rig = ArbiterRig(settings)
         let up = Vector3(0, 0, 1)
         rig.hold(up, moving: false, seconds: 1)
         rig.hold(up, moving: true, seconds: 0.6)

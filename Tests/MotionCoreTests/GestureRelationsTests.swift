@@ -4,33 +4,10 @@ import Testing
 
 /// What a program changes about which gestures exclude or wait for one another.
 @Suite struct GestureRelationsTests {
-    /// An arbiter and the events that it reported.
-    private struct Rig: ~Copyable {
-        var arbiter: GestureArbiter
-        var misses = NearMisses()
-        var words: [String] = []
-
-        init(_ change: (inout GestureRelations) -> Void) {
-            var settings = GestureSettings()
-            change(&settings.relations)
-            arbiter = GestureArbiter(settings: settings)
-        }
-
-        mutating func propose(_ gesture: Gesture, _ phase: GesturePhase, at seconds: Double, undecided: GestureSet = [])
-        {
-            var new: [String] = []
-            let event = GestureEvent(gesture, phase, at: Timestamp(seconds: seconds))
-            arbiter.propose(event, undecided: undecided, &misses) { new.append("\($0.gesture) \($0.phase)") }
-            words += new
-        }
-
-        mutating func release(at seconds: Double, undecided: GestureSet = []) {
-            var new: [String] = []
-            arbiter.release(at: Timestamp(seconds: seconds), undecided: undecided, &misses) {
-                new.append("\($0.gesture) \($0.phase)")
-            }
-            words += new
-        }
+    private func rig(_ change: (inout GestureRelations) -> Void) -> ArbiterRig {
+        var settings = GestureSettings()
+        change(&settings.relations)
+        return ArbiterRig(settings)
     }
 
     @Test func defaultsAreThoseOfTheRules() {
@@ -43,7 +20,7 @@ import Testing
     }
 
     @Test func allowedGesturesAreRecognisedTogether() {
-        var rig = Rig { $0.allow(.tap, simultaneouslyWith: .shake) }
+        var rig = rig { $0.allow(.tap, simultaneouslyWith: .shake) }
         rig.propose(.shake, .began, at: 1)
         rig.propose(.tap, .recognized, at: 1.1)
         rig.propose(.flick, .recognized, at: 1.2)
@@ -59,24 +36,28 @@ import Testing
     }
 
     @Test func gestureWaitsForTheRequiredOneToFail() {
-        var rig = Rig { $0.require(.tap, toFail: .flip) }
-        rig.propose(.tap, .recognized, at: 1, undecided: .flip)
-        rig.release(at: 1.1, undecided: .flip)
+        var rig = rig { $0.require(.tap, toFail: .flip) }
+        rig.undecided = .flip
+        rig.propose(.tap, .recognized, at: 1)
+        rig.release(at: 1.1)
         #expect(rig.words == [])
+        rig.undecided = []
         rig.release(at: 1.2)
         #expect(rig.words == ["tap recognized"])
     }
 
     @Test func gestureIsDroppedIfTheRequiredOneIsRecognised() {
-        var rig = Rig { $0.require(.tap, toFail: .flip) }
-        rig.propose(.tap, .recognized, at: 1, undecided: .flip)
+        var rig = rig { $0.require(.tap, toFail: .flip) }
+        rig.undecided = .flip
+        rig.propose(.tap, .recognized, at: 1)
+        rig.undecided = []
         rig.propose(.flip, .recognized, at: 1.2)
         rig.release(at: 1.3)
         #expect(rig.words == ["flip recognized"])
     }
 
     @Test func gestureDoesNotBeginWhileTheRequiredOneLasts() {
-        var rig = Rig { $0.require(.tap, toFail: .tilt) }
+        var rig = rig { $0.require(.tap, toFail: .tilt) }
         rig.propose(.tilt, .began, at: 1)
         rig.propose(.tap, .recognized, at: 2)
         rig.propose(.tilt, .ended, at: 3)
@@ -85,7 +66,7 @@ import Testing
     }
 
     @Test func openGestureIsNotCancelledByARequirement() {
-        var rig = Rig { $0.require(.tilt, toFail: .flip) }
+        var rig = rig { $0.require(.tilt, toFail: .flip) }
         rig.propose(.tilt, .began, at: 1)
         rig.propose(.flip, .recognized, at: 2)
         rig.propose(.tilt, .ended, at: 3)
@@ -93,11 +74,12 @@ import Testing
     }
 
     @Test func waitEndsAfterOneSecond() {
-        var rig = Rig { $0.require(.tap, toFail: .turn) }
-        rig.propose(.tap, .recognized, at: 1, undecided: .turn)
-        rig.release(at: 1.9, undecided: .turn)
+        var rig = rig { $0.require(.tap, toFail: .turn) }
+        rig.undecided = .turn
+        rig.propose(.tap, .recognized, at: 1)
+        rig.release(at: 1.9)
         #expect(rig.words == [])
-        rig.release(at: 2, undecided: .turn)
+        rig.release(at: 2)
         #expect(rig.words == ["tap recognized"])
     }
 

@@ -55,11 +55,8 @@ import VirtualIMU
         var settings = GestureSettings()
         settings.shake.common.isEnabled = false
         var feed = TrajectoryFeed(settings: settings, accelerationNoise: 0.01)
-        feed.rest(2)
-        feed.follow(Pulses(axis: Vector3(0, 1, 0), pulses: [(0.08, 14), (0.13, -18), (0.08, 20)]))
-        feed.rest(1)
-        let directions = feed.events(of: .flick).map(\.direction)
-        #expect(directions == [.left])
+        feed.follow(Rest(2), Pulses(axis: Vector3(0, 1, 0), pulses: [(0.08, 14), (0.13, -18), (0.08, 20)]), Rest(1))
+        #expect(feed.events(of: .flick).map(\.direction) == [.left])
     }
 
     /// A turn that goes back by 2° for a moment continues; one that goes back by 10° is over.
@@ -91,16 +88,12 @@ import VirtualIMU
         let rocking = Oscillation(
             axis: Vector3(0, 0, 1), amplitude: 0.75 * limit / (2 * .pi * 0.5), frequency: 0.5, duration: 12)
         var feed = TrajectoryFeed()
-        feed.rest(6)
-        feed.follow(rocking)
+        feed.follow(Rest(6), rocking)
         #expect(feed.events(of: .motion).isEmpty)
-        feed.rest(4)
-        feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 1, duration: 1))
+        feed.follow(Rest(4), Turn(axis: Vector3(0, 0, 1), angle: 1, duration: 1))
         let start = feed.time
-        feed.follow(rocking)
-        feed.rest(4)
-        let phases = feed.events(of: .motion).map(\.phase)
-        #expect(phases == [.began, .ended])
+        feed.follow(rocking, Rest(4))
+        #expect(feed.events(of: .motion).map(\.phase) == [.began, .ended])
         #expect((feed.events(of: .motion).last?.timestamp.seconds ?? 0) - start > 10)
     }
 

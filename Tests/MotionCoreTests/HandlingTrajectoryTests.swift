@@ -12,8 +12,7 @@ import VirtualIMU
         var feed = TrajectoryFeed()
         feed.follow(name.trajectory, seconds: 4 * period + 0.9)
         let starts = feed.events(of: gesture).filter { $0.phase == .began || $0.phase == .recognized }
-        let count = starts.count
-        #expect(count == 4)
+        #expect(starts.count == 4)
         if gesture == .flip {
             let angles = Set(starts.map { $0.angle ?? 0 })
             #expect(angles == [name == .flip ? 0.5 * .pi : .pi])
@@ -22,8 +21,7 @@ import VirtualIMU
             #expect(sides == [there, .plusZ, there, .plusZ])
         }
         if gesture == .impact {
-            let sides = Set(starts.map(\.side))
-            #expect(sides == [.minusX])
+            #expect(Set(starts.map(\.side)) == [.minusX])
         }
     }
 }

@@ -20,8 +20,7 @@ import VirtualIMU
         ]
         var feed = TrajectoryFeed(mount: Self.mount)
         feed.follow(Posed(Quaternion(roll: 0.3, pitch: 0.2, yaw: 1)), seconds: 3)
-        feed.follow(Self.blow(axes[index]))
-        feed.rest(1)
+        feed.follow(Self.blow(axes[index]), Rest(1))
         let events = feed.events(of: .impact)
         #expect(events.count == 1)
         #expect(events.first?.phase == .recognized)
@@ -35,18 +34,14 @@ import VirtualIMU
             var feed = TrajectoryFeed(rate: rate, hasGyroscope: hasGyroscope, range: 16 * standardGravity)
             feed.rest(3)
             // 30 g for 10 ms is 1.9 m/s: at 50 Hz two samples of at least 5 g.
-            feed.follow(Self.blow(Vector3(0, -1, 0), g: 30, width: 0.01))
-            feed.rest(1)
-            let sides = feed.events(of: .impact).map(\.side)
-            #expect(sides == [.plusY], "\(rate) Hz")
+            feed.follow(Self.blow(Vector3(0, -1, 0), g: 30, width: 0.01), Rest(1))
+            #expect(feed.events(of: .impact).map(\.side) == [.plusY], "\(rate) Hz")
         }
     }
 
     @Test func clippedBlowIsAtLeastAsStrongAsRange() {
         var feed = TrajectoryFeed(range: 4 * standardGravity)
-        feed.rest(3)
-        feed.follow(Self.blow(Vector3(1, 0, 0), g: 20))
-        feed.rest(1)
+        feed.follow(Rest(3), Self.blow(Vector3(1, 0, 0), g: 20), Rest(1))
         let events = feed.events(of: .impact)
         #expect(events.count == 1)
         #expect((events.first?.strength ?? 0) >= 4 * standardGravity)
@@ -60,53 +55,34 @@ import VirtualIMU
                 Shake(axis: Vector3(1, 0.3, 0), amplitude: 5 * standardGravity, frequency: frequency, cycles: 6))
             feed.rest(1)
         }
-        feed.follow(Walk(duration: 10))
-        feed.follow(Tap(axis: Vector3(0, 0, -1), amplitude: 3 * standardGravity))
-        feed.rest(1)
+        feed.follow(Walk(duration: 10), Tap(axis: Vector3(0, 0, -1), amplitude: 3 * standardGravity), Rest(1))
         feed.follow(Slide(axis: Vector3(0, 0, -1), distance: 0.3, duration: 0.5))
-        feed.follow(Drop(height: 0.004, contact: 0.02, bounces: 0))
-        feed.rest(1)
+        feed.follow(Drop(height: 0.004, contact: 0.02, bounces: 0), Rest(1))
         #expect(feed.events(of: .impact).isEmpty)
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for g in [1.0, 2, 3, 4, 5, 7, 9] {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = GestureSettings()
-                settings.impact.common.sensitivity = sensitivity
-                var feed = TrajectoryFeed(settings: settings)
-                feed.rest(2)
-                feed.follow(Self.blow(Vector3(0, 1, 0), g: g))
-                feed.rest(0.5)
-                let now = !feed.events(of: .impact).isEmpty
-                #expect(now || !caught, "\(g) g at sensitivity \(sensitivity)")
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore([1, 2, 3, 4, 5, 7, 9], "g") { g, sensitivity in
+            TrajectoryFeed.recognises(
+                .impact, at: sensitivity, Rest(2), Self.blow(Vector3(0, 1, 0), g: g), Rest(0.5))
         }
     }
 
     @Test func appliesSettingsBetweenBlows() {
         var feed = TrajectoryFeed()
-        feed.rest(2)
-        feed.follow(Self.blow(Vector3(0, 1, 0), g: 2.5))
-        feed.rest(1)
+        feed.follow(Rest(2), Self.blow(Vector3(0, 1, 0), g: 2.5), Rest(1))
         var settings = MotionSettings()
         settings.gestures.impact.threshold = 1.5 * standardGravity
         feed.pipeline.apply(settings) { _ in }
-        feed.follow(Self.blow(Vector3(0, 1, 0), g: 2.5))
-        feed.rest(1)
+        feed.follow(Self.blow(Vector3(0, 1, 0), g: 2.5), Rest(1))
         #expect(feed.events(of: .impact).count == 1)
     }
 
     @Test func reportsNearMissReasons() {
         var feed = TrajectoryFeed()
-        feed.rest(3)
-        feed.follow(Self.blow(Vector3(1, 0, 0), g: 3.3))
-        feed.rest(1)
+        feed.follow(Rest(3), Self.blow(Vector3(1, 0, 0), g: 3.3), Rest(1))
         #expect(feed.misses.contains { $0.gesture == .impact && $0.reason == .tooWeak && $0.value < $0.limit })
-        feed.follow(Shake(axis: Vector3(0, 1, 0), amplitude: 6 * standardGravity, frequency: 3, cycles: 2))
-        feed.rest(1)
+        feed.follow(Shake(axis: Vector3(0, 1, 0), amplitude: 6 * standardGravity, frequency: 3, cycles: 2), Rest(1))
         #expect(feed.misses.contains { $0.gesture == .impact && $0.reason == .tooSlow && $0.value > $0.limit })
         #expect(feed.events(of: .impact).isEmpty)
     }

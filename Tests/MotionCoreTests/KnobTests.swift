@@ -42,9 +42,7 @@ import VirtualIMU
         _ settings: MotionSettings = MotionSettings(), pose: Quaternion = .identity, then movement: any Trajectory
     ) -> MovementFeed {
         var feed = MovementFeed(settings, rate: 100, pose: pose)
-        feed.rest(2)
-        feed.move(movement)
-        feed.rest(1)
+        feed.move(Rest(2), movement, Rest(1))
         return feed
     }
 
@@ -106,9 +104,7 @@ import VirtualIMU
     func findsTheExtremes(degrees: Double, seconds: Double) {
         for rate in [25.0, 50, 200, 1000] {
             var feed = MovementFeed(rate: rate)
-            feed.rest(2)
-            feed.move(Self.turn(degrees, within: seconds))
-            feed.rest(1)
+            feed.move(Rest(2), Self.turn(degrees, within: seconds), Rest(1))
             let events = feed.events(of: .turn).filter { $0.phase != .changed }
             #expect(events.map(\.phase) == [.began, .ended], "at \(rate) Hz")
             guard rate > 25 || seconds > 0.3 else { continue }
@@ -189,26 +185,21 @@ import VirtualIMU
     /// It must have been at rest: a hand that turns to and fro does not turn a knob.
     @Test func needsRestBefore() {
         var feed = MovementFeed()
-        feed.rest(2)
-        feed.move(Turn(axis: Vector3(1, 0, 0), angle: 0.5, duration: 0.5))
-        feed.move(Turn(axis: Vector3(1, 0, 0), angle: -0.5, duration: 0.5))
-        feed.rest(0.1)
+        feed.move(Rest(2), Turn(axis: Vector3(1, 0, 0), angle: 0.5, duration: 0.5))
+        feed.move(Turn(axis: Vector3(1, 0, 0), angle: -0.5, duration: 0.5), Rest(0.1))
         feed.misses = []
-        feed.move(Self.turn(90, within: 0.8))
-        feed.rest(0.4)
+        feed.move(Self.turn(90, within: 0.8), Rest(0.4))
         #expect(feed.events(of: .turn).isEmpty)
         let early = feed.misses.first { $0.gesture == .turn }
         #expect(early?.reason == .noQuietBefore && early?.unit == .seconds)
         #expect((early?.value ?? 0) < 0.3 && early?.limit == 0.3)
-        feed.move(Self.turn(90, within: 0.8))
-        feed.rest(1)
+        feed.move(Self.turn(90, within: 0.8), Rest(1))
         #expect(feed.events(of: .turn).last?.phase == .ended)
 
         feed = MovementFeed()
         feed.rest(2)
         let trembling = Oscillation(axis: Vector3(1, 0, 0), amplitude: 0.02, frequency: 1, duration: 6)
-        feed.move(Superposed(trembling, MotionSequence([Rest(4.1), Self.turn(90, within: 0.8)])))
-        feed.rest(0.5)
+        feed.move(Superposed(trembling, MotionSequence([Rest(4.1), Self.turn(90, within: 0.8)])), Rest(0.5))
         #expect(feed.events(of: .turn).isEmpty)
         let restless = feed.misses.last { $0.gesture == .turn }
         #expect(restless?.reason == .noQuietBefore && restless?.unit == .rate)
@@ -236,9 +227,7 @@ import VirtualIMU
         #expect(feed.events(of: .turn).last?.reason == .interrupted)
         feed.hasGyroscope = true
         feed.events = []
-        feed.rest(1)
-        feed.move(Self.turn(90, within: 1))
-        feed.rest(1)
+        feed.move(Rest(1), Self.turn(90, within: 1), Rest(1))
         #expect(feed.events(of: .turn).last?.phase == .ended)
     }
 
@@ -336,14 +325,12 @@ import VirtualIMU
         feed.rest(1)
         #expect(feed.events(of: .turn).last?.phase == .ended)
         feed.events = []
-        feed.move(Turn(axis: Vector3(1, 0, 0), angle: 1, duration: 0.6))
-        feed.rest(1)
+        feed.move(Turn(axis: Vector3(1, 0, 0), angle: 1, duration: 0.6), Rest(1))
         #expect(feed.events(of: .turn).map(\.axis) == [.x, .x])
         settings.gestures.turn.mode = .knob
         feed.pipeline.apply(settings) { cancelled.append($0) }
         feed.events = []
-        feed.move(Turn(axis: Vector3(1, 0, 0), angle: -1, duration: 0.6))
-        feed.rest(1)
+        feed.move(Turn(axis: Vector3(1, 0, 0), angle: -1, duration: 0.6), Rest(1))
         #expect(feed.events(of: .turn).isEmpty)
 
         for (angle, duration, rest, found) in [(30.0, 2.0, 0.3, 0), (8, 2, 0.3, 1), (8, 0.5, 0.3, 0), (8, 2, 3, 0)] {
@@ -357,17 +344,13 @@ import VirtualIMU
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for degrees in stride(from: 4.0, through: 16, by: 1) {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = MotionSettings()
-                settings.gestures.turn.common.sensitivity = sensitivity
-                let now = Self.feed(settings, then: Self.turn(degrees, within: 0.7)).events(of: .turn)
-                    .contains { $0.phase == .ended }
-                #expect(now || !caught, "\(degrees)° is missed at sensitivity \(sensitivity)")
-                #expect(sensitivity != 5 || now == (degrees > 8))
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore(stride(from: 4, through: 16, by: 1), "°") { degrees, sensitivity in
+            var settings = MotionSettings()
+            settings.gestures.turn.common.sensitivity = sensitivity
+            let isCaught = Self.feed(settings, then: Self.turn(degrees, within: 0.7)).events(of: .turn)
+                .contains { $0.phase == .ended }
+            #expect(sensitivity != 5 || isCaught == (degrees > 8), "\(degrees)°")
+            return isCaught
         }
     }
 }

@@ -139,9 +139,7 @@ import VirtualIMU
     /// A calculated movement without noise: two turns about x in 40 s.
     @Test func aPerfectSensorHasNoFault() {
         var feed = MovementFeed()
-        feed.rest(3)
-        feed.move(Turn(axis: Vector3(1, 0, 0), angle: 4 * .pi, duration: 40))
-        feed.rest(3)
+        feed.move(Rest(3), Turn(axis: Vector3(1, 0, 0), angle: 4 * .pi, duration: 40), Rest(3))
         #expect(feed.pipeline.fault == nil)
     }
 

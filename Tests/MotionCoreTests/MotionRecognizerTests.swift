@@ -33,11 +33,9 @@ import VirtualIMU
             feed.rest(6)
             // 10 °/s on average.
             feed.follow(Turn(axis: axis, angle: .pi / 3, duration: 6))
-            let phases = feed.events(of: .motion).map(\.phase)
-            #expect(phases == [.began])
+            #expect(feed.events(of: .motion).map(\.phase) == [.began])
             feed.rest(4)
-            let all = feed.events(of: .motion).map(\.phase)
-            #expect(all == [.began, .ended])
+            #expect(feed.events(of: .motion).map(\.phase) == [.began, .ended])
         }
     }
 
@@ -55,24 +53,19 @@ import VirtualIMU
     @Test func runningMachineIsNotMovementButShakeIs() {
         for frequency in [9.0, 13, 25] {
             var feed = TrajectoryFeed()
-            feed.rest(4)
-            feed.follow(Shake(axis: Vector3(1, 0.3, 0.5), amplitude: 2.5, frequency: frequency, cycles: 200))
+            feed.follow(Rest(4), Shake(axis: Vector3(1, 0.3, 0.5), amplitude: 2.5, frequency: frequency, cycles: 200))
             feed.rest(3)
             #expect(feed.events(of: .motion).isEmpty, "\(frequency) Hz")
             feed.follow(
                 Shake(axis: Vector3(1, 0.3, 0.5), amplitude: 15, frequency: frequency, cycles: 2 * frequency))
-            let phases = feed.events(of: .motion).map(\.phase)
-            #expect(phases == [.began], "\(frequency) Hz")
+            #expect(feed.events(of: .motion).map(\.phase) == [.began], "\(frequency) Hz")
         }
     }
 
     @Test func walkingIsOneMovement() {
         var feed = TrajectoryFeed()
-        feed.rest(4)
-        feed.follow(Walk(duration: 20))
-        feed.rest(4)
-        let phases = feed.events(of: .motion).map(\.phase)
-        #expect(phases == [.began, .ended])
+        feed.follow(Rest(4), Walk(duration: 20), Rest(4))
+        #expect(feed.events(of: .motion).map(\.phase) == [.began, .ended])
     }
 
     @Test func publishedStateAgreesWithGesture() {
@@ -107,8 +100,7 @@ import VirtualIMU
         feed.rest(5)
         #expect(feed.events(of: .motion).isEmpty && !feed.state.isMoving)
         feed.follow(Walk(duration: 30), seconds: 5)
-        let phases = feed.events(of: .motion).map(\.phase)
-        #expect(phases == [.began])
+        #expect(feed.events(of: .motion).map(\.phase) == [.began])
     }
 
     @Test func appliesStillnessSetting() {
@@ -117,27 +109,15 @@ import VirtualIMU
         var feed = TrajectoryFeed(settings: settings)
         feed.rest(4)
         for _ in 0..<3 {
-            feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 1, duration: 1))
-            feed.rest(4)
+            feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 1, duration: 1), Rest(4))
         }
-        let phases = feed.events(of: .motion).map(\.phase)
-        #expect(phases == [.began])
+        #expect(feed.events(of: .motion).map(\.phase) == [.began])
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for distance in [0.002, 0.005, 0.01, 0.02, 0.05, 0.1] {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = GestureSettings()
-                settings.motion.common.sensitivity = sensitivity
-                var feed = TrajectoryFeed(settings: settings)
-                feed.rest(3)
-                feed.follow(Slide(axis: Vector3(0, 1, 0), distance: distance, duration: 0.6))
-                feed.rest(1)
-                let now = !feed.events(of: .motion).isEmpty
-                #expect(now || !caught, "\(distance) m at sensitivity \(sensitivity)")
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore([0.002, 0.005, 0.01, 0.02, 0.05, 0.1], "m") { distance, sensitivity in
+            let slide = Slide(axis: Vector3(0, 1, 0), distance: distance, duration: 0.6)
+            return TrajectoryFeed.recognises(.motion, at: sensitivity, Rest(3), slide, Rest(1))
         }
     }
 }

@@ -26,7 +26,7 @@ struct MovementFeed: ~Copyable {
     }
 
     /// Moves the board along `trajectory`, from the pose that it has reached.
-    mutating func move(_ trajectory: any Trajectory, seconds: Double? = nil) {
+    mutating func move(_ trajectory: any Trajectory, seconds: Double?) {
         let duration = seconds ?? trajectory.duration
         let count = Int((duration * rate).rounded())
         let flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
@@ -41,7 +41,13 @@ struct MovementFeed: ~Copyable {
         pose = trajectory.motion(at: Double(count) / rate, from: pose).attitude.normalized
     }
 
-    mutating func rest(_ seconds: Double) { move(Rest(), seconds: seconds) }
+    /// Moves the board along trajectories, one after the other.
+    mutating func move(_ first: any Trajectory, _ others: any Trajectory...) {
+        move(first, seconds: nil)
+        for other in others { move(other, seconds: nil) }
+    }
+
+    mutating func rest(_ seconds: Double) { move(Rest(seconds)) }
 
     /// Processes one sample along the sensor's axes.
     mutating func take(_ sample: MotionSample) {

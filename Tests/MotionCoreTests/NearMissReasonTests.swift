@@ -170,12 +170,10 @@ import VirtualIMU
     func sideThatIsNotHeldStillIsToldInTime(leaves: Bool) {
         let x = Vector3(1, 0, 0)
         var feed = MovementFeed()
-        feed.rest(3)
-        feed.move(Turn(axis: x, angle: .pi / 2, duration: 0.5))
+        feed.move(Rest(3), Turn(axis: x, angle: .pi / 2, duration: 0.5))
         // It sways by 29°.
         for _ in 0..<4 {
-            feed.move(Turn(axis: x, angle: 0.5, duration: 0.25))
-            feed.move(Turn(axis: x, angle: -0.5, duration: 0.25))
+            feed.move(Turn(axis: x, angle: 0.5, duration: 0.25), Turn(axis: x, angle: -0.5, duration: 0.25))
         }
         #expect(feed.events(of: .flip).isEmpty)
         #expect(feed.reasons(.flip) == [.notStill])
@@ -189,9 +187,7 @@ import VirtualIMU
         var settings = MotionSettings()
         settings.gestures.turn.mode = .free
         var feed = MovementFeed(settings)
-        feed.rest(3)
-        feed.move(Turn(axis: Vector3(0, 0, 1), angle: 0.9, duration: 3))
-        feed.rest(1)
+        feed.move(Rest(3), Turn(axis: Vector3(0, 0, 1), angle: 0.9, duration: 3), Rest(1))
         let miss = try #require(feed.misses.first { $0.gesture == .turn && $0.reason == .tooWeak })
         #expect(miss.unit == .rate && miss.value < miss.limit)
     }

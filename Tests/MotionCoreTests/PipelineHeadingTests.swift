@@ -72,8 +72,7 @@ import Testing
 
     @Test func attitudePointsToNorth() {
         var feed = Feed()
-        let before = feed.pipeline.state.heading
-        #expect(before == nil)
+        #expect(feed.pipeline.state.heading == nil)
         feed.run(20)
         let error = feed.error
         let heading = feed.pipeline.state.heading
@@ -94,8 +93,7 @@ import Testing
         var feed = Feed()
         feed.lateness = 8
         feed.run(30)
-        let error = feed.error
-        #expect(error < 1.5)
+        #expect(feed.error < 1.5)
     }
 
     @Test func inclinationAndGesturesDoNotChange() {

@@ -49,8 +49,7 @@ import Testing
             board.rest(pause)
             board.swing(4, peak: 9, frequency: 5)
             board.rest(1.5)
-            let phases = board.phases
-            #expect(phases == (isShake ? [.began, .ended] : []), "after \(pause) s")
+            #expect(board.phases == (isShake ? [.began, .ended] : []), "after \(pause) s")
             #expect(board.reasons.contains(.partOfFall) == !isShake, "after \(pause) s")
         }
     }
@@ -60,8 +59,7 @@ import Testing
             var board = Feed()
             board.swing(count, peak: 5)
             board.rest(1.5)
-            let phases = board.phases
-            #expect(phases == [.began, end], "\(count) swings")
+            #expect(board.phases == [.began, end], "\(count) swings")
             #expect(board.events.last?.reversals == Int(count) - 1, "\(count) swings")
         }
     }
@@ -73,8 +71,7 @@ import Testing
             board.swing(count, peak: 0.46)
             board.swing(6, peak: 0.85)
             board.rest(1.5)
-            let phases = board.phases
-            #expect(phases == (isShake ? [.began, .ended] : []), "\(count) swings")
+            #expect(board.phases == (isShake ? [.began, .ended] : []), "\(count) swings")
         }
     }
 
@@ -116,8 +113,7 @@ import Testing
             board.swing(8, peak: 3)
             board.swing(16, peak: peak)
             board.rest(2)
-            let phases = board.phases
-            #expect(phases == [.began, .ended], "\(peak) g")
+            #expect(board.phases == [.began, .ended], "\(peak) g")
             let seconds = (board.events.last?.timestamp.seconds ?? 0) - (board.events.first?.timestamp.seconds ?? 0)
             #expect((seconds < 1.6) == isOver, "\(peak) g: \(seconds) s")
         }

@@ -60,8 +60,7 @@ import Testing
                 return Feed.level * (size * sin(2 * .pi * frequency * time))
                     + Feed.side * (0.3 * size * sin(2 * .pi * frequency * time + 0.7))
             }
-            let phases = board.phases
-            #expect(phases.isEmpty, "\(peak) g")
+            #expect(board.phases.isEmpty, "\(peak) g")
         }
     }
 
@@ -74,8 +73,7 @@ import Testing
                 let rebound = exp(-0.5 * pow((since - 0.1) / 0.02, 2))
                 return Feed.level * (blow - rebound - 0.4 * sin(2 * .pi * perSecond * time))
             }
-            let phases = board.phases
-            #expect(phases.isEmpty, "\(perSecond) a second")
+            #expect(board.phases.isEmpty, "\(perSecond) a second")
         }
     }
 
@@ -95,8 +93,7 @@ import Testing
         for peak in [3.0, 0.75] {
             var board = Feed()
             board.moveAndRest(1.6) { Feed.level * (peak * sin(2 * .pi * 4 * $0)) }
-            let phases = board.phases
-            #expect(phases == [.began, .ended], "\(peak) g")
+            #expect(board.phases == [.began, .ended], "\(peak) g")
             reversals.append(try #require(board.events.first?.reversals))
         }
         #expect(reversals[0] == 2)
@@ -108,8 +105,7 @@ import Testing
         for (frequency, peak) in [(4.5, 0.6), (2.7, 1.3)] {
             var board = Feed(rest: 0)
             board.moveAndRest(5) { Feed.up * (peak * sin(2 * .pi * frequency * $0 + 0.6)) }
-            let phases = board.phases
-            #expect(phases.isEmpty, "\(frequency) Hz")
+            #expect(board.phases.isEmpty, "\(frequency) Hz")
         }
     }
 

@@ -144,8 +144,7 @@ import Testing
         }
         feed.rest(seconds: 2)
         #expect(feed.events.isEmpty)
-        let refusal = feed.lastRefusal
-        #expect(refusal != nil)
+        #expect(feed.lastRefusal != nil)
     }
 
     @Test func doesNotTakeBlowForShake() {
@@ -223,19 +222,14 @@ import Testing
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for peak in stride(from: 0.4, through: 4, by: 0.2) {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = ShakeSettings()
-                settings.common.sensitivity = sensitivity
-                var feed = Feed(settings: settings)
-                feed.rest(seconds: 2)
-                feed.shake(seconds: 1.2, peak: peak * standardGravity)
-                feed.rest(seconds: 1)
-                let now = feed.phases.contains(.began)
-                #expect(now || !caught, "peak \(peak) g is missed at sensitivity \(sensitivity)")
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore(stride(from: 0.4, through: 4, by: 0.2), "g") { peak, sensitivity in
+            var settings = ShakeSettings()
+            settings.common.sensitivity = sensitivity
+            var feed = Feed(settings: settings)
+            feed.rest(seconds: 2)
+            feed.shake(seconds: 1.2, peak: peak * standardGravity)
+            feed.rest(seconds: 1)
+            return feed.phases.contains(.began)
         }
     }
 
@@ -244,8 +238,7 @@ import Testing
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2, peak: 0.42 * standardGravity)
         feed.rest(seconds: 1.5)
-        let phases = feed.phases
-        #expect(phases.isEmpty)
+        #expect(feed.phases.isEmpty)
         let last = feed.lastRefusal
         let refusal = try #require(last)
         #expect(refusal.reason == .tooWeak)
@@ -285,8 +278,7 @@ import Testing
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2)
         feed.rest(seconds: 2)
-        let last = feed.lastRefusal
-        #expect(last == nil)
+        #expect(feed.lastRefusal == nil)
     }
 
     @Test func noShakeBeginsDuringCooldown() {

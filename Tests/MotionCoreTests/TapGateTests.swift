@@ -19,9 +19,7 @@ import VirtualIMU
     /// The number of taps in a movement that is followed by a rest.
     private static func taps(_ movement: any Trajectory, accelerationNoise: Double = 0.04) -> Int {
         var feed = feed(accelerationNoise: accelerationNoise)
-        feed.rest(2)
-        feed.follow(movement)
-        feed.rest(1)
+        feed.follow(Rest(2), movement, Rest(1))
         return feed.events(of: .tap).count
     }
 

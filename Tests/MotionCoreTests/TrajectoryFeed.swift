@@ -45,7 +45,7 @@ struct TrajectoryFeed: ~Copyable {
     }
 
     /// Follows `trajectory` for its duration, or for `seconds`, from the pose in which the one before ended.
-    mutating func follow(_ trajectory: any Trajectory, seconds: Double? = nil) {
+    mutating func follow(_ trajectory: any Trajectory, seconds: Double?) {
         let duration = seconds ?? trajectory.duration
         // A blow at the very end must not fall between two samples.
         let count = Int((duration * rate - 1e-6).rounded(.up))
@@ -61,6 +61,12 @@ struct TrajectoryFeed: ~Copyable {
             take(force * (1 / Double(steps)), turn * (1 / Double(steps)))
         }
         pose = trajectory.motion(at: duration, from: pose).attitude.normalized
+    }
+
+    /// Follows trajectories, one after the other.
+    mutating func follow(_ first: any Trajectory, _ others: any Trajectory...) {
+        follow(first, seconds: nil)
+        for other in others { follow(other, seconds: nil) }
     }
 
     /// Rests for `seconds`.

@@ -21,9 +21,7 @@ import VirtualIMU
 
     @Test func reportsEveryPhaseAndField() throws {
         var feed = MovementFeed(Self.free)
-        feed.rest(2)
-        feed.move(Self.turn(90, within: 1))
-        feed.rest(1)
+        feed.move(Rest(2), Self.turn(90, within: 1), Rest(1))
         let events = feed.events(of: .turn)
         #expect(events.first?.phase == .began)
         #expect(events.last?.phase == .ended)
@@ -56,9 +54,7 @@ import VirtualIMU
             for pose in poses {
                 for (degrees, seconds) in [(90.0, 0.4), (-90, 0.4), (90, 3), (-90, 3), (360, 4), (-720, 8), (45, 1)] {
                     var feed = MovementFeed(Self.free, pose: pose)
-                    feed.rest(3)
-                    feed.move(Self.turn(degrees, about: axis, within: seconds))
-                    feed.rest(1)
+                    feed.move(Rest(3), Self.turn(degrees, about: axis, within: seconds), Rest(1))
                     let events = feed.events(of: .turn)
                     #expect(events.filter { $0.phase == .began }.count == 1, "\(name) \(degrees)° in \(seconds) s")
                     let ended = try #require(events.last)
@@ -97,9 +93,7 @@ import VirtualIMU
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
     func decidesAlikeAtEverySampleRate(rate: Double) throws {
         var feed = MovementFeed(Self.free, rate: rate)
-        feed.rest(2)
-        feed.move(Self.turn(-90, within: 0.5))
-        feed.rest(1)
+        feed.move(Rest(2), Self.turn(-90, within: 0.5), Rest(1))
         let events = feed.events(of: .turn)
         #expect(events.first?.phase == .began)
         let ended = try #require(events.last)
@@ -112,9 +106,7 @@ import VirtualIMU
         settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
         for (axis, name) in Self.axes {
             var feed = MovementFeed(settings)
-            feed.rest(2)
-            feed.move(Self.turn(80, about: axis, within: 0.7))
-            feed.rest(1)
+            feed.move(Rest(2), Self.turn(80, about: axis, within: 0.7), Rest(1))
             #expect(feed.events(of: .turn).last?.phase == .ended)
             #expect(feed.events(of: .turn).last?.axis == name)
             #expect(feed.events(of: .turn).last?.direction == .left)
@@ -135,16 +127,13 @@ import VirtualIMU
     @Test func doesNotTakeSwingingOrShakingForTurn() {
         // The arm of a person who walks: ±35° at 0.95 Hz, for half a minute.
         var feed = MovementFeed(Self.free)
-        feed.rest(2)
-        feed.move(Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.6, frequency: 0.95, duration: 30))
-        feed.rest(1)
+        feed.move(Rest(2), Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.6, frequency: 0.95, duration: 30), Rest(1))
         #expect(feed.events(of: .turn).filter { $0.phase == .began }.count <= 3)
 
         feed = MovementFeed(Self.free)
         feed.rest(2)
         let wrist = Oscillation(axis: Vector3(1, 0, 0), amplitude: 0.5, frequency: 4, duration: 1.5)
-        feed.move(Superposed(Shake(axis: Vector3(0, 1, 0), amplitude: 20, frequency: 4, cycles: 6), wrist))
-        feed.rest(1)
+        feed.move(Superposed(Shake(axis: Vector3(0, 1, 0), amplitude: 20, frequency: 4, cycles: 6), wrist), Rest(1))
         #expect(feed.events(of: .shake).map(\.phase) == [.began, .ended])
         #expect(feed.events(of: .turn).isEmpty)
     }
@@ -162,19 +151,14 @@ import VirtualIMU
 
     @Test func rejectsSmallSlowAndLongRotations() {
         var feed = MovementFeed(Self.free)
-        feed.rest(2)
-        feed.move(Self.turn(25, within: 0.5))
-        feed.rest(1)
+        feed.move(Rest(2), Self.turn(25, within: 0.5), Rest(1))
         #expect(feed.reasons(.turn) == [.tooSmallAngle])
         feed.misses = []
-        feed.move(Self.turn(90, within: 10))
-        feed.rest(1)
+        feed.move(Self.turn(90, within: 10), Rest(1))
         #expect(feed.reasons(.turn) == [.tooWeak])
         feed.misses = []
         // A flick of the wrist by 40° and back within 0.3 s.
-        feed.move(Self.turn(40, within: 0.15))
-        feed.move(Self.turn(-40, within: 0.15))
-        feed.rest(1)
+        feed.move(Self.turn(40, within: 0.15), Self.turn(-40, within: 0.15), Rest(1))
         #expect(feed.reasons(.turn).first == .tooShort)
         #expect(feed.events(of: .turn).isEmpty)
 
@@ -189,20 +173,14 @@ import VirtualIMU
     }
 
     @Test func higherSensitivityCatchesAllThatLowerDoes() {
-        for degrees in stride(from: 12.0, through: 60, by: 4) {
-            var caught = false
-            for sensitivity in 1...10 {
-                var settings = Self.free
-                settings.gestures.turn.common.sensitivity = sensitivity
-                var feed = MovementFeed(settings, rate: 50)
-                feed.rest(2)
-                feed.move(Self.turn(degrees, within: 1))
-                feed.rest(1)
-                let now = feed.events(of: .turn).contains { $0.phase == .ended }
-                #expect(now || !caught, "\(degrees)° is missed at sensitivity \(sensitivity)")
-                #expect(sensitivity != 5 || now == (degrees > 30))
-                caught = caught || now
-            }
+        expectHigherSensitivityCatchesMore(stride(from: 12, through: 60, by: 4), "°") { degrees, sensitivity in
+            var settings = Self.free
+            settings.gestures.turn.common.sensitivity = sensitivity
+            var feed = MovementFeed(settings, rate: 50)
+            feed.move(Rest(2), Self.turn(degrees, within: 1), Rest(1))
+            let isCaught = feed.events(of: .turn).contains { $0.phase == .ended }
+            #expect(sensitivity != 5 || isCaught == (degrees > 30), "\(degrees)°")
+            return isCaught
         }
     }
 
@@ -237,8 +215,7 @@ import VirtualIMU
         #expect(Gesture.needingGyroscope == .turn)
         var feed = MovementFeed(Self.free, hasGyroscope: false)
         for (axis, _) in Self.axes {
-            feed.rest(2)
-            feed.move(Self.turn(90, about: axis, within: 0.6))
+            feed.move(Rest(2), Self.turn(90, about: axis, within: 0.6))
         }
         feed.rest(1)
         #expect(feed.events(of: .turn).isEmpty)
@@ -254,9 +231,7 @@ import VirtualIMU
         #expect(feed.events(of: .turn).last?.reason == .interrupted)
         feed.hasGyroscope = true
         feed.events = []
-        feed.rest(2)
-        feed.move(Self.turn(90, within: 1))
-        feed.rest(1)
+        feed.move(Rest(2), Self.turn(90, within: 1), Rest(1))
         #expect(feed.events(of: .turn).last?.phase == .ended)
         #expect(abs((feed.events(of: .turn).last?.angle ?? 0) * degreesPerRadian - 90) < 3)
     }

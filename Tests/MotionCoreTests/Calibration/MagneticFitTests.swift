@@ -107,8 +107,7 @@ import Testing
 
     @Test func countsDirections() {
         var rig = MagneticRig(seed: 3)
-        let everywhere = MagneticFit(rig.readings(.everywhere, 401))
-        #expect(everywhere.coverage == 1)
+        #expect(MagneticFit(rig.readings(.everywhere, 401)).coverage == 1)
         let tilted = MagneticFit(rig.readings(.tilting(degrees: 30), 401))
         #expect(tilted.coverage == 4.0 / 24 && tilted.missingSide != .plusZ)
     }

@@ -83,7 +83,9 @@ struct MagneticRig {
 struct GaussianNumbers {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+    init(seed: UInt64) { self.init(state: seed &* 0x9E37_79B9_7F4A_7C15 &+ 1) }
+
+    init(state: UInt64) { self.state = state }
 
     /// Between 0 and 1, exclusive (SplitMix64).
     mutating func uniform() -> Double {
