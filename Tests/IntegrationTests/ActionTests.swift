@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: a shake toggles a lamp with only a broker in between; in quiet hours it does not.
 @Suite(.needsBroker) struct ActionTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let shakes: String
 
@@ -16,19 +17,16 @@ import Testing
     /// Runs `jostle simulate` with rules and a broker.
     private func simulate(_ trajectory: String, _ port: UInt16, _ settings: String...) throws -> JostleProgram {
         let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.rate=50Hz"] + settings
-        return try JostleProgram(["simulate", trajectory, "--for", "120"] + all.flatMap { ["--set", $0] })
+        return try rig.run(["simulate", trajectory, "--for", "120"] + all.flatMap { ["--set", $0] })
     }
 
     @Test func simulatedShakeTogglesLamp() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try simulate(
             "shake", broker.port,
             "actions=[{on: shake, publish: {topic: 'cmnd/${device}/POWER', payload: TOGGLE, qos: 1}}, "
                 + "{on: shake, phase: ended, publish: {topic: lamp/log, payload: '${id} ${simulated} ${reason:-none}', "
                 + "retain: true}}]")
-        defer { agent.kill() }
         #expect(
             await observer.sees { $0.topics.filter { $0 == "lamp/log" }.count >= 2 }, "\(agent.errors)")
         // One toggle for each beginning, published before the event that triggers it.
@@ -52,13 +50,10 @@ import Testing
 
     /// A consumed shake is not published, neither its beginning nor its end.
     @Test func consumedShakeIsNotPublished() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try simulate(
             shakes, broker.port,
             "actions=[{on: shake, phase: ended, consume: true, publish: {topic: lamp, payload: '${phase}'}}]")
-        defer { agent.kill() }
         #expect(await observer.sees { $0.topics.filter { $0 == "lamp" }.count >= 2 }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
         #expect(await observer.availability("offline", count: 2))
@@ -67,16 +62,12 @@ import Testing
 
     /// Nothing is lost while the broker is away except a toggle that has expired.
     @Test func dropsExpiredActionsAfterOutage() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let network = try TCPProxy(to: broker.port)
-        defer { network.end() }
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let network = try rig.proxy(to: broker.port)
+        let agent = try rig.virtualAgent(
             broker: network.port, shakes, "publish.health.interval=1 s",
             "actions=[{on: shake, publish: {topic: soon, payload: '${id}', expires: 1 s}}, "
                 + "{on: shake, publish: {topic: whenever, payload: '${id}', expires: 0}}]")
-        defer { agent.kill() }
         #expect(await observer.sees { $0.topics.contains("soon") }, "\(agent.errors)")
         network.cut()
         let logged = Self.actions(loggedBy: agent)
@@ -101,13 +92,10 @@ import Testing
 
     /// One agent has quiet hours all day, the other at a different time of day.
     @Test func nothingBeginsInQuietHours() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let silent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let silent = try rig.virtualAgent(
             broker: broker.port, shakes, "device.id=silent", "gestures.shake.when.quiet_hours=00:00-24:00",
             "publish.health.interval=1 s")
-        defer { silent.kill() }
         // A time zone in which it is about noon now, outside the quiet hours.
         let shift = 12 - Int(Date().timeIntervalSince1970 / 3600) % 24
         let environment = ["TZ": "NOON\(shift > 0 ? "-" : "+")\(abs(shift))"]
@@ -115,9 +103,8 @@ import Testing
             "device.id=awake", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.rate=50Hz",
             "gestures.shake.when.quiet_hours=14:00-10:00",
         ]
-        let awake = try JostleProgram(
+        let awake = try rig.run(
             ["simulate", shakes, "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: environment)
-        defer { awake.kill() }
         #expect(await observer.sees { try $0.shakes(of: "awake").count >= 4 }, "\(awake.errors)")
         #expect(
             await observer.sees {

@@ -8,18 +8,13 @@ final class AgentRig {
     let broker: TestBroker
     let observer: Observer
     let agent: JostleProgram
+    private let rig = Rig()
 
     /// Starts all three, with additional settings for the agent, and waits until the agent is online.
     init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
-        broker = try await TestBroker.started()
-        observer = try await Observer(broker.port)
-        agent = try JostleProgram.virtualAgent(broker: broker.port, trajectory, settings, state: state)
+        (broker, observer) = try await rig.observedBroker()
+        agent = try rig.virtualAgent(broker: broker.port, trajectory, settings, state: state)
         try #require(await observer.availability("online"), "\(agent.errors)")
-    }
-
-    deinit {
-        agent.kill()
-        broker.kill()
     }
 
     /// Sends the agent a command.

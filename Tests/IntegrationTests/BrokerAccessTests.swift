@@ -6,6 +6,8 @@ import Testing
 /// Requirement: with `config/mosquitto/acl`, every user may publish and receive exactly what `docs/broker.md` says.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct BrokerAccessTests {
+    private let rig = Rig()
+
     /// Who may publish to a topic and who receives it.
     struct Rule {
         let topic: String
@@ -107,10 +109,8 @@ struct BrokerAccessTests {
 
     @Test(arguments: [FleetBroker.Listener.devices, .commands], [MQTTVersion.v5, .v311])
     func usersPublishWhatTheyMay(_ listener: FleetBroker.Listener, _ version: MQTTVersion) async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let observer = try await fleet.client("observer").connected()
-        defer { observer.end() }
         for user in FleetBroker.users {
             let client = try await fleet.client(user, listener, versions: .only(version)).connected()
             defer { client.end() }
@@ -132,12 +132,10 @@ struct BrokerAccessTests {
 
     @Test(arguments: [FleetBroker.Listener.devices, .commands])
     func usersReceiveWhatTheyMay(_ listener: FleetBroker.Listener) async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let observer = try await fleet.client("observer").connected()
         var clients: [String: FleetClient] = [:]
         for user in FleetBroker.users { clients[user] = try await fleet.client(user, listener).connected() }
-        defer { for client in [observer] + clients.values { client.end() } }
         for rule in Self.rules { try observer.publish(rule.topic, "rule") }
         // Everybody but + reads one of these. The broker forwards in order.
         for topic in ["jostle/last/state", "jostle/_all/config"] { try observer.publish(topic, "last") }
@@ -155,10 +153,8 @@ struct BrokerAccessTests {
     /// The broker publishes a will when it closes a connection, here because the same user connects again.
     @Test(arguments: [MQTTVersion.v5, .v311])
     func willsAreMessagesToo(_ version: MQTTVersion) async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let observer = try await fleet.client("observer").connected()
-        defer { observer.end() }
         for (topic, isAllowed) in [("jostle/lamp-1/availability", false), ("jostle/washer-1/availability", true)] {
             let will = MQTTMessage(topic: topic, text: "will", qos: .atLeastOnce, retain: true)
             let first = try fleet.client("washer-1", .devices, versions: .only(version), will: will)
@@ -182,12 +178,10 @@ struct BrokerAccessTests {
             (["user lamp-switch", "topic write cmnd/lamp/POWER"], ["lamp-1"]),
         ])
     func actionsPublishWhereTheRulesPermit(_ lines: [String], _ writers: [String]) async throws {
-        let fleet = try await FleetBroker(uncommented: lines) {
+        let fleet = try await FleetBroker(rig, uncommented: lines) {
             $0.replacingOccurrences(of: "user lamp-switch\n", with: "user lamp-1\n")
         }
-        defer { fleet.kill() }
         let observer = try await fleet.client("observer").connected()
-        defer { observer.end() }
         for user in ["lamp-1", "washer-1"] {
             let client = try await fleet.client(user, .devices, versions: .only(.v5)).connected()
             defer { client.end() }
@@ -207,17 +201,15 @@ struct BrokerAccessTests {
 
     /// The command in the comment of the access rules.
     @Test func rulesApplyToOtherPrefixes() async throws {
-        let fleet = try await FleetBroker { rules in
+        let fleet = try await FleetBroker(rig) { rules in
             let directory = try TemporaryDirectory()
             try directory.write(rules, to: "acl")
             let line = try #require(rules.split(separator: "\n").first { $0.contains("sed -i") })
             try runCommand(["sh", "-c", String(line.dropFirst())], in: directory)
             return try String(contentsOfFile: directory.path("acl"), encoding: .utf8)
         }
-        defer { fleet.kill() }
         let client = try await fleet.client("washer-1", .devices, versions: .only(.v5)).connected()
         let observer = try await fleet.client("observer").connected()
-        defer { for client in [client, observer] { client.end() } }
         let permitted: Set = ["plant/jostle/washer-1/state", "ha/sensor/washer-1/roll/config"]
         let denied: Set = [
             "jostle/washer-1/state", "homeassistant/sensor/washer-1/roll/config", "plant/jostle/lamp-1/state",

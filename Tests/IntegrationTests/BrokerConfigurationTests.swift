@@ -6,17 +6,16 @@ import Testing
 /// Requirement: with the broker of `config/mosquitto`, an agent and its command line can do all they need.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct BrokerConfigurationTests {
+    private let rig = Rig()
+
     @Test func agentWorksWithAccessRules() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let home = try await fleet.client("operator").connected()
-        defer { home.end() }
         // A discovery message of an earlier version, which the agent reads back and removes.
         let obsolete = "homeassistant/sensor/washer-1/old/config"
         try home.publish(obsolete, "{\"origin\":{\"name\":\"Jostle\"}}", retain: true)
         let recording = try fleet.directory.write(Recording.shake(), to: "shakes.csv")
         let agent = try fleet.agent("washer-1", trajectory: recording)
-        defer { agent.kill() }
         #expect(await home.receives("jostle/washer-1/event/shake"), "\(agent.errors)")
         try home.publish("jostle/washer-1/command/tare")
         #expect(await home.receives("jostle/washer-1/command/tare/result"), "\(agent.errors)")
@@ -27,10 +26,10 @@ struct BrokerConfigurationTests {
         #expect(await home.receives("homeassistant/button/washer-1/tare/config"))
 
         // The board's command line, as the device itself.
-        let trial = try JostleProgram(
-            ["simulate", "shake", "--on", "washer-1"] + fleet.settings(of: "washer-1", .commands))
-        defer { trial.kill() }
-        #expect(await trial.exitStatus() == 0)
+        let trial = try await JostleProgram(
+            ["simulate", "shake", "--on", "washer-1"] + fleet.settings(of: "washer-1", .commands)
+        ).outcome()
+        #expect(trial.status == 0)
         #expect(trial.output.contains("shake began"), "\(trial.output) \(trial.errors)")
         #expect(
             !agent.errors.contains("reject") && !agent.errors.contains("refused the subscription"), "\(agent.errors)")
@@ -38,31 +37,25 @@ struct BrokerConfigurationTests {
     }
 
     @Test func rejectsClientsWithoutPassword() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let settings = [
             "mqtt.broker=mqtts://localhost:\(fleet.port(.devices))", "sensor.driver=virtual",
             "mqtt.ca_file=\(fleet.certificates.caFile)",
         ]
-        let agent = try JostleProgram(["run", "--for", "60"] + settings.flatMap { ["--set", $0] })
-        defer { agent.kill() }
+        let agent = try rig.run(["run", "--for", "60"] + settings.flatMap { ["--set", $0] })
         #expect(await agent.logs("check user name and password"), "\(agent.errors)")
     }
 
     /// A board with another id is another user, who may not remove what the first left. The operator may.
     @Test func renamedBoardSaysWhatItMayNotRemove() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let home = try await fleet.client("operator").connected()
-        defer { home.end() }
         let state = fleet.directory.path("state")
         let first = try fleet.agent("washer-1", state: state)
-        defer { first.kill() }
         #expect(await home.receives("jostle/washer-1/config/reported"), "\(first.errors)")
         #expect(await home.receives("homeassistant/button/washer-1/tare/config"), "\(first.errors)")
         #expect(await first.terminate() == 0)
         let second = try fleet.agent("lamp-1", state: state)
-        defer { second.kill() }
         #expect(
             await second.logs("cannot remove the retained messages of the former name jostle/washer-1"),
             "\(second.errors)")
@@ -79,7 +72,6 @@ struct BrokerConfigurationTests {
             """
         try runCommand(["sh", "-c", remove], in: fleet.directory)
         let kept = try await fleet.client("observer").connected()
-        defer { kept.end() }
         try kept.publish("last")
         #expect(await kept.receives("last"))
         #expect(!kept.topics.contains { $0.contains("/washer-1/") }, "\(kept.topics)")
@@ -89,8 +81,8 @@ struct BrokerConfigurationTests {
 
     /// With certificates, the common name is the user, and no password is needed.
     @Test func certificatesNameTheUser() async throws {
-        let fleet = try await FleetBroker(uncommented: ["require_certificate true", "use_identity_as_username true"])
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(
+            rig, uncommented: ["require_certificate true", "use_identity_as_username true"])
         let directory = fleet.directory
         for user in ["washer-1", "observer"] { try fleet.certificates.makeClientCertificate(user: user) }
         func settings(_ user: String, _ listener: FleetBroker.Listener) -> [String] {
@@ -101,15 +93,12 @@ struct BrokerConfigurationTests {
             ].flatMap { ["--set", $0] }
         }
         let board = ["--set", "device.id=washer-1"]
-        let watch = try JostleProgram(["watch", "--json", "--for", "120"] + settings("observer", .commands))
-        defer { watch.kill() }
-        let agent = try JostleProgram(
+        let watch = try rig.run(["watch", "--json", "--for", "120"] + settings("observer", .commands))
+        let agent = try rig.run(
             ["run", "--for", "120", "--set", "sensor.driver=virtual"] + board + settings("washer-1", .devices))
-        defer { agent.kill() }
         #expect(await eventually { watch.output.contains("jostle/washer-1/health") }, "\(watch.errors) \(agent.errors)")
-        let stop = try JostleProgram(["stop"] + board + settings("washer-1", .commands))
-        defer { stop.kill() }
-        #expect(await stop.exitStatus() == 0, "\(stop.errors)")
+        let stop = try await JostleProgram(["stop"] + board + settings("washer-1", .commands)).outcome()
+        #expect(stop.status == 0, "\(stop.errors)")
         #expect(stop.output == "washer-1: stopped\n")
         #expect(!watch.output.contains("offline"))
         #expect(await agent.terminate() == 0)

@@ -7,6 +7,8 @@ import Testing
 /// no other board, and not the board's own command line on the port for command lines.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct BrokerEvictionTests {
+    private let rig = Rig()
+
     /// Expects that the agent was never offline, and still answers.
     private func expectConnected(
         _ agent: JostleProgram, _ observer: FleetClient, sourceLocation: SourceLocation = #_sourceLocation
@@ -29,11 +31,9 @@ struct BrokerEvictionTests {
     func clientIDsOfOthersDisconnectNobody(
         _ listener: FleetBroker.Listener, _ attempt: (clientID: String, isAdmitted: Bool)
     ) async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let observer = try await fleet.client("observer").connected()
         let agent = try fleet.agent("washer-1")
-        defer { agent.kill() }
         #expect(await observer.receives("jostle/washer-1/availability"), "\(agent.errors)")
         for user in ["lamp-1", "operator"] {
             let other = try fleet.client(user, listener, clientID: attempt.clientID)
@@ -49,11 +49,9 @@ struct BrokerEvictionTests {
     /// Home Assistant has a fixed client id. On the port for agents, no board can take it.
     @Test(arguments: [FleetBroker.Listener.devices, .commands], ["homeassistant", "_homeassistant"])
     func boardsCannotDisconnectHomeAssistant(_ listener: FleetBroker.Listener, _ clientID: String) async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let home = try await fleet.client("homeassistant", .devices, clientID: "_homeassistant").connected()
         let board = try fleet.client("lamp-1", listener, clientID: clientID)
-        defer { for client in [home, board] { client.end() } }
         #expect(await eventually { board.connections > 0 || board.isRefused })
         try home.publish("homeassistant/status", "online")
         #expect(await home.receives("homeassistant/status"))
@@ -61,22 +59,17 @@ struct BrokerEvictionTests {
     }
 
     @Test func commandLineOfBoardLeavesItsAgentConnected() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let observer = try await fleet.client("observer").connected()
-        defer { observer.end() }
         let agent = try fleet.agent("washer-1")
-        defer { agent.kill() }
         #expect(await observer.receives("jostle/washer-1/state"), "\(agent.errors)")
 
         let board = try fleet.settings(of: "washer-1", .commands)
-        let watch = try JostleProgram(["watch", "--device", "washer-1", "--json", "--for", "120"] + board)
-        defer { watch.kill() }
+        let watch = try rig.run(["watch", "--device", "washer-1", "--json", "--for", "120"] + board)
         #expect(await eventually { watch.output.contains("jostle/washer-1/health") }, "\(watch.errors)")
         for (command, answer) in [("stop", "washer-1: stopped\n"), ("start", "washer-1: sensing\n")] {
-            let program = try JostleProgram([command] + board)
-            defer { program.kill() }
-            #expect(await program.exitStatus() == 0, "\(program.errors)")
+            let program = try await JostleProgram([command] + board).outcome()
+            #expect(program.status == 0, "\(program.errors)")
             #expect(program.output == answer)
         }
         let answers = { observer.topics.filter { $0.hasPrefix("jostle/_reply/washer-1/") }.count }
@@ -88,15 +81,11 @@ struct BrokerEvictionTests {
 
     /// Another board's command line is admitted, but its command does not arrive.
     @Test func boardsCannotCommandOthers() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let observer = try await fleet.client("observer").connected()
-        defer { observer.end() }
         let agent = try fleet.agent("washer-1")
-        defer { agent.kill() }
         #expect(await observer.receives("jostle/washer-1/state"), "\(agent.errors)")
-        let stop = try JostleProgram(["stop", "--on", "washer-1"] + fleet.settings(of: "lamp-1", .commands))
-        defer { stop.kill() }
+        let stop = try rig.run(["stop", "--on", "washer-1"] + fleet.settings(of: "lamp-1", .commands))
         #expect(await stop.exitStatus() == 69)
         #expect(stop.errors.contains("no answer"), "\(stop.errors)")
         try await expectConnected(agent, observer)

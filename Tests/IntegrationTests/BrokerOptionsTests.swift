@@ -5,6 +5,7 @@ import Testing
 /// Requirement: the agent follows the settings of broker and connection under `mqtt`.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct BrokerOptionsTests {
+    private let rig = Rig()
     private let certificates: TestCertificates
 
     init() throws {
@@ -15,7 +16,7 @@ struct BrokerOptionsTests {
 
     private func agent(_ settings: [String]) throws -> JostleProgram {
         let all = ["device.id=dut", "sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"] + settings
-        return try JostleProgram(
+        return try rig.run(
             ["run", "--for", "60"] + all.flatMap { ["--set", $0] },
             environment: ["CREDENTIALS_DIRECTORY": certificates.directory.path])
     }
@@ -28,7 +29,6 @@ struct BrokerOptionsTests {
 
     @Test func supportsCADirectoryAndClientCertificate() async throws {
         let broker = try await tlsBroker(for: "localhost", listener: "require_certificate true")
-        defer { broker.kill() }
         let authorities = try TemporaryDirectory()
         try certificates.rehash(into: authorities)
         let url = "mqtt.broker=mqtts://localhost:\(broker.port)"
@@ -38,32 +38,26 @@ struct BrokerOptionsTests {
             "mqtt.key_file=credential:server.key", "mqtt.alpn=mqtt",
         ]
         let careless = try agent(itself)
-        defer { careless.kill() }
         #expect(await careless.exitStatus() == 78, "\(careless.errors)")
         #expect(careless.errors.contains("server.key: every user can read it; run chmod o= "), "\(careless.errors)")
 
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: certificates.directory.path("server.key"))
         let known = try agent(itself)
-        defer { known.kill() }
         #expect(await known.logs("connected to mqtts://localhost:\(broker.port)"), "\(known.errors)")
         #expect(await known.terminate() == 0)
         let unknown = try agent(url, "mqtt.ca_directory=\(authorities.path)")
-        defer { unknown.kill() }
         #expect(await unknown.logs("client certificate and key"), "\(unknown.errors)")
         #expect(!unknown.errors.contains("connected to"))
     }
 
     @Test func verifiesHostNameUnlessDisabled() async throws {
         let broker = try await tlsBroker(for: "other.example")
-        defer { broker.kill() }
         let common = ["mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)"]
         let careful = try agent(common[0], common[1])
-        defer { careful.kill() }
         #expect(await careful.logs("certificate is for another host name"), "\(careful.errors)")
         #expect(!careful.errors.contains("connected to"))
         let careless = try agent(common[0], common[1], "mqtt.server_name_check=false")
-        defer { careless.kill() }
         #expect(await careless.logs("connected to mqtts://localhost:\(broker.port)"), "\(careless.errors)")
     }
 
@@ -73,7 +67,6 @@ struct BrokerOptionsTests {
         defer { server.end() }
         let agent = try agent(
             "mqtt.broker=mqtts://localhost:\(server.port)", "mqtt.ca_file=\(certificates.caFile)", "mqtt.alpn=x-jostle")
-        defer { agent.kill() }
         #expect(
             await eventually { server.output.contains("ALPN protocols advertised by the client: x-jostle") },
             "\(server.output) \(agent.errors)")
@@ -81,12 +74,10 @@ struct BrokerOptionsTests {
 
     @Test func blamesClockForCertificateNotYetValid() async throws {
         try certificates.makeServerCertificate(name: "localhost", .future)
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: certificates.directory, listener: certificates.listenerLines)
-        defer { broker.kill() }
         let agent = try agent(
             "mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)")
-        defer { agent.kill() }
         #expect(await agent.logs("not valid yet; check this board's clock"), "\(agent.errors)")
         broker.stop()
         try certificates.makeServerCertificate(name: "localhost")
@@ -96,20 +87,16 @@ struct BrokerOptionsTests {
 
     @Test(arguments: [("auto", "5"), ("v5", "5"), ("v3.1.1", "3.1.1")])
     func usesConfiguredProtocolVersion(setting: String, version: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let agent = try agent("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "mqtt.version=\(setting)")
-        defer { agent.kill() }
         #expect(
             await agent.logs("connected to mqtt://127.0.0.1:\(broker.port) with MQTT \(version)\n"), "\(agent.errors)")
     }
 
     @Test func triesBrokersInTurn() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let dead = try Loopback.freePort()
         let agent = try agent("mqtt.broker=[mqtt://127.0.0.1:\(dead), mqtt://127.0.0.1:\(broker.port)]")
-        defer { agent.kill() }
         #expect(await agent.logs("connected to mqtt://127.0.0.1:\(broker.port)"), "\(agent.errors)")
         #expect(agent.errors.contains("mqtt://127.0.0.1:\(dead): "))
     }

@@ -5,6 +5,7 @@ import Testing
 /// Requirement: `jostle calibrate` estimates a chip's errors while the user moves the board, reports them before and
 /// after, and stores nothing without consent.
 @Suite(.needsProgram) struct CalibrateTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let state: String
 
@@ -17,7 +18,7 @@ import Testing
     /// tests.
     private func start(_ subject: String, _ trajectory: String, _ options: String...) throws -> JostleProgram {
         let settings = ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"]
-        return try JostleProgram(
+        return try rig.run(
             ["calibrate", subject] + settings.flatMap { ["--set", $0] } + options,
             environment: ["STATE_DIRECTORY": state])
     }
@@ -40,7 +41,6 @@ import Testing
 
     @Test func restEstimatesGyroscopeBias() async throws {
         let program = try start("gyro", "rest", "--yes")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(120)) == 0, "\(program.errors)")
         let rates = try figures("At rest it reads", in: program.output)
         #expect(rates.before > 2 && rates.after < 0.05, "\(program.output)")
@@ -52,7 +52,6 @@ import Testing
 
     @Test func posesEstimateAccelerometerErrors() async throws {
         let program = try start("accelerometer", "calibration-poses", "--yes")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
         #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet, best with "))
         #expect(program.output.contains("Pose 8 of 8: good\n"))
@@ -63,7 +62,6 @@ import Testing
 
     @Test func turnsEstimateGyroscopeScale() async throws {
         let program = try start("gyro-scale", "calibration-turns", "--yes", "--full-turns", "1")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
         #expect(program.output.contains("The accelerometer is not calibrated yet"))
         #expect(program.output.contains("; now turn it all the way round once\n"), "\(program.output)")
@@ -77,7 +75,6 @@ import Testing
 
     @Test func twoPosesEstimateMountMatrix() async throws {
         let program = try start("mount", "calibration-poses")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
         let tilt = try figures("Level reads", in: program.output)
         #expect(tilt.before > 0.5 && tilt.after < 0.1, "\(program.output)")
@@ -91,7 +88,6 @@ import Testing
     @Test func levelReferenceAppliesFromNextStart() async throws {
         let tilted = try directory.write(Recording.tilted, to: "tilted.csv")
         let program = try start("level", tilted, "--yes")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
         let tilt = try figures("Tilt", in: program.output)
         #expect(abs(tilt.before - 30) < 6 && tilt.after == 0)
@@ -99,7 +95,6 @@ import Testing
         #expect(stored("reference-attitude") != nil)
         // Against the stored reference, the same board is level.
         let again = try start("level", tilted, "--set", "attitude.reference=stored")
-        defer { again.kill() }
         #expect(await again.exitStatus(within: .seconds(60)) == 0, "\(again.errors)")
         #expect(try figures("Tilt", in: again.output).before < 0.3, "\(again.output)")
     }
@@ -108,7 +103,6 @@ import Testing
 
     @Test func storesNothingWithoutTerminalOrYes() async throws {
         let program = try start("level", "rest")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
         #expect(program.output.contains("Not stored: there is no terminal for confirmation, and --yes was not given."))
         #expect(hasStoredNothing)
@@ -116,7 +110,6 @@ import Testing
 
     @Test func refusesMovingBoard() async throws {
         let program = try start("gyro", "demo", "--yes", "--for", "12")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 75)
         #expect(
             program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); starting again/), "\(program.output)")
@@ -128,7 +121,6 @@ import Testing
     @Test func refusesRepeatedPose() async throws {
         let spun = try directory.write(Recording.spun, to: "spun.csv")
         let program = try start("accelerometer", spun, "--yes", "--for", "14")
-        defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 75)
         #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet"))
         #expect(
@@ -140,7 +132,6 @@ import Testing
     /// The board is in motion, so that no result precedes the interrupt, however late that comes.
     @Test func interruptChangesNothing() async throws {
         let program = try start("gyro", "walk", "--yes")
-        defer { program.kill() }
         #expect(await eventually(within: .seconds(30)) { program.output.contains("Lay the board still") })
         program.signal(SIGINT)
         #expect(await program.exitStatus() == 75)
@@ -175,14 +166,14 @@ import Testing
 
     @Test func refusesSensorWithoutMagnetometer() async throws {
         let file = try FakeBus()
-        let program = try JostleProgram(
+        let program = try await JostleProgram(
             [
                 "calibrate", "magnetometer", "--yes", "--set", "sensor.driver=mpu6050", "--set",
                 "sensor.bus=\(file.path)",
             ],
-            environment: ["STATE_DIRECTORY": state], fake: (file.path, "bcm2835"))
-        defer { program.kill() }
-        #expect(await program.exitStatus(within: .seconds(60)) == 69)
+            environment: ["STATE_DIRECTORY": state], fake: (file.path, "bcm2835")
+        ).outcome()
+        #expect(program.status == 69)
         #expect(
             program.errors.contains("has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one"),
             "\(program.errors)")
@@ -198,24 +189,25 @@ import Testing
             (["calibrate", "gyro-scale", "--full-turns=x"], "--full-turns is \"x\""),
         ])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {
-        let program = try JostleProgram(words)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 64)
+        let program = try await JostleProgram(words).outcome()
+        #expect(program.status == 64)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
     }
 
     @Test func unwritableDirectoryIsStatus73() async throws {
-        let program = try JostleProgram(
+        let program = try await JostleProgram(
             ["calibrate", "level", "--yes", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest"],
-            environment: ["STATE_DIRECTORY": "/dev/null/state"])
-        defer { program.kill() }
-        #expect(await program.exitStatus(within: .seconds(60)) == 73)
+            environment: ["STATE_DIRECTORY": "/dev/null/state"]
+        ).outcome()
+        #expect(program.status == 73)
         #expect(program.errors.contains("/dev/null/state"), "\(program.errors)")
     }
 }
 
 /// Requirement: the next run uses and reports the calibration; if the chip is in use, the error says what to do.
 @Suite(.needsBroker) struct CalibratedRunTests {
+    private let rig = Rig()
+
     private static let calibration = """
         jostle calibration 1
         accelerometer-source poses: 9, residual: 0.40 mg
@@ -243,20 +235,18 @@ import Testing
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "publish.health.interval=1 s",
             "sensor.driver=virtual", "sensor.trajectory=shake", "sensor.rate=50Hz", "log.level=info",
         ]
-        return try JostleProgram(
+        return try rig.run(
             ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
     }
 
     @Test func appliesAndReportsCalibration() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
             atPath: directory.path("calibration"), withIntermediateDirectories: false)
         try directory.write(Self.calibration, to: "calibration/virtual.txt")
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, state: directory.path)
-        defer { agent.kill() }
         #expect(
             await agent.logs(
                 "calibrated: accelerometer (poses: 9, residual: 0.40 mg), gyroscope (turns: 6, residual: 0.20 degrees), "
@@ -276,12 +266,10 @@ import Testing
     }
 
     @Test func reportsNothingWithoutCalibration() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, state: directory.path("none"))
-        defer { agent.kill() }
         #expect(await agent.logs("the chip is not calibrated"), "\(agent.errors)")
         #expect(await observer.sees { $0.messages("health").count > 1 })
         #expect(try observer.objects("health").allSatisfy { $0["calibration"] == nil })
@@ -289,27 +277,23 @@ import Testing
     }
 
     @Test func logsAndIgnoresTornCalibration() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
             atPath: directory.path("calibration"), withIntermediateDirectories: false)
         try directory.write(String(Self.calibration.dropLast(9)), to: "calibration/virtual.txt")
         let agent = try agent(broker, state: directory.path)
-        defer { agent.kill() }
         #expect(await agent.logs("calibration/virtual.txt: the calibration is damaged"), "\(agent.errors)")
         #expect(await agent.logs("the chip is not calibrated"))
         #expect(await agent.terminate() == 0)
     }
 
     @Test(.needsFakeAdapter) func explainsChipInUse() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let file = try FakeBus()
         defer { file.remove() }
         let bus = file.path
-        let agent = try JostleProgram.agent(broker: broker.port, ["sensor.bus=\(bus)"], fake: (bus, ""))
-        defer { agent.kill() }
+        let agent = try rig.agent(broker: broker.port, ["sensor.bus=\(bus)"], fake: (bus, ""))
         #expect(await agent.logs("reading MPU-6050"), "\(agent.errors)")
         let outcome = try await jostle("calibrate", "gyro", "--set", "sensor.bus=\(bus)", fake: (bus, ""))
         #expect(outcome.status == 69)

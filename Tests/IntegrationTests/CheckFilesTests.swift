@@ -12,10 +12,7 @@ import Testing
 
     private func check(_ text: String, _ words: String...) async throws -> Outcome {
         try directory.write(text, to: "jostle.yaml")
-        let program = try JostleProgram(["check-config", directory.path("jostle.yaml")] + words)
-        defer { program.kill() }
-        let status = await program.exitStatus()
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(["check-config", directory.path("jostle.yaml")] + words).outcome()
     }
 
     @Test func missingFilesAreRefused() async throws {

@@ -4,6 +4,7 @@ import Testing
 
 /// Requirement: the agent reads a chip over /dev/i2c-N exclusively, and recovers from faults of the bus.
 @Suite(.needsBroker, .needsFakeAdapter) struct ChipTests {
+    private let rig = Rig()
     private let file: FakeBus
     private var bus: String { file.path }
 
@@ -12,18 +13,15 @@ import Testing
     }
 
     private func agent(_ broker: TestBroker, _ options: String) throws -> JostleProgram {
-        try JostleProgram.agent(
+        try rig.agent(
             broker: broker.port,
             ["sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.health.interval=1 s", "publish.attitude.deadband=0"],
             fake: (bus, options))
     }
 
     @Test func publishesChipAndLocksIt() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, "bcm2835,shake=1-1.8:20:5,every=2.6")
-        defer { agent.kill() }
         #expect(
             await observer.sees { try $0.shakes().count >= 2 && $0.messages("attitude").count >= 10 }, "\(agent.errors)"
         )
@@ -33,9 +31,8 @@ import Testing
         #expect(try observer.objects("state").last?["simulated"] as? Bool == false)
 
         for command in [["run", "--set", "sensor.bus=\(bus)"], ["scan", "--bus", bus]] {
-            let second = try JostleProgram(command, fake: (bus, ""))
-            defer { second.kill() }
-            #expect(await second.exitStatus() == 69)
+            let second = try await JostleProgram(command, fake: (bus, "")).outcome()
+            #expect(second.status == 69)
             #expect(second.errors.contains("jostle (process \(agent.processIdentifier)) uses it"), "\(second.errors)")
         }
         #expect(agent.isRunning)
@@ -47,11 +44,8 @@ import Testing
     }
 
     @Test func recoversChipAfterSilence() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, "fail=300x80:EREMOTEIO")
-        defer { agent.kill() }
         #expect(await agent.logs("the sensor is lost: the chip does not answer"), "\(agent.errors)")
         #expect(await agent.logs("the sensor is measuring again"), "\(agent.errors)")
         #expect(
@@ -69,10 +63,8 @@ import Testing
 
     /// An address pin that is not connected.
     @Test func findsTheChipAtItsOtherAddress() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let agent = try agent(broker, "moves=4-12:0x69")
-        defer { agent.kill() }
         // There and back.
         #expect(
             await eventually { agent.errors.components(separatedBy: "the sensor is measuring again").count == 3 },
@@ -89,11 +81,8 @@ import Testing
             ("gone=4.5-8:ENODEV", "the bus is gone"),
         ] as [(String, String)])
     func recoversFromFaultDuringShake(fault: String, words: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, "shake=3-6:20:5,every=12,\(fault)")
-        defer { agent.kill() }
         // Any open gesture ends with the sensor. On a busy machine the shake may not have begun.
         #expect(await agent.logs("the sensor is lost: "), "\(agent.errors)")
         #expect(agent.errors.contains(words), "\(agent.errors)")

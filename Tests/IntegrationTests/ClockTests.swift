@@ -8,6 +8,7 @@ import Testing
 ///
 /// `libClockState.so` decides whether the clock is synchronised, so that the tests do not depend on this machine.
 @Suite(.needsBroker, .enabled(if: Products.hasClockState, "libClockState.so was not built")) struct ClockTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -19,11 +20,8 @@ import Testing
     private func run(
         isSynchronised: Bool, _ settings: String...
     ) async throws -> (event: [String: Any], health: [String: Any], log: String) {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, isSynchronised: isSynchronised, ["publish.health.interval=1 s"] + settings)
-        defer { agent.kill() }
         let isComplete = await observer.sees { try !$0.objects("event/tap").isEmpty && !$0.objects("health").isEmpty }
         try #require(isComplete, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
@@ -34,7 +32,7 @@ import Testing
     }
 
     private func agent(_ broker: TestBroker, isSynchronised: Bool, _ settings: [String]) throws -> JostleProgram {
-        try JostleProgram.virtualAgent(
+        try rig.virtualAgent(
             broker: broker.port, "tap", settings, state: directory.path,
             environment: [
                 "LD_PRELOAD": Products.clockState.path,
@@ -88,10 +86,8 @@ import Testing
 
     @Test func silencesGesturesWhenTimeIsRight() async throws {
         try storeLaterTime()
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let agent = try agent(broker, isSynchronised: true, [Self.quietAllDay])
-        defer { agent.kill() }
         #expect(await agent.logs("quiet hours: tap"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }

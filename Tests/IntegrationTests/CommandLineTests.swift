@@ -13,9 +13,8 @@ import Testing
     @Test(arguments: commands)
     func everyCommandHasHelp(command: String) async throws {
         for words in [[command, "--help"], [command, "-h"], ["help", command]] {
-            let program = try JostleProgram(words)
-            defer { program.kill() }
-            #expect(await program.exitStatus() == 0)
+            let program = try await JostleProgram(words).outcome()
+            #expect(program.status == 0)
             #expect(program.output.hasPrefix("usage: jostle \(command)"), "\(program.output)")
             #expect(program.output.contains("--help") && program.errors.isEmpty)
         }
@@ -30,9 +29,8 @@ import Testing
 
     @Test(arguments: [["fleet", "--help"], ["help", "fleet"]])
     func helpOfGroupListsItsCommands(words: [String]) async throws {
-        let program = try JostleProgram(words)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 0)
+        let program = try await JostleProgram(words).outcome()
+        #expect(program.status == 0)
         #expect(program.output.hasPrefix("usage: jostle fleet COMMAND "), "\(program.output)")
         for command in ["list", "set", "apply", "group"] { #expect(program.output.contains("\n  \(command) ")) }
         #expect(!program.output.contains("complete "))
@@ -40,9 +38,8 @@ import Testing
 
     @Test(arguments: [["fleet", "group", "add", "--help"], ["help", "fleet", "group", "add"]])
     func commandOfGroupHasHelp(words: [String]) async throws {
-        let program = try JostleProgram(words)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 0)
+        let program = try await JostleProgram(words).outcome()
+        #expect(program.status == 0)
         #expect(program.output.hasPrefix("usage: jostle fleet group add GROUP ID… [OPTION]…\n"), "\(program.output)")
     }
 
@@ -59,9 +56,8 @@ import Testing
     }
 
     @Test func listsCommandsWithoutArguments() async throws {
-        let program = try JostleProgram([])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 64)
+        let program = try await JostleProgram([]).outcome()
+        #expect(program.status == 64)
         #expect(program.output.isEmpty && program.errors.contains("check-config"))
     }
 
@@ -93,9 +89,8 @@ import Testing
             (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
         ] as [([String], String)])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {
-        let program = try JostleProgram(words)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 64)
+        let program = try await JostleProgram(words).outcome()
+        #expect(program.status == 64)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
         #expect(program.output.isEmpty)
     }
@@ -109,9 +104,8 @@ import Testing
         let capabilities = "-dac_override,-dac_read_search"
         let launcher =
             geteuid() == 0 ? ["setpriv", "--bounding-set=\(capabilities)", "--inh-caps=\(capabilities)"] : []
-        let program = try JostleProgram(["check-config", path], launcher: launcher)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 66)
+        let program = try await JostleProgram(["check-config", path], launcher: launcher).outcome()
+        #expect(program.status == 66)
         #expect(program.errors.contains("\(path): Permission denied; use sudo"), "\(program.errors)")
     }
 
@@ -143,16 +137,15 @@ import Testing
 @Suite struct OutputTests {
     @Test(arguments: [["--version"], ["help"], ["config", "show", "--origin"]])
     func fullDisk(words: [String]) async throws {
-        let program = try JostleProgram(words, launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 73)
+        let program = try await JostleProgram(words, launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
+            .outcome()
+        #expect(program.status == 73)
         #expect(program.errors.contains("standard output cannot be written"))
     }
 
     @Test func stateDirectoryMustExist() async throws {
-        let program = try JostleProgram(["config", "show", "--state", "/nonexistent"])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 66)
+        let program = try await JostleProgram(["config", "show", "--state", "/nonexistent"]).outcome()
+        #expect(program.status == 66)
         #expect(program.errors == "jostle: /nonexistent: no such directory\n" && program.output.isEmpty)
     }
 }
@@ -168,9 +161,8 @@ import Testing
     @Test func validFileIsAccepted() async throws {
         let file = try directory.write("sensor:\n  rate: 100 Hz\n", to: "good.yaml")
         for words in [[file], ["--config", file]] {
-            let program = try JostleProgram(["check-config"] + words)
-            defer { program.kill() }
-            #expect(await program.exitStatus() == 0)
+            let program = try await JostleProgram(["check-config"] + words).outcome()
+            #expect(program.status == 0)
             #expect(program.output == "\(file): valid\n" && program.errors.isEmpty)
         }
     }
@@ -200,9 +192,8 @@ import Testing
     @Test func missingFileIsStatus66() async throws {
         let path = directory.path("nowhere.yaml")
         for words in [["check-config", path], ["run", "--config", path], ["replay", "-", "--config", path]] {
-            let program = try JostleProgram(words)
-            defer { program.kill() }
-            #expect(await program.exitStatus() == 66)
+            let program = try await JostleProgram(words).outcome()
+            #expect(program.status == 66)
             #expect(program.errors.contains("\(path): No such file or directory"), "\(program.errors)")
         }
     }
@@ -230,9 +221,8 @@ import Testing
         #expect(alone.status == 0 && alone.output.hasPrefix("\(file): valid, alone\n"), "\(alone)")
         try directory.write("sensor: { rate: fast }\n", to: "conf.d/a.yaml")
         for words in [["check-config", file], ["check-config", main], ["run", "--config", main]] {
-            let program = try JostleProgram(words)
-            defer { program.kill() }
-            #expect(await program.exitStatus() == 78)
+            let program = try await JostleProgram(words).outcome()
+            #expect(program.status == 78)
             #expect(program.errors.contains("\(file):1:17: sensor.rate: \"fast\""), "\(program.errors)")
         }
     }

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: commands over MQTT are carried out and answered, and cannot make a device publish to an arbitrary
 /// topic.
 @Suite(.needsBroker) struct CommandTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let tilted: String
 
@@ -27,11 +28,8 @@ import Testing
     }
 
     @Test func tareZeroesAttitudeAndClearUndoesIt() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, tilted)
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, tilted)
         #expect(await rollBecomes(30, observer), "\(agent.errors)")
 
         try observer.publish(command("tare", replyTo: "jostle/_reply/desk"))
@@ -55,14 +53,11 @@ import Testing
     }
 
     @Test func refusesInvalidCommandsAndForeignReplyTopics() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         var retained = command("tare", "{}")
         retained.retain = true
         try observer.publish(retained)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, tilted)
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, tilted)
         #expect(await observer.sees { !$0.messages("command/tare/result").isEmpty }, "\(agent.errors)")
         #expect(try observer.objects("command/tare/result").first?["error"] as? String == "retained")
         // A command that is retained while the agent runs is not carried out either, nor is the empty message that

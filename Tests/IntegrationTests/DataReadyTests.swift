@@ -5,6 +5,7 @@ import Testing
 /// Requirement: the agent times samples by a GPIO line, reports a problem with the line, and refuses an impossible
 /// rate.
 @Suite(.needsProgram, .needsFakeAdapter) struct DataReadyTests {
+    private let rig = Rig()
     private let file: FakeBus
     private var bus: String { file.path }
     private var chip: String { bus.replacingOccurrences(of: "i2c-", with: "gpiochip") }
@@ -18,17 +19,14 @@ import Testing
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.rate=50Hz",
             "publish.health.interval=1 s", "sensor.interrupt.chip=\(chip)", "sensor.interrupt.line=17",
         ]
-        return try JostleProgram(
+        return try rig.run(
             ["run", "--for", "120"] + (all + settings).flatMap { ["--set", $0] },
             environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
     }
 
     @Test(.needsBroker) func timesSamplesByDataReadyLine() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, gpio: "wire=17")
-        defer { agent.kill() }
         #expect(await agent.logs("the data-ready line is used to time the samples"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in
@@ -41,11 +39,8 @@ import Testing
     }
 
     @Test(.needsBroker) func logsDisconnectedWireOnce() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, gpio: "wire=4", "publish.attitude.deadband=0")
-        defer { agent.kill() }
         #expect(await agent.logs("no edges on the data-ready line"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in
@@ -63,33 +58,32 @@ import Testing
         ("busy=17:spi0", 69, "\"spi0\" uses it"), ("open=EACCES", 77, "usermod -aG gpio"), ("lines=8", 78, "0 to 7"),
     ])
     func unavailableLineEndsProgram(gpio: String, status: Int32, text: String) async throws {
-        let outcome = try JostleProgram(
+        let outcome = try await JostleProgram(
             [
                 "run", "--set", "sensor.bus=\(bus)", "--set", "sensor.interrupt.chip=\(chip)", "--set",
                 "sensor.interrupt.line=17", "--set", "mqtt.broker=mqtt://127.0.0.1:1",
-            ], environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
-        defer { outcome.kill() }
-        #expect(await outcome.exitStatus() == status)
+            ], environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, "")
+        ).outcome()
+        #expect(outcome.status == status)
         #expect(outcome.errors.contains(text), "\(outcome.errors)")
         #expect(outcome.errors.contains("sensor.interrupt: line 17"))
     }
 
     @Test(arguments: [["run", "--set", "sensor.driver=virtual"], ["check-config", "--set", "sensor.driver=virtual"]])
     func excessiveRateIsConfigurationError(command: [String]) async throws {
-        let program = try JostleProgram(
-            command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 78)
+        let program = try await JostleProgram(
+            command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"]
+        ).outcome()
+        #expect(program.status == 78)
         #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested"))
     }
 
     @Test func warnsAboutUnknownBusClock() async throws {
-        let program = try JostleProgram(
+        let program = try rig.run(
             [
                 "run", "--for", "2", "--set", "sensor.bus=\(bus)", "--set", "sensor.rate=1000Hz", "--set",
                 "mqtt.broker=mqtt://127.0.0.1:1",
             ], fake: (bus, ""))
-        defer { program.kill() }
         #expect(await program.logs("the bus's clock is unknown; if it is 100 kHz"), "\(program.errors)")
         #expect(program.errors.contains("1000 Hz need 133 %"))
     }

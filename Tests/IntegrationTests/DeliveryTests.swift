@@ -10,6 +10,7 @@ import Testing
 /// `JOSTLE_DELIVERY_EVENTS` and `JOSTLE_DELIVERY_KILLS` lengthen the test with random kills, for example to 10000 and
 /// 50.
 @Suite(.needsBroker) struct DeliveryTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let spin: String
     private var state: String { directory.path("state") }
@@ -28,7 +29,7 @@ import Testing
             "gestures.turn.change_interval=20ms",
             "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
         ]
-        return try JostleProgram(
+        return try rig.run(
             ["run", "--for", "3600"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
     }
 
@@ -43,7 +44,6 @@ import Testing
 
     @Test func nextRunSendsCrashedRunsEventsFirst() async throws {
         let broker = try TestBroker()
-        defer { broker.kill() }
         let first = try agent(broker.port)
         #expect(await eventually { fileSize("outbox.sqlite3-wal") > 100_000 })
         first.kill()
@@ -53,7 +53,6 @@ import Testing
         try await broker.start()
         let observer = try await Observer(broker.port)
         let second = try agent(broker.port)
-        defer { second.kill() }
         #expect(await observer.sees { Set(try $0.ids()).isSuperset(of: left) }, "\(second.errors)")
         let ids = try observer.ids()
         #expect(Array(ids.prefix(left.count)) == left)
@@ -76,13 +75,11 @@ import Testing
         let wanted = Int(environment["JOSTLE_DELIVERY_EVENTS"] ?? "") ?? 300
         let kills = Int(environment["JOSTLE_DELIVERY_KILLS"] ?? "") ?? 3
         let broker = try TestBroker(isPersistent: true)
-        defer { broker.kill() }
         try await broker.start()
         let observer = try await Observer(broker.port, hasSession: true)
         var existing: Set<String> = []
         var brokerDeaths: [Double] = []
         var agent = try agent(broker.port)
-        defer { agent.kill() }
 
         for round in 0..<max(kills, 1) * 2 {
             let goal = wanted * (round + 1) / (max(kills, 1) * 2)

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: a demonstration disturbs neither the service on the same board nor anybody at its broker, and shows what
 /// happens on any terminal.
 @Suite(.needsBroker) struct DemoTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -26,13 +27,10 @@ import Testing
     }
 
     @Test func staysAwayFromTheBroker() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         for words in [["demo"], ["simulate", "shake"]] {
-            let program = try JostleProgram(words + ["--for", "6"], environment: try board(broker.port))
-            defer { program.kill() }
-            #expect(await program.exitStatus() == 0, "\(program.errors)")
+            let program = try await JostleProgram(words + ["--for", "6"], environment: try board(broker.port)).outcome()
+            #expect(program.status == 0, "\(program.errors)")
             #expect(program.output.contains("shake began, axis x"), "\(program.output)")
             let listen = try #require(
                 program.output.firstMatch(of: /-p (\d+) -v -t 'jostle\/(demo-[A-Za-z0-9_-]+)\/event\/#'/))
@@ -45,13 +43,10 @@ import Testing
     }
 
     @Test func publishesWhereItIsTold() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let program = try JostleProgram(
+        let (broker, observer) = try await rig.observedBroker()
+        let program = try rig.run(
             ["demo", "--for", "30", "--broker", "mqtt://127.0.0.1:\(broker.port)"],
             environment: try board(broker.port, "home_assistant: { discovery: true }"))
-        defer { program.kill() }
         #expect(await observer.sees { o in o.topics.contains { $0.hasSuffix("/event/shake") } }, "\(program.errors)")
         #expect(await program.terminate() == 0)
         let roots = Set(observer.topics.map { $0.split(separator: "/").prefix(2).joined(separator: "/") })
@@ -64,18 +59,15 @@ import Testing
     }
 
     @Test(.needsFakeAdapter) func leavesTheChipToTheService() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let bus = try FakeBus()
-        let agent = try JostleProgram.agent(
+        let agent = try rig.agent(
             broker: broker.port, ["sensor.bus=\(bus.path)", "sensor.rate=50Hz"], fake: (bus.path, ""))
-        defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("attitude").isEmpty }, "\(agent.errors)")
         for driver in ["auto", "mpu6050"] {
             let file = directory.path("\(driver).yaml")
             try directory.write("sensor: { driver: \(driver), bus: \"\(bus.path)\" }\n", to: "\(driver).yaml")
-            let demo = try JostleProgram(
+            let demo = try rig.run(
                 ["demo", "--for", "2"], environment: ["JOSTLE_CONFIG": file], fake: (bus.path, ""))
             defer { demo.kill() }
             #expect(await demo.exitStatus() == 0, "\(demo.errors)")

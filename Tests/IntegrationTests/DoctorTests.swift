@@ -6,6 +6,7 @@ import Testing
 /// Requirement: `jostle doctor` finds each thing that a newcomer gets wrong, and says what to do. Every failure is provoked
 /// here with the real program, broker, device file and files.
 @Suite(.needsBroker, .needsFakeAdapter) struct DoctorTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let bus: FakeBus
 
@@ -42,10 +43,9 @@ import Testing
     ) async throws -> Report {
         let words = ["doctor", "--json", "--set", "device.id=dut"] + options
         let sensor = chip == nil ? ["sensor.driver=virtual"] : ["sensor.bus=\(bus.path)"]
-        let program = try JostleProgram(
+        let program = try rig.run(
             words + (sensor + settings).flatMap { ["--set", $0] }, environment: environment,
             fake: chip.map { (bus.path, $0) })
-        defer { program.kill() }
         let status = await program.exitStatus(within: .seconds(60))
         let object = try #require(try JSON.object(program.output), "\(program.output)\(program.errors)")
         let checks = try #require(object["checks"] as? [[String: Any]]).map { check in
@@ -65,9 +65,7 @@ import Testing
     // MARK: A sound board
 
     @Test func findsNothingWrong() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let homeAssistant = try await Observer(broker.port)
+        let (broker, homeAssistant) = try await rig.observedBroker()
         let before = homeAssistant.all.count
         let report = try await doctor("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", chip: "selftest=2")
         #expect(report.status == 0 && report.checks.allSatisfy { $0.verdict != "failed" }, "\(report)")
@@ -169,14 +167,12 @@ import Testing
     }
 
     @Test func leavesTheChipToTheAgentThatReadsIt() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let url = "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"
         let state = directory.path("agent")
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run"] + ["device.id=dut", url, "sensor.bus=\(bus.path)"].flatMap { ["--set", $0] },
             environment: ["STATE_DIRECTORY": state], fake: (bus.path, ""))
-        defer { agent.kill() }
         #expect(await agent.logs("the sensor is measuring"), "\(agent.errors)")
         let observer = try await Observer(broker.port)
         #expect(await observer.sees { !$0.messages("health").isEmpty }, "\(agent.errors)")
@@ -208,16 +204,14 @@ import Testing
         #expect(port.status == 69 && port["broker"]?.text.contains("Connection refused") == true)
         #expect(port["broker"]?.next.first?.hasPrefix("Check that the broker runs") == true)
         // One of several is enough.
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let several = try await doctor("mqtt.broker=[mqtt://127.0.0.1:9, mqtt://127.0.0.1:\(broker.port)]")
         #expect(several.status == 0 && several["broker"]?.verdict == "warning", "\(several.checks)")
         #expect(several["topics"]?.verdict == "ok")
     }
 
     @Test func namesPortsThatSpeakSomethingElse() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let tls = try await doctor("mqtt.broker=mqtts://127.0.0.1:\(broker.port)")
         #expect(tls["tls"]?.verdict == "failed", "\(tls.checks)")
         #expect(tls["tls"]?.next.first?.contains("mqtt://") == true)
@@ -227,9 +221,8 @@ import Testing
     func namesCertificatesThatAreNotTrusted() async throws {
         let certificates = try TestCertificates(directory: try TemporaryDirectory())
         try certificates.makeServerCertificate(name: "localhost")
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: certificates.directory, listener: certificates.listenerLines)
-        defer { broker.kill() }
         let url = "mqtt.broker=mqtts://localhost:\(broker.port)"
         let untrusted = try await doctor(url)
         #expect(untrusted["tls"]?.text.contains("not from a trusted authority") == true, "\(untrusted.checks)")
@@ -247,8 +240,7 @@ import Testing
         let accounts = try directory.write("", to: "accounts")
         try runCommand(["mosquitto_passwd", "-b", accounts, "me", "right"], in: directory)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
         let file = try directory.write("opensesame\n", to: "password")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         let url = "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"
@@ -265,8 +257,7 @@ import Testing
     func namesTopicsThatTheAccessRulesForbid(version: String) async throws {
         let rules = try directory.write("topic read #\ntopic write jostle/dut/state\n", to: "acl")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: rules)
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nacl_file \(rules)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nacl_file \(rules)")
         let report = try await doctor("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "mqtt.version=\(version)")
         let check = try #require(report["topics"])
         #expect(report.status == 77 && check.verdict == "failed", "\(report.checks)")
@@ -276,41 +267,36 @@ import Testing
     }
 
     @Test func worksWithTheAccessRulesThatComeWithIt() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let settings = try fleet.settings(of: "washer-1", .devices)
-        let program = try JostleProgram(["doctor", "--json", "--set", "sensor.driver=virtual"] + settings)
-        defer { program.kill() }
-        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.output)")
+        let program = try await JostleProgram(["doctor", "--json", "--set", "sensor.driver=virtual"] + settings)
+            .outcome()
+        #expect(program.status == 0, "\(program.output)")
         #expect(program.output.contains(#"{"check":"topics","verdict":"ok""#), "\(program.output)")
         #expect(program.output.contains("nobody reads the discovery messages"), "\(program.output)")
     }
 
     /// This broker uses the user name as the client id, so that a second client would end the agent's connection.
     @Test func doesNotTakeTheConnectionOfTheAgent() async throws {
-        let fleet = try await FleetBroker()
-        defer { fleet.kill() }
+        let fleet = try await FleetBroker(rig)
         let state = directory.path("agent")
         let agent = try fleet.agent("washer-1", state: state)
-        defer { agent.kill() }
         let observer = try await fleet.client("observer").connected()
-        defer { observer.end() }
         #expect(await observer.receives("jostle/washer-1/health"), "\(agent.errors)")
         let settings = try fleet.settings(of: "washer-1", .devices)
         let commands = "mqtt.command_broker=mqtts://localhost:\(fleet.port(.commands))"
-        let program = try JostleProgram(
+        let program = try await JostleProgram(
             ["doctor", "--json", "--set", "sensor.driver=virtual", "--set", commands] + settings,
-            environment: ["STATE_DIRECTORY": state])
-        defer { program.kill() }
-        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.output)")
+            environment: ["STATE_DIRECTORY": state]
+        ).outcome()
+        #expect(program.status == 0, "\(program.output)")
         #expect(program.output.contains("mqtt.command_broker"), "\(program.output)")
         #expect(program.output.contains("online, version"), "\(program.output)")
         #expect(agent.errors.components(separatedBy: "connected to").count == 2, "\(agent.errors)")
     }
 
     @Test func saysWhetherSomebodyReadsDiscovery() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let url = "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"
         let alone = try await doctor(url)
         #expect(alone["home_assistant"]?.verdict == "warning", "\(alone.checks)")

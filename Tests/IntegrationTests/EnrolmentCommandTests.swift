@@ -7,6 +7,7 @@ import Testing
 /// Requirement: an enrolled board reaches a mosquitto with the files of `config/mosquitto`, a revoked one does not, and a
 /// new board takes the place of an old one.
 @Suite(.needsBroker) struct EnrolmentCommandTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -16,11 +17,9 @@ import Testing
     private func fleet(_ words: String...) async throws -> Outcome { try await run(words) }
 
     private func run(_ words: [String]) async throws -> Outcome {
-        let program = try JostleProgram(
-            ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(
+            ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"]
+        ).outcome()
     }
 
     /// A broker with the password file of the enrolment.
@@ -51,7 +50,7 @@ import Testing
             .replacingOccurrences(of: "/etc/jostle/", with: "\(enrolment)/\(id)/")
             .replacingOccurrences(of: "mqtt://broker.example:1883", with: "mqtt://127.0.0.1:\(port)")
         try directory.write(config, to: "\(id).yaml")
-        return try JostleProgram(
+        return try rig.run(
             ["run", "--config", directory.path("\(id).yaml"), "--set", "sensor.driver=virtual", "--for", "60"],
             environment: ["STATE_DIRECTORY": directory.path("state-\(id)")])
     }
@@ -74,7 +73,6 @@ import Testing
         #expect(again.status == 73 && again.errors.contains("washer-1 is enrolled already"), "\(again.errors)")
 
         let broker = try await broker()
-        defer { broker.kill() }
         let observer = try await Observer(
             broker.port, credentials: .init(userName: "observer", password: .init(try password("observer"))))
         let agents = try ["washer-1", "washer-2"].map { try agent($0, broker.port) }
@@ -100,8 +98,7 @@ import Testing
     }
 
     @Test func newBoardTakesThePlaceOfAnOldOne() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "old", groups: ["laundry"])])
         let observer = try await Observer(broker.port)
         let url = "mqtt://127.0.0.1:\(broker.port)"
@@ -110,7 +107,7 @@ import Testing
             ["set", "--device", "old", "gestures.shake.sensitivity=3", "--broker", url],
             ["group", "add", "floor-2", "old", "--broker", url],
         ] {
-            let program = try JostleProgram(
+            let program = try rig.run(
                 ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state")])
             #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(words): \(program.errors)")
         }
@@ -209,7 +206,7 @@ import Testing
         (["replace", "a", "a"], 64, "OLD and NEW are the same"),
     ])
     func wrongInputMakesNoFiles(words: [String], status: Int32, message: String) async throws {
-        let program = try JostleProgram(
+        let program = try rig.run(
             ["fleet"] + words + ["--to", enrolment], environment: ["STATE_DIRECTORY": directory.path("state")])
         #expect(await program.exitStatus() == status)
         #expect(program.errors.contains(message), "\(program.errors)")

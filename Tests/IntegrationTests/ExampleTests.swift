@@ -8,6 +8,8 @@ import Testing
 /// The agents run with the whole file. Only the chip, the broker, and files with secrets are replaced. The movement is
 /// simulated in the running agent.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "there is no openssl")) struct ExampleTests {
+    private let rig = Rig()
+
     /// An example and what is tried with it.
     struct Example: Sendable, CustomTestStringConvertible {
         var file: String
@@ -112,14 +114,12 @@ import Testing
 
     @Test(arguments: examples) func exampleDoesWhatItSays(_ example: Example) async throws {
         let (broker, plainPort) = try await broker()
-        defer { broker.kill() }
         let arguments = try arguments(example, port: broker.port, plainPort: plainPort)
-        let check = try JostleProgram(["check-config"] + arguments)
+        let check = try rig.run(["check-config"] + arguments)
         #expect(await check.exitStatus() == 0, "\(check.output)\(check.errors)")
 
         let observer = try await Observer(plainPort)
-        let agent = try JostleProgram(["run", "--config"] + arguments)
-        defer { agent.kill() }
+        let agent = try rig.run(["run", "--config"] + arguments)
         if !example.command.isEmpty {
             // The attitude is settled, and the commands are subscribed.
             try #require(await observer.sees { $0.topics.contains(example.device + "/health") }, "\(agent.errors)")
@@ -140,17 +140,15 @@ import Testing
     /// Its comment has a command that changes a value for the group.
     @Test func groupOfTheFleetExampleIsConfigured() async throws {
         let (broker, plainPort) = try await broker()
-        defer { broker.kill() }
         let example = try #require(Self.examples.first { $0.file == "fleet-with-groups" })
         let arguments = try arguments(example, port: broker.port, plainPort: plainPort)
         let observer = try await Observer(plainPort)
-        let agent = try JostleProgram(["run", "--config"] + arguments)
-        defer { agent.kill() }
+        let agent = try rig.run(["run", "--config"] + arguments)
         try #require(await observer.sees { $0.topics.contains("jostle/motor-4/config/reported") }, "\(agent.errors)")
         let text = try String(contentsOfFile: arguments[0], encoding: .utf8)
         let command = try #require(text.firstMatch(of: /(?m)^#   jostle (fleet .*)$/)).1
             .replacing("mqtt://broker.plant.example", with: "mqtt://127.0.0.1:\(plainPort)")
-        let set = try JostleProgram(command.split(separator: " ").map(String.init))
+        let set = try rig.run(command.split(separator: " ").map(String.init))
         #expect(await set.exitStatus(within: .seconds(60)) == 0, "\(set.output)\(set.errors)")
         let isInForce = await observer.sees {
             let origins = try $0.objects("config/reported", of: "motor-4").last?["origins"] as? [String: String]

@@ -24,16 +24,19 @@ struct FleetBroker {
     let certificates: TestCertificates
     private let broker: TestBroker
     private let commandPort: UInt16
+    private let rig: Rig
 
-    /// Starts the broker.
+    /// Starts the broker. It ends with the rig, and so do its clients and agents.
     ///
     /// - Parameters:
+    ///   - rig: that of the test.
     ///   - uncommented: lines of the access rules and of the configuration from which `#` is removed.
     ///   - change: a change of the access rules.
     /// - Throws: if the broker does not start.
     init(
-        uncommented: [String] = [], changing change: (String) throws -> String = { $0 }
+        _ rig: Rig, uncommented: [String] = [], changing change: (String) throws -> String = { $0 }
     ) async throws {
+        self.rig = rig
         directory = try TemporaryDirectory()
         certificates = try TestCertificates(directory: directory)
         try certificates.makeServerCertificate(name: "localhost")
@@ -60,9 +63,8 @@ struct FleetBroker {
             directory: directory,
             configuration: configuration + "\nuser root\npersistence true\npersistence_location \(directory.path)/\n")
         try await broker.start()
+        rig.atEnd { [broker] in broker.kill() }
     }
-
-    func kill() { broker.kill() }
 
     func port(_ listener: Listener) -> UInt16 {
         switch listener {
@@ -84,7 +86,9 @@ struct FleetBroker {
         options.versions = versions
         options.will = will
         options.backoff.base = .milliseconds(20)
-        return try FleetClient(options)
+        let client = try FleetClient(options)
+        rig.atEnd { client.end() }
+        return client
     }
 
     /// The settings of a board: its id is its user name.
@@ -100,7 +104,7 @@ struct FleetBroker {
     /// Runs a device's agent on a virtual chip.
     func agent(_ device: String, trajectory: String = "rest", state: String? = nil) throws -> JostleProgram {
         let sensor = ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"]
-        return try JostleProgram(
+        return try rig.run(
             ["run", "--for", "120"] + settings(of: device, .devices) + sensor.flatMap { ["--set", $0] },
             environment: state.map { ["STATE_DIRECTORY": $0] } ?? [:])
     }

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: an operator sees and changes the configuration of many boards from one machine, learns which boards took
 /// it, and overwrites nothing unseen.
 @Suite(.needsBroker) struct FleetCommandTests {
+    private let rig = Rig()
     let directory: TemporaryDirectory
 
     init() throws {
@@ -14,12 +15,10 @@ import Testing
 
     /// Runs `jostle fleet` at a broker with a state directory that lasts for the test.
     func fleet(_ broker: TestBroker, _ words: String..., state: String = "state") async throws -> Outcome {
-        let program = try JostleProgram(
+        return try await JostleProgram(
             ["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"],
-            environment: ["STATE_DIRECTORY": directory.path(state), "TZ": "UTC"])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+            environment: ["STATE_DIRECTORY": directory.path(state), "TZ": "UTC"]
+        ).outcome()
     }
 
     func document(_ observer: Observer, _ topic: String) async throws -> [String: Any] {
@@ -35,8 +34,7 @@ import Testing
     // MARK: set, get, unset
 
     @Test func setReachesBoardsAndSaysSo() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         let observer = try await Observer(broker.port)
 
@@ -72,8 +70,7 @@ import Testing
     }
 
     @Test func namesBoardsThatRefuseOrDoNotAnswer() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(
             broker.port,
             [
@@ -116,12 +113,11 @@ import Testing
         (["--all"], 64, "KEY=VALUE is missing"),
     ])
     func wrongArgumentsPublishNothing(words: [String], status: Int32, message: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let program = try JostleProgram(
-            ["fleet", "set"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == status)
+        let broker = try await rig.broker()
+        let program = try await JostleProgram(
+            ["fleet", "set"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
+        ).outcome()
+        #expect(program.status == status)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
         try await expectNothingPublished(broker)
     }
@@ -136,9 +132,7 @@ import Testing
     }
 
     @Test func unknownKeysMayBeIgnored() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let set = try await fleet(broker, "set", "--all", "--unknown", "ignore", "gestures.wave.enabled=true")
         #expect(set.status == 0, "\(set.errors)")
         #expect(set.output.contains("no device reads this yet"))
@@ -151,8 +145,7 @@ import Testing
     }
 
     @Test func dryRunPublishesNothing() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let run = try await fleet(broker, "set", "--group", "laundry", "sensor.rate=50Hz", "--dry-run")
         #expect(run.status == 0)
         let line = try #require(
@@ -164,9 +157,7 @@ import Testing
 
     /// The layer had a wrong value before: boards would refuse the result as a whole.
     @Test func mergedLayerIsChecked() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let wrong = #"{"schema":1,"revision":1,"config":{"gestures":{"shake":{"sensitivity":70}}}}"#
         try observer.publish(MQTTMessage(topic: "jostle/_all/config", text: wrong, qos: .atLeastOnce, retain: true))
         #expect(await observer.sees { !$0.all.isEmpty })
@@ -179,9 +170,7 @@ import Testing
 
     /// A number that boards refuse, published by hand: the files, and the revisions seen earlier, replace it.
     @Test func hugeRevisionIsReplaced() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let directory = try TemporaryDirectory()
         try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")
         let first = try await fleet(broker, "apply", directory.path)
@@ -210,9 +199,7 @@ import Testing
         (["list", "--settle", "1e9"], "", 64, "at most 600"),
     ])
     func exitStatusSaysWhatIsMissing(words: [String], layers: String, status: Int32, message: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         if !layers.isEmpty {
             for (topic, text) in [
                 ("config/reported", #"{"run":"1","groups":[],"layers":\#(layers)}"#), ("availability", "online"),
@@ -222,15 +209,14 @@ import Testing
             }
             #expect(await observer.sees { $0.all.count == 2 })
         }
-        let program = try JostleProgram(["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == status)
+        let program = try await JostleProgram(["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
+            .outcome()
+        #expect(program.status == status)
         #expect(program.errors.contains(message), "\(program.errors)")
     }
 
     @Test func fourHundredBoardsAreOneCommand() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(
             broker.port, (1...400).map { .init(id: "board-\($0)", groups: $0 % 2 == 0 ? ["even"] : []) })
         let all = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7", "--wait", "40")
@@ -242,8 +228,7 @@ import Testing
     }
 
     @Test func warnsIfBrokerHoldsMessagesBack() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "many")
         options.queueCapacity = 20_000
@@ -284,9 +269,8 @@ import Testing
     @Test func refusedPublicationIsStatus77() async throws {
         let directory = try BrokerTestSupport.TemporaryDirectory()
         try directory.write("topic read #\n", to: "acl")
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: directory, settings: "allow_anonymous true\nacl_file \(directory.path("acl"))")
-        defer { broker.kill() }
         for version in ["v5", "v3.1.1"] {
             let outcome = try await fleet(
                 broker, "set", "--all", "sensor.rate=50Hz", "--set", "mqtt.version=\(version)")
@@ -297,15 +281,12 @@ import Testing
     }
 
     @Test func otherOperatorIsNamed() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let program = try JostleProgram(
+        let (broker, observer) = try await rig.observedBroker()
+        let program = try rig.run(
             [
                 "fleet", "set", "--all", "gestures.shake.sensitivity=7", "--broker",
                 "mqtt://127.0.0.1:\(broker.port)",
             ], environment: ["STATE_DIRECTORY": directory.path("state")])
-        defer { program.kill() }
         #expect(await observer.sees { $0.topics.contains("jostle/_all/config") }, "\(program.errors)")
         // Bob did not see the first document: he publishes the same revision.
         try observer.publish(
@@ -330,8 +311,7 @@ import Testing
     /// The broker was killed before it stored the latest document, which the boards have, and this machine as well: it
     /// saw it at the broker, or was cut off right after it had sent it.
     @Test(arguments: ["json", "sent"]) func lostDocumentIsPublishedAgainFromHistory(kept: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "washer-1", behaviour: .isSilent)])
         let observer = try await Observer(broker.port)
         for value in [6, 7] {
@@ -368,8 +348,7 @@ import Testing
     }
 
     @Test func lostStoreIsNoticedAndRestoredFromFiles() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var board = SimulatedBoards.Board(id: "washer-1")
         board.layers["all"] = #"{"status":"missing","revision":41,"hash":"0123456789abcdef"}"#
         let boards = try await SimulatedBoards(broker.port, [board])
@@ -389,8 +368,7 @@ import Testing
     }
 
     @Test func garbageOnLayerIsNotBuiltUpon() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "door")])
         boards.publish("jostle/_all/config", "{\"schema\":1,\"revision\":7,\u{1B}[2J")
         let observer = try await Observer(broker.port)

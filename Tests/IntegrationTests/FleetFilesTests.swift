@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: the configuration of a fleet can be kept as files, checked without a broker, and restored from them.
 @Suite(.needsBroker) struct FleetFilesTests {
+    private let rig = Rig()
     private let commands: FleetCommandTests
     private var directory: TemporaryDirectory { commands.directory }
 
@@ -123,8 +124,7 @@ import Testing
     }
 
     @Test func applyOfExportPublishesNothing() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         try write(
             """
@@ -159,11 +159,9 @@ import Testing
     }
 
     @Test func documentsOutsideTheDirectoryStayUnlessPruned() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         for words in [["--group", "laundry", "sensor.rate=50Hz"], ["--all", "sensor.rate=25Hz"]] {
-            let program = try JostleProgram(
+            let program = try rig.run(
                 ["fleet", "set"] + words + ["--no-wait", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
             #expect(await program.exitStatus() == 0)
         }
@@ -182,8 +180,7 @@ import Testing
     }
 
     @Test func diffShowsChangesByBoard() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var deaf = SimulatedBoards.Board(id: "deaf", groups: ["laundry"])
         deaf.settings = #"{"gestures":{"shake":{"sensitivity":5}},"fleet":{"remote":[]}}"#
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three + [deaf])

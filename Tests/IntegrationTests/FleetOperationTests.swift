@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: an operator can undo a change, see who made it, change groups, send commands, and remove a dead board.
 @Suite(.needsBroker) struct FleetOperationTests {
+    private let rig = Rig()
     private let commands: FleetCommandTests
 
     init() throws {
@@ -12,8 +13,7 @@ import Testing
     }
 
     @Test func rollbackPublishesEarlierDocumentUnderNewRevision() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         let observer = try await Observer(broker.port)
         for value in [6, 7] {
@@ -42,8 +42,7 @@ import Testing
     }
 
     @Test func logSaysWhoWhenAndWhy() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         boards.publish(
             "jostle/_group/laundry/config",
@@ -60,8 +59,7 @@ import Testing
     }
 
     @Test func groupsAreChangedInTheRegistry() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         let add = try await commands.fleet(broker, "group", "add", "floor-2", "washer-1", "door")
         #expect(add.status == 0, "\(add.errors)")
@@ -75,18 +73,16 @@ import Testing
     }
 
     @Test(arguments: ["v5", "v3.1.1"]) func commandCollectsAnswers(version: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var all = FleetCommandTests.three
         all.append(.init(id: "quiet", behaviour: .isSilent))
         all.append(.init(id: "away", isOnline: false))
         let boards = try await SimulatedBoards(broker.port, all)
         let arguments = ["--timeout", "2", "--set", "mqtt.version=\(version)"]
         func command(_ words: String...) async throws -> Outcome {
-            let program = try JostleProgram(
-                ["fleet", "command"] + words + arguments + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
-            let status = await program.exitStatus()
-            return Outcome(status: status, output: program.output, errors: program.errors)
+            try await JostleProgram(
+                ["fleet", "command"] + words + arguments + ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
+            ).outcome()
         }
         let group = try await command("ping", "--group", "laundry")
         #expect(group.status == 0, "\(group.errors)")
@@ -104,8 +100,7 @@ import Testing
     }
 
     @Test func forgetRemovesEverythingOfBoardThatIsGone() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(
             broker.port, [.init(id: "old", isOnline: false), .init(id: "old-2", isOnline: false), .init(id: "door")])
         boards.publish("homeassistant/sensor/old/tilt/config", "{}")
@@ -131,8 +126,7 @@ import Testing
     // MARK: list, show, complete
 
     @Test func listFilters() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var sick = SimulatedBoards.Board(id: "sick", groups: ["laundry"])
         sick.health = #"{"version":"0.0.9","sensor":"LSM6DS3","problems":["sensor lost"]}"#
         var behind = SimulatedBoards.Board(id: "behind", behaviour: .isSilent)
@@ -154,7 +148,7 @@ import Testing
             (["--online"], ["behind", "good", "narrow", "sick"]),
         ]
         for (words, ids) in cases {
-            let program = try JostleProgram(
+            let program = try rig.run(
                 ["fleet", "list"] + words + ["--json", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
             #expect(await program.exitStatus() == 0, "\(program.errors)")
             let shown = try program.output.split(separator: "\n").map { line in
@@ -173,8 +167,7 @@ import Testing
     }
 
     @Test func foreignTextDoesNotControlTheTerminal() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let escape = "\u{1B}]0;owned\u{7}\u{9B}2J"
         let escaped = #"\u001b]0;owned\u0007\u009b2J"#
         var board = SimulatedBoards.Board(id: "door", groups: ["a"])
@@ -198,7 +191,7 @@ import Testing
             ["wait", "--wait", "1"], ["diff", "--all", "sensor.rate=50Hz"],
         ]
         for words in commands {
-            let program = try JostleProgram(
+            let program = try rig.run(
                 ["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
             #expect(await program.exitStatus() != nil)
             let text = program.output + program.errors
@@ -219,7 +212,7 @@ import Testing
         #expect(boards.boards.count == 3)
         broker.kill()
         func complete(_ words: String...) async throws -> [String] {
-            let program = try JostleProgram(
+            let program = try rig.run(
                 ["complete", "--", "fleet"] + words, environment: ["STATE_DIRECTORY": commands.directory.path("state")])
             #expect(await program.exitStatus() == 0)
             return program.output.split(separator: "\n").map(String.init)

@@ -5,6 +5,8 @@ import Testing
 
 /// Requirement: a running agent takes over the fleet's configuration live, and keeps it through crashes and outages.
 @Suite(.needsBroker) struct FleetTests {
+    private let rig = Rig()
+
     /// How often the agent is killed: more with `JOSTLE_KILLS`.
     private static let kills = ProcessInfo.processInfo.environment["JOSTLE_KILLS"].flatMap { Int($0) } ?? 8
 
@@ -84,12 +86,11 @@ import Testing
     /// and reports which.
     @Test(.timeLimit(.minutes(30))) func survivesKills() async throws {
         let directory = try TemporaryDirectory()
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var run = ""
         for revision in 1...Self.kills {
             let observer = try await Observer(broker.port)
-            let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest", [], state: directory.path)
+            let agent = try rig.virtualAgent(broker: broker.port, "rest", [], state: directory.path)
             defer { agent.kill() }
             // What the last change left is whole, and reported by the new process.
             let last = revision - 1

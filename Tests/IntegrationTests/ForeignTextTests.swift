@@ -6,6 +6,8 @@ import Testing
 /// Requirement: text from the network or from files cannot control the terminal, break a line or change the writing
 /// direction.
 @Suite(.needsBroker) struct ForeignTextTests {
+    private let rig = Rig()
+
     /// Clear the screen, set a colour, write right to left, start a new line, set a title; then a letter to find it
     /// again.
     private static let hostile = "\u{1B}[2J\u{9B}31m\u{202E}\u{2028}\u{2067}\u{1B}]0;owned\u{7}\u{7F}é"
@@ -37,12 +39,9 @@ import Testing
     private func ask(
         _ words: [String], command: String, answer: [String: Any], then events: [[String: Any]] = []
     ) async throws -> Outcome {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let device = try await Observer(broker.port)
-        let program = try JostleProgram(
+        let (broker, device) = try await rig.observedBroker()
+        let program = try rig.run(
             words + ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"])
-        defer { program.kill() }
         #expect(await device.sees { !$0.messages("command/\(command)").isEmpty }, "\(program.errors)")
         let question = try #require(device.messages("command/\(command)").first)
         var reply = MQTTMessage(
@@ -52,8 +51,7 @@ import Testing
         for event in events {
             try device.publish(MQTTMessage(topic: "jostle/dut/event/shake", text: try json(event), qos: .atLeastOnce))
         }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return await program.outcome()
     }
 
     @Test func escapesRepliesAndEventsInSimulate() async throws {
@@ -107,12 +105,9 @@ import Testing
 
     @Test func watchedJSONKeepsValues() async throws {
         let hostile = Self.hostile
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let device = try await Observer(broker.port)
-        let program = try JostleProgram(
+        let (broker, device) = try await rig.observedBroker()
+        let program = try rig.run(
             ["watch", "--json", "--device", "dut", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
-        defer { program.kill() }
         try device.publish(
             MQTTMessage(topic: "jostle/dut/availability", text: "online", qos: .atLeastOnce, retain: true))
         #expect(await eventually { program.output.contains("online") }, "\(program.errors)")

@@ -20,6 +20,7 @@ private enum SmallDisk {
 /// The disk is 1 MB of memory in a mount namespace of the agent's own, accessed through `/proc`. This needs no
 /// privileges if the system has user namespaces. `JOSTLE_FULL_DISK_SECONDS=60` makes it a long test.
 @Suite(.needsBroker, .enabled(if: SmallDisk.isAvailable, "no user namespaces")) struct FullDiskTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let spin: String
 
@@ -31,11 +32,9 @@ private enum SmallDisk {
 
     @Test(.timeLimit(.minutes(10))) func losesNoEventWithoutDiskAndBroker() async throws {
         let seconds = Double(ProcessInfo.processInfo.environment["JOSTLE_FULL_DISK_SECONDS"] ?? "") ?? 5
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 0")
         let observer = try await Observer(broker.port)
-        let network = try TCPProxy(to: broker.port)
-        defer { network.end() }
+        let network = try rig.proxy(to: broker.port)
         let state = directory.path("state")
         try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
         let settings = [
@@ -45,10 +44,9 @@ private enum SmallDisk {
             "gestures.turn.change_interval=20ms",
             "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
         ]
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "600"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state],
             launcher: SmallDisk.launcher + [state])
-        defer { agent.kill() }
         #expect(await observer.sees { $0.messages("event/turn").count > 20 }, "\(agent.errors)")
 
         // The directory as the agent sees it; in this process nothing is mounted there.

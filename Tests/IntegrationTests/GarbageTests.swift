@@ -8,6 +8,8 @@ import Testing
 ///
 /// `JOSTLE_GARBAGE_MESSAGES=1000` makes it a long test: so many messages on each topic, after which memory is checked.
 @Suite(.needsBroker) struct GarbageTests {
+    private let rig = Rig()
+
     private static let keys = [
         "gestures.shake.sensitivity", "gestures.shake.enabled", "publish.attitude.rate", "attitude.low_pass",
         "mqtt.broker", "gestures", "x",
@@ -73,8 +75,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(20))) mutating func garbageChangesNothing() async throws {
         let count = Int(ProcessInfo.processInfo.environment["JOSTLE_GARBAGE_MESSAGES"] ?? "") ?? 100
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 0")
         let observer = try await Observer(broker.port)
         // Values and commands that would be accepted if they were not retained.
         let retained = [("set/gestures.shake.enabled", "false"), ("set/attitude.low_pass", "2"), ("command/stop", "")]
@@ -85,13 +86,12 @@ import Testing
         }
         #expect(await observer.sees { $0.topics.count == 3 })
         let directory = try TemporaryDirectory()
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "1200"]
                 + [
                     "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual",
                     "sensor.trajectory=rest", "sensor.rate=50Hz",
                 ].flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": directory.path("state")])
-        defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
         #expect(await eventually { Self.loggedCount(by: agent) == retained.count }, "\(agent.errors)")
         try await observer.catchUp()
@@ -134,11 +134,9 @@ import Testing
 
     /// Neither memory nor stack depth may grow with the number of messages.
     @Test(.timeLimit(.minutes(5))) func survivesTensOfThousandsOfMessages() async throws {
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 0")
         let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, "rest")
         #expect(await observer.availability("online"), "\(agent.errors)")
         for _ in 0..<40_000 {
             let message = MQTTMessage(topic: "homeassistant/status", text: "x", qos: .atLeastOnce)

@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: what `jostle fleet` prints for programs does not change.
 @Suite(.needsBroker) struct GoldenFleetTests {
+    private let rig = Rig()
     private let rollouts: RolloutTests
 
     init() throws {
@@ -82,9 +83,7 @@ import Testing
 
     @Test("What the fleet commands print of a fleet has the recorded form")
     func fleet() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try await publishAll(observer)
         let files = rollouts.commands.directory
         try FileManager.default.createDirectory(atPath: files.path("fleet"), withIntermediateDirectories: true)
@@ -110,21 +109,19 @@ import Testing
     /// The list after an event, which is sent until the program has ended.
     private func listing(_ broker: TestBroker, _ observer: Observer) async throws -> Outcome {
         let program = try rollouts.start(broker.port, ["list", "--listen", "3", "--json"])
-        defer { program.kill() }
         let event = #"{"id":"f00d-1","t":1795182603123,"gesture":"shake","phase":"began","axis":"x"}"#
         while program.isRunning {
             try observer.publish(MQTTMessage(topic: "jostle/washer-1/event/shake", text: event, qos: .atLeastOnce))
             try await Task.sleep(for: .milliseconds(100))
         }
-        return Outcome(status: await program.exitStatus(), output: program.output, errors: program.errors)
+        return await program.outcome()
     }
 
     // MARK: What changes
 
     @Test("What the fleet commands print of a change has the recorded form")
     func changes() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(
             broker.port, FleetCommandTests.three + [.init(id: "away", isOnline: false)])
         let files = rollouts.commands.directory
@@ -162,8 +159,7 @@ import Testing
         ]
         var golden = GoldenText()
         for run in runs {
-            let broker = try await TestBroker.started()
-            defer { broker.kill() }
+            let broker = try await rig.broker()
             let boards = try await SimulatedBoards(broker.port, run.boards)
             golden.add(run.name, try await rollouts.run(broker.port, change + run.words, state: run.name)) {
                 $0.withoutRun()

@@ -5,6 +5,8 @@ import Testing
 
 /// Requirement: what the commands besides `jostle fleet` print and send for programs does not change.
 @Suite(.needsProgram) struct GoldenProgramTests {
+    private let rig = Rig()
+
     // MARK: Sensors
 
     @Test("What scan prints for programs has the recorded form", .needsFakeAdapter)
@@ -101,9 +103,7 @@ import Testing
     /// The board does not answer: what is asked of it matters.
     @Test("What commands ask of an agent has the recorded form", .needsBroker)
     func requests() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let tests = try LayersInForceTests()
         let settings = #"{"gestures":{"shake":{"sensitivity":2}}}"#
         for (topic, text) in [
@@ -125,7 +125,7 @@ import Testing
         var golden = GoldenText()
         for words in commands {
             let count = observer.all.count
-            let program = try JostleProgram(
+            let program = try rig.run(
                 words + address, environment: ["STATE_DIRECTORY": tests.directory.path("state")])
             defer { program.kill() }
             let hasArrived = await observer.sees { $0.all.count > count }

@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: Home Assistant's view of a device matches its present state, through restarts, changes and renamings.
 @Suite(.needsBroker) struct HomeAssistantTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -13,7 +14,7 @@ import Testing
 
     private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {
         let common = ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"]
-        return try JostleProgram.agent(broker: broker.port, common + settings, state: directory.path("state"))
+        return try rig.agent(broker: broker.port, common + settings, state: directory.path("state"))
     }
 
     /// The discovery messages that a broker retains, by topic.
@@ -35,11 +36,8 @@ import Testing
     private let last = "homeassistant/button/dut/tare/config"
 
     @Test func answersBirthMessageOnce() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker)
-        defer { agent.kill() }
         #expect(await sees(observer, last), "\(agent.errors)")
         let before = try await announced(broker)
         #expect(before.count > 80 && before[shake] != nil)
@@ -65,16 +63,12 @@ import Testing
     }
 
     @Test func disabledFeaturesDisappear() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let first = try agent(broker)
-        defer { first.kill() }
         #expect(await sees(observer, last), "\(first.errors)")
         #expect(await first.terminate() == 0)
 
         let second = try agent(broker, "gestures.shake.enabled=false", "publish.health.interval=0")
-        defer { second.kill() }
         #expect(await sees(observer, shake, empty: true), "\(second.errors)")
         let rate = "homeassistant/sensor/dut/rate/config"
         #expect(await sees(observer, rate, empty: true), "\(second.errors)")
@@ -88,25 +82,20 @@ import Testing
         #expect(await second.terminate() == 0)
 
         let third = try agent(broker, "home_assistant.discovery=false")
-        defer { third.kill() }
         #expect(await eventually { remembered == "jostle announced topics 1\n" }, "\(third.errors)")
         #expect(try await announced(broker).isEmpty)
         #expect(await third.terminate() == 0)
     }
 
     @Test func announcesOnlyWhatBrokerLacks() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let first = try agent(broker)
-        defer { first.kill() }
         #expect(await sees(observer, last), "\(first.errors)")
         #expect(await first.terminate() == 0)
         // Lost by the broker.
         try observer.publish(MQTTMessage(topic: shake, text: "", qos: .atLeastOnce, retain: true))
 
         let second = try agent(broker)
-        defer { second.kill() }
         #expect(await sees(observer, shake, count: 2), "\(second.errors)")
         #expect(await second.terminate() == 0)
         for topic in try await announced(broker).keys where topic != shake {
@@ -115,11 +104,8 @@ import Testing
     }
 
     @Test func locallyDisabledFeaturesStay() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker)
-        defer { agent.kill() }
         #expect(await sees(observer, last), "\(agent.errors)")
         let before = try await announced(broker)
         for (key, value) in [
@@ -141,18 +127,14 @@ import Testing
     }
 
     @Test func renamingLeavesNoDiscoveryMessages() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let first = try agent(broker)
-        defer { first.kill() }
         #expect(await sees(observer, last), "\(first.errors)")
         // Killed, so the topics must have been saved before. A slow disk is not waited for.
         #expect(await eventually { remembered?.contains("/dut/") == true })
         first.kill()
 
         let second = try agent(broker, "device.id=new", "home_assistant.prefix=ha")
-        defer { second.kill() }
         #expect(await sees(observer, "ha/button/new/tare/config"), "\(second.errors)")
         #expect(await sees(observer, last, empty: true), "\(second.errors)")
         #expect(await eventually { remembered?.contains("/dut/") == false })
@@ -161,9 +143,7 @@ import Testing
     }
 
     @Test func removesUnlistedMessagesFoundAtBroker() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let obsolete = "homeassistant/sensor/dut/gone/config"
         let stranger = "homeassistant/sensor/dut/foreign/config"
         for (topic, origin) in [(obsolete, "Jostle"), (stranger, "Somebody")] {
@@ -171,7 +151,6 @@ import Testing
             try observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
         }
         let agent = try agent(broker)
-        defer { agent.kill() }
         #expect(await sees(observer, obsolete, empty: true), "\(agent.errors)")
         #expect(await sees(observer, last), "\(agent.errors)")
         let kept = try await announced(broker)
@@ -182,11 +161,9 @@ import Testing
     @Test func logsRejectionOfDiscoveryOnce() async throws {
         let directory = try TemporaryDirectory()
         let rules = try directory.write("topic readwrite jostle/#\n", to: "acl")
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
-        defer { broker.kill() }
         let agent = try agent(broker)
-        defer { agent.kill() }
         #expect(await agent.logs("rejects Home Assistant discovery messages"), "\(agent.errors)")
         let observer = try await Observer(broker.port)
         #expect(await observer.availability("online"))

@@ -4,10 +4,10 @@ import Testing
 
 /// Requirement: two agents on a board have separate chips and ids, and do not disturb each other.
 @Suite(.needsBroker, .needsFakeAdapter) struct InstanceTests {
+    private let rig = Rig()
+
     @Test func twoAgentsReadTwoChipsOnOneBus() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let file = try FakeBus()
         defer { file.remove() }
         let bus = file.path
@@ -16,14 +16,12 @@ import Testing
                 "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.address=\(address)",
                 "sensor.rate=50Hz", "publish.attitude.deadband=0",
             ]
-            return try JostleProgram(
+            return try rig.run(
                 ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
                 environment: ["JOSTLE_INSTANCE": instance], fake: (bus, "bcm2835,address=\(address)"))
         }
         let left = try agent("left", "0x68")
-        defer { left.kill() }
         let right = try agent("right", "0x69")
-        defer { right.kill() }
         func id(_ instance: String) -> String? {
             observer.topics.map { String($0.split(separator: "/")[1]) }.first { $0.hasSuffix("-\(instance)") }
         }
@@ -41,7 +39,6 @@ import Testing
 
         // A third agent finds its chip in use.
         let third = try agent("third", "0x69")
-        defer { third.kill() }
         #expect(await third.exitStatus() == 69 && third.errors.contains("uses it"), "\(third.errors)")
 
         // Without --on, the command goes to the instance's own agent.

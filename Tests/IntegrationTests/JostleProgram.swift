@@ -93,6 +93,19 @@ final class JostleProgram: @unchecked Sendable {
         return process.exitStatus()
     }
 
+    /// Stops the agent as systemd does, and waits. Whatever the broker does, this takes little more than a second on an
+    /// idle machine.
+    func terminate() async -> Int32? {
+        signal(SIGTERM)
+        return await exitStatus(within: .seconds(20))
+    }
+
+    /// Waits for its end, or kills it in the end, and returns what it left.
+    func outcome(within limit: Duration = .seconds(60)) async -> Outcome {
+        defer { kill() }
+        return Outcome(status: await exitStatus(within: limit), output: output, errors: errors)
+    }
+
     /// Waits until a text appears on standard error.
     func logs(_ text: String, within limit: Duration = .seconds(30)) async -> Bool {
         await eventually(within: limit) { errors.contains(text) || !isRunning } && errors.contains(text)
@@ -114,8 +127,5 @@ func jostle(
     _ arguments: String..., input: String = "", environment: [String: String] = [:],
     fake: (path: String, options: String)? = nil
 ) async throws -> Outcome {
-    let program = try JostleProgram(arguments, input: input, environment: environment, fake: fake)
-    defer { program.kill() }
-    let status = await program.exitStatus(within: .seconds(60))
-    return Outcome(status: status, output: program.output, errors: program.errors)
+    try await JostleProgram(arguments, input: input, environment: environment, fake: fake).outcome()
 }

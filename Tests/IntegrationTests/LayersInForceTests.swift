@@ -6,6 +6,8 @@ import Testing
 /// Requirement: a value set over MQTT, which takes precedence over the file, never surprises: every command that shows or
 /// writes a value says so, and it can be cleared.
 @Suite(.needsBroker) struct LayersInForceTests {
+    private let rig = Rig()
+
     private static let key = "gestures.shake.sensitivity"
     let directory: TemporaryDirectory
     let file: String
@@ -17,10 +19,7 @@ import Testing
     }
 
     func run(_ words: [String]) async throws -> Outcome {
-        let program = try JostleProgram(words, environment: ["STATE_DIRECTORY": directory.path("state")])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(words, environment: ["STATE_DIRECTORY": directory.path("state")]).outcome()
     }
 
     func storeValue() throws {
@@ -54,8 +53,7 @@ import Testing
 
     @Test func tuneSaysWhatWinsAndClearsIt() async throws {
         try storeValue()
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let first = try await tune("--take", "9")
         #expect(first.status == 0, "\(first.errors)")
         #expect(
@@ -73,12 +71,9 @@ import Testing
     }
 
     @Test func clearsValueInRunningAgent() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(
             broker: broker.port, "rest", ["\(Self.key)=8"], state: directory.path("state"))
-        defer { agent.kill() }
         #expect(await observer.availability("online"), "\(agent.errors)")
         try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(Self.key)", text: "2", qos: .atLeastOnce))
         let origin = { (observer: Observer) in
@@ -97,12 +92,9 @@ import Testing
 
     /// Behind the back of a running agent, the file would be changed without effect.
     @Test func leavesDirectoryToRunningAgent() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try storeValue()
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
         #expect(await observer.availability("online"), "\(agent.errors)")
         let holder = "jostle (process \(agent.processIdentifier))"
         let direct = try await run(["config", "clear", Self.key, "--config", file, "--state", directory.path("state")])

@@ -4,6 +4,7 @@ import Testing
 
 /// Requirement: everything can be tried without hardware and without a broker.
 @Suite(.needsBroker) struct LiveTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -54,8 +55,7 @@ import Testing
     }
 
     @Test func recordsToStandardOutputUntilSignal() async throws {
-        let program = try JostleProgram(["record", "-", "--for", "120", "--set", "sensor.driver=virtual"])
-        defer { program.kill() }
+        let program = try rig.run(["record", "-", "--for", "120", "--set", "sensor.driver=virtual"])
         // The output is buffered and written when the buffer is full.
         #expect(await eventually(within: .seconds(30)) { program.output.count > 4096 })
         #expect(await program.terminate() == 0)

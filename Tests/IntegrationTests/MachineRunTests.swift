@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: a machine that runs before and after a restart of the program or the sensor has run once.
 @Suite(.needsBroker) struct MachineRunTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -23,7 +24,7 @@ import Testing
     }
 
     private func agent(_ broker: TestBroker, _ trajectory: String) throws -> JostleProgram {
-        try JostleProgram.agent(
+        try rig.agent(
             broker: broker.port,
             [
                 "sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz",
@@ -51,17 +52,13 @@ import Testing
     private func vibrations(_ observer: Observer) throws -> [PublishedEvent] { try observer.events("vibration") }
 
     @Test func endsOnceAfterCrashStopAndRestartOfTheSensor() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let first = try await agentOnMachine(broker, observer)
-        defer { first.kill() }
         let began = ContinuousClock.now
         first.signal(SIGKILL)
         #expect(await observer.availability("offline"))
 
         let second = try agent(broker, try recording(vibrating: 0...60))
-        defer { second.kill() }
         #expect(await observer.availability("online", count: 3), "\(second.errors)")
         #expect(await second.logs("the sensor is measuring"), "\(second.errors)")
         #expect(await observer.sees { try $0.objects("state").last?["vibrating"] as? Bool == true }, "\(second.errors)")
@@ -69,7 +66,6 @@ import Testing
 
         let earlier = began.duration(to: .now) / .seconds(1)
         let third = try agent(broker, try recording(vibrating: 0...8))
-        defer { third.kill() }
         #expect(await observer.availability("online", count: 5), "\(third.errors)")
         try await restartSensor(of: third, observer)
         #expect(await observer.sees(within: .seconds(60)) { try vibrations($0).count > 1 }, "\(third.errors)")
@@ -84,16 +80,12 @@ import Testing
     }
 
     @Test(arguments: [true, false]) func isCancelledOnceIfTheMachineStoppedMeanwhile(hasFile: Bool) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let first = try await agentOnMachine(broker, observer)
-        defer { first.kill() }
         #expect(await first.terminate() == 0)
         if !hasFile { try FileManager.default.removeItem(atPath: directory.path("state/machine-run")) }
 
         let second = try agent(broker, "rest")
-        defer { second.kill() }
         #expect(await observer.sees { try vibrations($0).count > 1 }, "\(second.errors)")
         let last = try #require(try observer.objects("event/vibration").last)
         #expect(last["phase"] as? String == "cancelled" && last["reason"] as? String == "restarted", "\(last)")
@@ -104,7 +96,6 @@ import Testing
         #expect(await second.terminate() == 0)
         // The next start finds nothing.
         let third = try agent(broker, "rest")
-        defer { third.kill() }
         #expect(await third.logs("the sensor is measuring"), "\(third.errors)")
         #expect(await third.terminate() == 0)
         #expect(try vibrations(observer).count == 2)
@@ -112,11 +103,8 @@ import Testing
 
     /// Switched off by somebody: the run is over.
     @Test func commandStopEndsTheRun() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try await agentOnMachine(broker, observer)
-        defer { agent.kill() }
         try observer.publish(MQTTMessage(topic: "jostle/dut/command/stop", payload: [], qos: .atLeastOnce))
         #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began", "cancelled"] }, "\(agent.errors)")
         #expect(try observer.objects("event/vibration").last?["reason"] as? String == "stopped")

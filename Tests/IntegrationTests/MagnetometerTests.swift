@@ -5,6 +5,7 @@ import Testing
 /// Requirement: with `sensor.magnetometer`, the attitude has a heading, health tells of the magnetometer, and recordings
 /// contain its readings. The virtual sensor is then an MPU-9250.
 @Suite(.needsBroker) struct MagnetometerTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -12,13 +13,10 @@ import Testing
     }
 
     @Test func publishesHeading() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(
             broker: broker.port, "demo", "sensor.magnetometer=true", "publish.attitude.heartbeat=0.5 s",
             "home_assistant.discovery=false", "publish.health.interval=1 s")
-        defer { agent.kill() }
         #expect(
             await observer.sees { $0.messages("attitude").count >= 8 && $0.messages("health").count >= 3 },
             "\(agent.errors)")
@@ -36,12 +34,10 @@ import Testing
     }
 
     @Test func withoutTheKeyThereIsNone() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo", "home_assistant.discovery=false")
-        defer { agent.kill() }
-        #expect(await observer.sees { !$0.messages("attitude").isEmpty && !$0.messages("health").isEmpty })
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "demo", "home_assistant.discovery=false")
+        let isMeasuring = await observer.sees { !$0.messages("attitude").isEmpty && !$0.messages("health").isEmpty }
+        #expect(isMeasuring, "\(agent.errors)")
         #expect(try observer.objects("attitude").allSatisfy { $0["heading"] == nil })
         #expect(try observer.objects("health").allSatisfy { $0["magnetometer"] == nil })
     }

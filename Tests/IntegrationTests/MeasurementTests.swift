@@ -4,6 +4,7 @@ import Testing
 
 /// Requirement: what a sensor cannot measure is published as a problem, with what to do, and not as movement.
 @Suite(.needsProgram) struct MeasurementTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -26,17 +27,14 @@ import Testing
     }
 
     @Test func anAxisAtTheEndOfItsRangeIsAFaultAndNoGesture() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let trajectory = try recording(seconds: 40) { time, force in if time >= 3, time < 33 { force[2] = -200 } }
-        let agent = try JostleProgram.agent(
+        let agent = try rig.agent(
             broker: broker.port,
             [
                 "sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "gestures.vibration.enabled=true",
                 "gestures.fall.enabled=true",
             ], state: directory.path("state"))
-        defer { agent.kill() }
         #expect(
             await agent.logs("the sensor's samples are not used: the accelerometer's z axis is at the end of its range")
         )
@@ -55,14 +53,11 @@ import Testing
     }
 
     @Test func twiceGravityIsAProblemWithWhatToDo() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let trajectory = try recording(seconds: 60) { _, force in force[2] += 9.80665 }
-        let agent = try JostleProgram.agent(
+        let agent = try rig.agent(
             broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)"],
             state: directory.path("state"))
-        defer { agent.kill() }
         #expect(
             await observer.sees(within: .seconds(60)) {
                 try $0.objects("health").last?["problems"] as? [String] == ["sensor_scale"]

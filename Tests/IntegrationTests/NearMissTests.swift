@@ -5,6 +5,8 @@ import Testing
 
 /// Requirement: movements that were almost gestures are published while somebody wants them, and only then.
 @Suite(.needsBroker) struct NearMissTests {
+    private let rig = Rig()
+
     /// An agent that is carried about: about once a second, it is almost turned.
     private func rig(_ settings: String = "log.level=debug") async throws -> AgentRig {
         let rig = try await AgentRig("walk", settings, "gestures.turn.mode=free")
@@ -81,10 +83,9 @@ import Testing
     /// The configuration file switches them on too, and `jostle watch` shows them.
     @Test func watchShowsThem() async throws {
         let rig = try await rig("publish.near_misses=true")
-        let program = try JostleProgram(
+        let program = try self.rig.run(
             ["watch", "--broker", "mqtt://127.0.0.1:\(rig.broker.port)", "--device", "dut"],
             environment: ["LC_ALL": "C.UTF-8"])
-        defer { program.kill() }
         #expect(await eventually(within: .seconds(30)) { program.output.contains("dut  near miss  no turn: ") })
         #expect(await program.terminate() == 0)
         #expect(await rig.agent.terminate() == 0)

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: a broker that is absent, refuses, restarts or hangs costs neither samples nor events, and the agent
 /// reconnects by itself.
 @Suite(.needsBroker) struct OutageTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let shakes: String
 
@@ -15,13 +16,9 @@ import Testing
     }
 
     @Test func losesNoEventAcrossBrokerRestart() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let network = try TCPProxy(to: broker.port)
-        defer { network.end() }
-        let agent = try JostleProgram.virtualAgent(broker: network.port, shakes, "publish.health.interval=1 s")
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let network = try rig.proxy(to: broker.port)
+        let agent = try rig.virtualAgent(broker: network.port, shakes, "publish.health.interval=1 s")
         #expect(await observer.sees { try $0.shakes().count >= 2 }, "\(agent.errors)")
 
         network.cut()
@@ -49,9 +46,7 @@ import Testing
 
     @Test func waitsForBroker() async throws {
         let broker = try TestBroker()
-        defer { broker.kill() }
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, "rest")
         #expect(await agent.logs("check that the broker runs"), "\(agent.errors)")
         try await broker.start()
         let observer = try await Observer(broker.port)
@@ -60,8 +55,7 @@ import Testing
     }
 
     @Test func stopsQuicklyWithoutBroker() async throws {
-        let agent = try JostleProgram.virtualAgent(broker: try Loopback.freePort(), "rest")
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: try Loopback.freePort(), "rest")
         #expect(await agent.logs("check that the broker runs"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
@@ -72,15 +66,12 @@ import Testing
         try runCommand(["mosquitto_passwd", "-b", accounts, "me", "right"], in: directory)
         // The broker drops root privileges before it reads the file.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
         let right = MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("right"))
         let observer = try await Observer(broker.port, credentials: right)
 
         let refused = try agent(broker.port, id: "refused", password: "wrong-secret")
-        defer { refused.kill() }
         let accepted = try agent(broker.port, id: "accepted", password: "right")
-        defer { accepted.kill() }
         #expect(await observer.availability("online", of: "accepted"), "\(accepted.errors)")
         #expect(
             await eventually(within: .seconds(30)) {
@@ -94,17 +85,14 @@ import Testing
     private func agent(_ port: UInt16, id: String, password: String) throws -> JostleProgram {
         let file = try directory.write(password + "\n", to: id)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-        return try JostleProgram.virtualAgent(
+        return try rig.virtualAgent(
             broker: port, "rest", "device.id=\(id)", "mqtt.username=me", "mqtt.password_file=\(file)")
     }
 
     @Test func frozenBrokerCostsNoSampleAndNoDelay() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(
             broker: broker.port, shakes, "mqtt.keep_alive=5 s", "publish.health.interval=1 s")
-        defer { agent.kill() }
         #expect(await observer.sees { try $0.shakes().count >= 1 && $0.messages("health").count >= 1 })
         let samples = try #require(try observer.objects("health").last?["samples"] as? Int)
 

@@ -5,6 +5,7 @@ import Testing
 /// Requirement: only the thread that reads a chip takes real-time priority, if the process may have it, and the chip is
 /// read either way.
 @Suite(.needsBroker, .needsFakeAdapter) struct RealTimeTests {
+    private let rig = Rig()
     private let file: FakeBus
     private var bus: String { file.path }
 
@@ -24,16 +25,13 @@ import Testing
     }
 
     private func expectPriority(_ isExpected: Bool, launcher: [String]) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let settings = [
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.rate=50Hz",
             "publish.health.interval=1 s",
         ]
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, fake: (bus, ""), launcher: launcher)
-        defer { agent.kill() }
         #expect(
             await observer.sees { observer in
                 try observer.objects("health").contains {

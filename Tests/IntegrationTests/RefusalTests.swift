@@ -6,15 +6,15 @@ import Testing
 /// Requirement: what the broker refuses, or sends although it is too large, costs neither events nor the agent's life,
 /// and the health report says what is wrong.
 @Suite(.needsBroker) struct RefusalTests {
+    private let rig = Rig()
+
     @Test func keepsEventsUntilTheAccessListAllowsThem() async throws {
         let directory = try TemporaryDirectory()
         let accessList = try directory.write("topic readwrite #\ntopic deny jostle/dut/event/tap\n", to: "access")
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nacl_file \(accessList)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nacl_file \(accessList)")
         let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let agent = try rig.virtualAgent(
             broker: broker.port, "rest", ["publish.health.interval=1 s", "mqtt.version=v5"])
-        defer { agent.kill() }
         try #require(await observer.availability("online"), "\(agent.errors)")
 
         /// Asks for a movement, again while an earlier one is not over, until the agent has recognised it.
@@ -53,9 +53,7 @@ import Testing
     /// MQTT 3.1.1 has no limit that a client could tell the broker.
     @Test(arguments: ["v3.1.1", "v5"])
     func survivesRetainedMessageThatIsTooLarge(version: String) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let topic = "jostle/dut/command/simulate"
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "careless")
@@ -75,9 +73,8 @@ import Testing
         try careless.publish(MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: true), token: 1)
         await outcomes.next()
 
-        let agent = try JostleProgram.virtualAgent(
+        let agent = try rig.virtualAgent(
             broker: broker.port, "rest", ["publish.health.interval=1 s", "mqtt.version=\(version)"])
-        defer { agent.kill() }
         // The connection is of use for everything else.
         let change = MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "7", qos: .atLeastOnce)
         var isChanged = false

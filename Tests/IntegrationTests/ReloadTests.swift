@@ -6,6 +6,7 @@ import Testing
 /// Requirement: SIGHUP makes the service read its files again. What can change at run time is in force at once, what
 /// cannot is named, and a mistake changes nothing.
 @Suite(.needsBroker) struct ReloadTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let broker: TestBroker
     private let observer: Observer
@@ -33,7 +34,7 @@ import Testing
     private func agent(
         _ arguments: String..., fake: (path: String, options: String)? = nil
     ) async throws -> JostleProgram {
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--config", file] + arguments, environment: ["NOTIFY_SOCKET": manager.path], fake: fake,
             launcher: ["setsid"])
         #expect(await manager.receives("READY=1"), "\(agent.errors)")
@@ -61,9 +62,7 @@ import Testing
     }
 
     @Test func warnsOfRulesWithoutEffect() async throws {
-        defer { broker.kill() }
         let agent = try await agent()
-        defer { agent.kill() }
         let warning = "actions[0].count: \"2\" never acts: gestures.tap.counts does not include double"
         #expect(!agent.errors.contains(warning))
         try directory.write("actions: [{ on: tap, count: 2, publish: { topic: lamp } }]\n", to: "conf.d/rule.yaml")
@@ -72,9 +71,7 @@ import Testing
     }
 
     @Test func appliesFilesLive() async throws {
-        defer { broker.kill() }
         let agent = try await agent("--set", "gestures.tap.sensitivity=2")
-        defer { agent.kill() }
         #expect(observer.messages("lamp", of: "lamps").isEmpty)
         let runs = Set(try observer.objects("config/reported").compactMap { $0["run"] as? String })
         try directory.write(
@@ -96,9 +93,7 @@ import Testing
     }
 
     @Test func namesWhatNeedsARestart() async throws {
-        defer { broker.kill() }
         let agent = try await agent()
-        defer { agent.kill() }
         try directory.write(
             "sensor: { bus: /dev/i2c-7 }\nmqtt: { broker: mqtt://nowhere }\ngestures: { shake: { sensitivity: 7 } }\n",
             to: "conf.d/local.yaml")
@@ -115,9 +110,7 @@ import Testing
     }
 
     @Test func mistakeChangesNothing() async throws {
-        defer { broker.kill() }
         let agent = try await agent()
-        defer { agent.kill() }
         let local = try directory.write(
             "gestures: { shake: { sensitivity: 9 } }\nsensor: { raet: 50 Hz }\n", to: "conf.d/local.yaml")
         await reload(agent)
@@ -133,9 +126,7 @@ import Testing
     }
 
     @Test func valuesSetOverMQTTStayAboveTheFile() async throws {
-        defer { broker.kill() }
         let agent = try await agent()
-        defer { agent.kill() }
         try observer.publish(
             MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "5", qos: .atLeastOnce))
         #expect(await observer.sees { try sensitivity($0) == 5 }, "\(agent.errors)")
@@ -150,7 +141,6 @@ import Testing
     }
     /// Only the open sensor shows what its chip permits, so the check of the files does not find this.
     @Test(.needsFakeAdapter) func configurationThatTheSensorRefusesChangesNothing() async throws {
-        defer { broker.kill() }
         let bus = try FakeBus()
         defer { bus.remove() }
         try directory.write(
@@ -162,7 +152,6 @@ import Testing
             gestures: { shake: { sensitivity: 3 } }
             """, to: "jostle.yaml")
         let agent = try await agent(fake: (bus.path, ""))
-        defer { agent.kill() }
         let local = try directory.write(
             "sensor: { rate: 2000 Hz }\ngestures: { shake: { sensitivity: 9 } }\n", to: "conf.d/local.yaml")
         await reload(agent)

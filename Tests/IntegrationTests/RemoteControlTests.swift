@@ -5,6 +5,8 @@ import Testing
 
 /// Requirement: allowed commands are carried out over MQTT, with progress if they take time; others are refused.
 @Suite(.needsBroker) struct RemoteControlTests {
+    private let rig = Rig()
+
     @Test func defaultsExcludeLongRunningCommands() async throws {
         let rig = try await AgentRig()
         for name in ["record", "calibrate", "restart"] {
@@ -20,20 +22,17 @@ import Testing
     }
 
     @Test func restartsThroughSupervisor() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let restart = MQTTMessage(topic: "jostle/dut/command/restart", text: "", qos: .atLeastOnce)
         func agent(_ environment: [String: String]) throws -> JostleProgram {
             let settings = [
                 "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual",
                 "commands.allow=[restart]",
             ]
-            return try JostleProgram(
+            return try rig.run(
                 ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: environment)
         }
         let alone = try agent([:])
-        defer { alone.kill() }
         #expect(await observer.availability("online"), "\(alone.errors)")
         try observer.publish(restart)
         #expect(
@@ -41,7 +40,6 @@ import Testing
         #expect(await alone.terminate() == 0)
 
         let service = try agent(["JOSTLE_SUPERVISED": "1"])
-        defer { service.kill() }
         #expect(await observer.availability("online", count: 3), "\(service.errors)")
         try observer.publish(restart)
         #expect(await service.exitStatus() == 75, "\(service.errors)")
@@ -133,6 +131,8 @@ import Testing
 
 /// Requirement: samples are streamed on demand over a real broker without gaps.
 @Suite(.needsBroker) struct StreamTests {
+    private let rig = Rig()
+
     @Test func streamHasNoGapAndStopsOnCommand() async throws {
         let rig = try await AgentRig("demo")
         let (observer, agent) = (rig.observer, rig.agent)

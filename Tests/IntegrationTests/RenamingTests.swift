@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: a device with a new name or prefix leaves no retained messages under the old one.
 @Suite(.needsBroker) struct RenamingTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -13,7 +14,7 @@ import Testing
 
     /// An agent that keeps its state between starts.
     private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {
-        try JostleProgram.virtualAgent(
+        try rig.virtualAgent(
             broker: broker.port, "rest", ["home_assistant.discovery=false"] + settings, state: directory.path("state"))
     }
 
@@ -26,7 +27,6 @@ import Testing
     /// Runs the agent as `dut` for a while, so that all its retained messages exist.
     private func beDut(_ broker: TestBroker, _ observer: Observer) async throws {
         let first = try agent(broker)
-        defer { first.kill() }
         #expect(await observer.availability("online"), "\(first.errors)")
         for topic in ["state", "health", "config/reported"] {
             #expect(await observer.sees { !$0.messages(topic).isEmpty }, "\(first.errors)")
@@ -45,14 +45,11 @@ import Testing
     }
 
     @Test func removesMessagesOfFormerNames() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try await beDut(broker, observer)
         #expect(try await kept(broker).isSuperset(of: ["jostle/dut/availability", "jostle/dut/config/reported"]))
 
         let second = try agent(broker, "device.id=other")
-        defer { second.kill() }
         #expect(await eventually { remembered == ["jostle/other"] }, "\(second.errors)")
         let afterRenaming = try await kept(broker)
         #expect(!afterRenaming.contains { $0.hasPrefix("jostle/dut/") }, "\(afterRenaming)")
@@ -62,7 +59,6 @@ import Testing
         #expect(await second.terminate() == 0)
 
         let third = try agent(broker, "device.id=other", "mqtt.prefix=house/motion")
-        defer { third.kill() }
         #expect(await eventually { remembered == ["house/motion/other"] }, "\(third.errors)")
         let afterMoving = try await kept(broker)
         #expect(!afterMoving.contains { $0.hasPrefix("jostle/") }, "\(afterMoving)")
@@ -71,17 +67,13 @@ import Testing
 
     /// Another device has the name, or its memory card is a copy of this one's.
     @Test func keepsMessagesOfAnotherDevice() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try await beDut(broker, observer)
-        let other = try JostleProgram.virtualAgent(broker: broker.port, "rest", "home_assistant.discovery=false")
-        defer { other.kill() }
+        let other = try rig.virtualAgent(broker: broker.port, "rest", "home_assistant.discovery=false")
         #expect(await observer.availability("online", count: 3), "\(other.errors)")
         let before = try await kept(broker)
 
         let renamed = try agent(broker, "device.id=renamed")
-        defer { renamed.kill() }
         #expect(await renamed.logs("another device is online under the former name jostle/dut"), "\(renamed.errors)")
         #expect(await observer.sees { !$0.messages("health", of: "renamed").isEmpty }, "\(renamed.errors)")
         #expect(try await kept(broker).isSuperset(of: before))
@@ -94,11 +86,8 @@ import Testing
 
     /// A discovered device's memory card was copied, and the copy gets a name of its own.
     @Test func keepsDiscoveryOfAnotherDevice() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let first = try JostleProgram.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
-        defer { first.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let first = try rig.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
         #expect(await observer.sees { $0.topics.contains("homeassistant/button/dut/tare/config") }, "\(first.errors)")
         // As in older versions, which did not save names: only the discovery topics show the old one.
         try FileManager.default.copyItem(atPath: directory.path("state"), toPath: directory.path("copy"))
@@ -110,9 +99,8 @@ import Testing
         let ofFirst = try await announced("dut")
         #expect(ofFirst.count > 20, "\(first.errors)")
 
-        let copy = try JostleProgram.virtualAgent(
+        let copy = try rig.virtualAgent(
             broker: broker.port, "rest", ["device.id=copy"], state: directory.path("copy"))
-        defer { copy.kill() }
         #expect(await copy.logs("another device is online under the former name jostle/dut"), "\(copy.errors)")
         #expect(await observer.sees { $0.topics.contains("homeassistant/button/copy/tare/config") }, "\(copy.errors)")
         #expect(try await announced("copy").count == ofFirst.count)
@@ -131,7 +119,6 @@ import Testing
         let broker = try TestBroker(
             directory: files, settings: "allow_anonymous true\nacl_file \(files.path("acl"))")
         try await broker.start()
-        defer { broker.kill() }
         let observer = try await Observer(broker.port)
         try await beDut(broker, observer)
         broker.kill()
@@ -139,7 +126,6 @@ import Testing
         try files.write("topic readwrite jostle/other/#\ntopic read jostle/#\ntopic write last\n", to: "acl")
         try await broker.start()
         let second = try agent(broker, "device.id=other")
-        defer { second.kill() }
         let words = "cannot remove the retained messages of the former name jostle/dut"
         #expect(await second.logs(words), "\(second.errors)")
         broker.kill()

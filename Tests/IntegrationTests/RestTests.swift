@@ -3,6 +3,8 @@ import Testing
 
 /// Requirement: a board at rest is quiet. The virtual chip has the noise of a real MPU-6050.
 @Suite(.needsBroker) struct RestTests {
+    private let rig = Rig()
+
     @Test func publishesHeartbeatsOnly() async throws {
         let rig = try await AgentRig(
             "rest", "publish.health.interval=1s", "publish.attitude.heartbeat=0",

@@ -7,6 +7,7 @@ import Testing
 /// Requirement: a change reaches a part of the boards first; a bad one stops there and is taken back; and whoever is
 /// killed meanwhile, the rollout can go on.
 @Suite(.needsBroker) struct RolloutTests {
+    private let rig = Rig()
     let commands: FleetCommandTests
     private static let change = ["set", "--all", "gestures.shake.sensitivity=9"]
 
@@ -20,16 +21,13 @@ import Testing
 
     /// Starts `jostle fleet` at a broker.
     func start(_ port: UInt16, _ words: [String], state: String = "state") throws -> JostleProgram {
-        try JostleProgram(
+        try rig.run(
             ["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(port)"],
             environment: ["STATE_DIRECTORY": commands.directory.path(state), "TZ": "UTC"])
     }
 
     func run(_ port: UInt16, _ words: [String], state: String = "state") async throws -> Outcome {
-        let program = try start(port, words, state: state)
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(120))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        try await start(port, words, state: state).outcome(within: .seconds(120))
     }
 
     /// The shares of the published candidates, 100 for a document without one.
@@ -48,8 +46,7 @@ import Testing
     // MARK: To the end
 
     @Test func goodChangeReachesAllStepByStep() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var all = Self.boards(20)
         all.append(.init(id: "away", isOnline: false))
         let boards = try await SimulatedBoards(broker.port, all)
@@ -70,8 +67,7 @@ import Testing
     }
 
     @Test func planNamesTheDevicesOfEachStepAndIsKept() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(10))
         let observer = try await Observer(broker.port)
         let words = Self.change + ["--canary", "5%", "--seed", "spring"]
@@ -100,8 +96,7 @@ import Testing
     }
 
     @Test func directoryIsRolledOutAsOne() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         let observer = try await Observer(broker.port)
         let files = [
@@ -142,8 +137,7 @@ import Testing
     // MARK: Failures
 
     @Test func badChangeStopsAtTheCanaryAndIsTakenBack() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(10, .undoesCandidates))
         let observer = try await Observer(broker.port)
         #expect(try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"]).status == 0)
@@ -160,8 +154,7 @@ import Testing
     }
 
     @Test func silentBoardFailsAtTheEndOfTheStep() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let observer = try await Observer(broker.port)
         let words = Self.change + ["--canary", "100%", "--wait", "2s", "--json"]
@@ -178,8 +171,7 @@ import Testing
     }
 
     @Test func withoutAnyDeviceThatIsOnlineNothingIsPublished() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "away", isOnline: false)])
         let observer = try await Observer(broker.port)
         let set = try await run(broker.port, Self.change + ["--canary", "5%"])
@@ -193,14 +185,12 @@ import Testing
     // MARK: Interrupted and resumed
 
     @Test(arguments: [SIGKILL, SIGINT]) func anybodyGoesOnAfterTheToolHasEnded(signal: Int32) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         // A silent board keeps the first step waiting.
         let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let observer = try await Observer(broker.port)
         let words = Self.change + ["--canary", "40%", "--steps", "70%", "--seed", "autumn", "--abort-above", "50%"]
         let first = try start(broker.port, words + ["--wait", "100s"])
-        defer { first.kill() }
         #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })
         #expect(await eventually { first.output.contains("published all 1") }, "\(first.output)")
         first.signal(signal)
@@ -226,8 +216,7 @@ import Testing
     }
 
     @Test func sameCommandGoesOnAndWithdrawTakesBack() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(10))
         let observer = try await Observer(broker.port)
         boards.publish(
@@ -249,8 +238,7 @@ import Testing
 
     /// The tool ends, and then the devices that got the change: that is no step that has passed.
     @Test func devicesThatWentDarkWithTheChangeStopTheResumedRollout() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(8))
         let observer = try await Observer(broker.port)
         boards.publish(
@@ -283,13 +271,11 @@ import Testing
 
     /// The candidate contains the whole layer: at the end it would undo what was set since.
     @Test func changeBelowARolloutIsNotUndone() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let observer = try await Observer(broker.port)
         let first = try start(
             broker.port, Self.change + ["--canary", "40%", "--abort-above", "50%", "--wait", "100s"])
-        defer { first.kill() }
         #expect(await eventually { first.output.contains("published all 1") }, "\(first.output)")
         first.kill()
         let set = try await run(broker.port, ["set", "--all", "gestures.tap.enabled=false", "--no-wait"], state: "bob")
@@ -298,7 +284,6 @@ import Testing
         let resume = try await run(broker.port, ["rollout", "resume", "--wait", "2s"], state: "bob")
         #expect(resume.status == 65 && resume.errors.contains("has changed since the rollout"), "\(resume.errors)")
         let back = try start(broker.port, ["rollout", "withdraw"], state: "bob")
-        defer { back.kill() }
         #expect(await eventually { back.output.contains("withdrawn: published all 3") }, "\(back.errors)")
         let document = try await commands.document(observer, "_all/config")
         #expect(document["config"] as? NSDictionary == ["gestures": ["tap": ["enabled": false]]])
@@ -307,8 +292,7 @@ import Testing
 
     /// The broker lost the candidate while no tool was running, or got an older one back.
     @Test func rolloutThatTheBrokerHasLostIsNamed() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "door", behaviour: .isSilent)])
         boards.publish(
             "jostle/_all/config",
@@ -330,12 +314,10 @@ import Testing
     }
 
     @Test func stopsForAnotherOperator() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let rollout = try start(
             broker.port, Self.change + ["--canary", "50%", "--wait", "100s", "--abort-above", "90%"])
-        defer { rollout.kill() }
         #expect(await eventually { rollout.output.contains("published all 1") }, "\(rollout.errors)")
         boards.publish("jostle/_all/config", #"{"schema":1,"revision":9,"config":{},"by":"bob@lab"}"#)
         #expect(await rollout.exitStatus() == 75)
@@ -345,13 +327,11 @@ import Testing
     }
 
     @Test func publishesAgainWhatTheBrokerHasLost() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let observer = try await Observer(broker.port)
         let rollout = try start(
             broker.port, Self.change + ["--canary", "100%", "--wait", "8s", "--abort-above", "50%"])
-        defer { rollout.kill() }
         #expect(await eventually { rollout.output.contains("published all 1") }, "\(rollout.errors)")
         boards.publish("jostle/_all/config", "")
         #expect(await eventually { rollout.output.contains("published all 2") }, "\(rollout.output)\(rollout.errors)")
@@ -360,15 +340,13 @@ import Testing
     }
 
     @Test func waitsForTheMaintenanceWindow() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, Self.boards(3))
         let observer = try await Observer(broker.port)
         // A window of an hour that is at least an hour away, whenever this runs.
         let hour = (Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0) + 2
         let window = String(format: "%02d:00-%02d:00", hour % 24, (hour + 1) % 24)
         let rollout = try start(broker.port, Self.change + ["--canary", "50%", "--only", window])
-        defer { rollout.kill() }
         #expect(await eventually { rollout.output.contains("step 1") }, "\(rollout.errors)")
         try await Task.sleep(for: .seconds(2))
         try await observer.catchUp()

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: a rule with a name is switched off and on over MQTT while the agent runs, also after a restart, and the other
 /// rules go on.
 @Suite(.needsBroker) struct RuleSwitchTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -17,7 +18,7 @@ import Testing
         + "{on: tap, publish: {topic: other, payload: '${id}'}}]"
 
     private func agent(_ broker: TestBroker) throws -> JostleProgram {
-        try JostleProgram.agent(
+        try rig.agent(
             broker: broker.port,
             ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=200Hz", Self.rules],
             state: directory.path("state"))
@@ -48,11 +49,8 @@ import Testing
     }
 
     @Test func switchesWhileTheAgentRuns() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let first = try agent(broker)
-        defer { first.kill() }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(first.errors)")
         try await tap(observer)
         #expect(observer.topics.count { $0 == "lamp" } == 1)
@@ -73,7 +71,6 @@ import Testing
         #expect(await first.terminate() == 0)
 
         let second = try agent(broker)
-        defer { second.kill() }
         #expect(await observer.availability("online", count: 2), "\(second.errors)")
         try await tap(observer)
         #expect(observer.topics.count { $0 == "lamp" } == 1)
@@ -105,7 +102,7 @@ import Testing
             atPath: directory.path("state"), withIntermediateDirectories: true)
         _ = try directory.write(#"{"actions.lamp.enabled": false}"#, to: "state/local-settings.json")
         func run(_ words: String...) async throws -> (Int32?, String, String) {
-            let program = try JostleProgram(
+            let program = try rig.run(
                 words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")])
             defer { program.kill() }
             return (await program.exitStatus(within: .seconds(30)), program.output, program.errors)

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: `jostle run` publishes what the contract specifies, topic by topic, and goes online and offline
 /// correctly.
 @Suite(.needsBroker) struct RunTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let shakes: String
 
@@ -15,13 +16,10 @@ import Testing
     }
 
     @Test func publishesEveryTopic() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(
             broker: broker.port, shakes, "publish.attitude.rate=10 Hz", "publish.attitude.deadband=0",
             "publish.motion.rate=5 Hz", "publish.motion.deadband=0", "publish.health.interval=1 s")
-        defer { agent.kill() }
         #expect(await observer.availability("online"), "\(agent.errors)")
         #expect(
             await observer.sees {
@@ -111,13 +109,10 @@ import Testing
     }
 
     @Test func publishesOnlyHeartbeatAtRest() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(
             broker: broker.port, "rest", "publish.attitude.deadband=5°", "publish.attitude.heartbeat=0.7 s",
             "publish.motion.heartbeat=0", "publish.motion.deadband=2", "home_assistant.discovery=false")
-        defer { agent.kill() }
         #expect(await observer.sees { $0.messages("attitude").count >= 5 }, "\(agent.errors)")
         let times = try observer.objects("attitude").map { try #require($0["t"] as? Double) / 1000 }
         for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier > 0.69) }
@@ -127,14 +122,11 @@ import Testing
     }
 
     @Test func disabledTopicsAreNotPublished() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(
             broker: broker.port, shakes, "publish.attitude.rate=0", "publish.motion.rate=0",
             "publish.health.interval=0", "mqtt.prefix=home/first", "gestures.shake.enabled=false",
             "home_assistant.discovery=false")
-        defer { agent.kill() }
         #expect(await observer.sees { $0.topics.contains("home/first/dut/state") }, "\(agent.errors)")
         // Two shakes would have been published by then.
         #expect(await eventually(within: .seconds(30)) { observer.topics.filter { $0.hasSuffix("/state") }.count >= 4 })
@@ -146,13 +138,10 @@ import Testing
     }
 
     @Test func closesOpenShakeBeforeFarewell() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         // Long enough for a busy machine to stop the agent during the shake.
         let long = try directory.write(Recording.shake(until: 90, duration: 91), to: "long.csv")
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, long)
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, long)
         #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
         #expect(await observer.availability("offline", count: 2))
@@ -165,11 +154,8 @@ import Testing
     }
 
     @Test func willMarksKilledAgentOffline() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "rest")
         #expect(await observer.availability("online"), "\(agent.errors)")
         agent.signal(SIGKILL)
         #expect(await observer.availability("offline", count: 2))
@@ -177,11 +163,8 @@ import Testing
 
     /// What SIGHUP does is in ReloadTests.
     @Test func interruptStopsCleanly() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "rest")
         #expect(await observer.availability("online"), "\(agent.errors)")
         agent.signal(SIGINT)
         #expect(await agent.exitStatus() == 0)
@@ -190,11 +173,10 @@ import Testing
 
     @Test(arguments: [SIGTERM, SIGKILL])
     func embeddedBrokerEndsWithAgent(signal: Int32) async throws {
-        let agent = try JostleProgram([
+        let agent = try rig.run([
             "run", "--for", "120", "--set", "device.id=dut", "--set", "sensor.driver=virtual", "--set",
             "mqtt.broker=embedded",
         ])
-        defer { agent.kill() }
         #expect(await agent.logs("publishing under jostle/dut to mqtt://127.0.0.1:"), "\(agent.errors)")
         let match = try #require(agent.errors.firstMatch(of: /mqtt:\/\/127\.0\.0\.1:(\d+)/))
         let port = try #require(UInt16(match.1))

@@ -5,6 +5,7 @@ import Testing
 /// Requirement: `jostle scan` lists the devices on the buses and the chip that `auto` selects; if there is none, status
 /// and advice say why.
 @Suite(.needsFakeAdapter) struct ScanTests {
+    private let rig = Rig()
     private let file: FakeBus
     var bus: String { file.path }
 
@@ -13,10 +14,7 @@ import Testing
     }
 
     func scan(_ options: String, _ words: String...) async throws -> Outcome {
-        let program = try JostleProgram(["scan", "--bus", bus] + words, fake: (bus, options))
-        defer { program.kill() }
-        let status = await program.exitStatus()
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(["scan", "--bus", bus] + words, fake: (bus, options)).outcome()
     }
 
     @Test func findsChip() async throws {
@@ -53,11 +51,11 @@ import Testing
         #expect(outcome.output.contains("reads single bytes only (functionality 0x37f0000)"), "\(outcome.output)")
         #expect(outcome.output.contains("MPU-6050") && !outcome.output.contains("auto takes"), "\(outcome.output)")
         #expect(outcome.errors.contains("connect the chip to another bus"), "\(outcome.errors)")
-        let agent = try JostleProgram(
+        let agent = try await JostleProgram(
             ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"],
-            fake: (bus, "funcs=0x37f0000"))
-        defer { agent.kill() }
-        #expect(await agent.exitStatus() == 69)
+            fake: (bus, "funcs=0x37f0000")
+        ).outcome()
+        #expect(agent.status == 69)
         #expect(agent.errors.contains("the adapter reads single bytes only"), "\(agent.errors)")
     }
 
@@ -136,9 +134,8 @@ import Testing
     }
 
     @Test func doesNotTestChipInUse() async throws {
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], fake: (bus, ""))
-        defer { agent.kill() }
         #expect(await agent.logs("MPU-6050"), "\(agent.errors)")
         let outcome = try await scan("selftest=0", "--self-test")
         #expect(outcome.status == 69 && outcome.errors.contains("uses it"), "\(outcome)")
@@ -168,12 +165,11 @@ import Testing
     }
 
     @Test func drivesChipWithConfiguredIdentity() async throws {
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             [
                 "run", "--set", "sensor.bus=\(bus)", "--set", "sensor.driver=mpu6050", "--set", "sensor.identity=0x68",
                 "--set", "mqtt.broker=mqtt://127.0.0.1:9",
             ], fake: (bus, "who=0x75"))
-        defer { agent.kill() }
         #expect(await agent.logs("MPU-6050"), "\(agent.errors)")
     }
 

@@ -6,6 +6,8 @@ import Testing
 /// Requirement: a password appears in nothing that the agent logs, publishes, stores or shows to other users, at any
 /// log level.
 @Suite(.needsBroker) struct SecretTests {
+    private let rig = Rig()
+
     private static let marker = "hush-4711-hush"
 
     @Test(arguments: [true, false]) func passwordLeaksNowhere(isRight: Bool) async throws {
@@ -16,8 +18,7 @@ import Testing
         if isRight { try runCommand(["mosquitto_passwd", "-b", accounts, "me", Self.marker], in: directory) }
         // The broker drops root privileges before it reads the file.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
         let observer = try await Observer(
             broker.port,
             credentials: MQTTCredentials(userName: "watcher", password: MQTTCredentials.Secret("other")))
@@ -36,10 +37,9 @@ import Testing
             "sensor.rate=50Hz", "sensor.trajectory=\(shakes)", "mqtt.username_file=credential:user",
             "mqtt.password_file=credential:password", "publish.health.interval=1 s",
         ]
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
             environment: ["STATE_DIRECTORY": state.path, "CREDENTIALS_DIRECTORY": credentials.path])
-        defer { agent.kill() }
         if isRight {
             #expect(await observer.sees { try $0.shakes().count >= 2 }, "\(agent.errors)")
             // Nor does a request for the password or for its file reveal it.

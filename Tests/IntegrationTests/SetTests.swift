@@ -5,6 +5,7 @@ import Testing
 
 /// Requirement: permitted settings can be changed while the agent runs and survive a restart; others cannot be changed.
 @Suite(.needsBroker) struct SetTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -12,7 +13,7 @@ import Testing
     }
 
     private func agent(_ broker: TestBroker, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
-        try JostleProgram.agent(
+        try rig.agent(
             broker: broker.port,
             ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
             state: directory.path("state"))
@@ -33,12 +34,9 @@ import Testing
     }
 
     @Test func appliesValueNowAndAfterRestart() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         let first = try agent(broker, shakes, "gestures.shake.enabled=false")
-        defer { first.kill() }
         #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "argument" }, "\(first.errors)")
         #expect(observer.messages("event/shake").isEmpty)
 
@@ -50,7 +48,6 @@ import Testing
         #expect(await first.terminate() == 0)
 
         let second = try agent(broker, shakes, "gestures.shake.enabled=false")
-        defer { second.kill() }
         let events = observer.messages("event/shake").count
         #expect(await observer.sees { $0.messages("event/shake").count >= events + 2 }, "\(second.errors)")
         try set(observer, "gestures.shake.enabled", "")
@@ -64,11 +61,8 @@ import Testing
 
     /// The topics that somebody tries who does not know the key's notation. Each message arrives once.
     @Test func acceptsLevelsAndDocuments() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, "rest")
-        defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
 
         try set(observer, "gestures/shake/sensitivity", "7")
@@ -88,23 +82,17 @@ import Testing
     }
 
     @Test func refusesRetainedValueAtReconnection() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try set(observer, "gestures.shake.sensitivity", "9", retain: true)
         let agent = try agent(broker, "rest")
-        defer { agent.kill() }
         #expect(await observer.sees { try refused($0) == ["gestures.shake.sensitivity"] }, "\(agent.errors)")
         #expect(try origin(observer, "gestures.shake.sensitivity") == nil)
         #expect(await agent.terminate() == 0)
     }
 
     @Test func thousandGarbageMessagesChangeNothing() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, "rest")
-        defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
         let before = try #require(try observer.objects("config/reported").first?["settings"] as? NSDictionary)
 

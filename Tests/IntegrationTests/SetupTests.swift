@@ -5,6 +5,7 @@ import Testing
 /// Requirement: `jostle setup` takes a newcomer from the wires to a configuration that works, writes nothing before it
 /// works, and can be answered without a terminal.
 @Suite(.needsBroker, .needsFakeAdapter) struct SetupTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let bus: FakeBus
     private let output: String
@@ -25,16 +26,13 @@ import Testing
     }
 
     private func setUp(_ options: String..., chip: String = "", input: String = "") async throws -> Outcome {
-        let program = try JostleProgram(
-            ["setup", "--output", output, "--bus", bus.path] + options, input: input, fake: (bus.path, chip))
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(
+            ["setup", "--output", output, "--bus", bus.path] + options, input: input, fake: (bus.path, chip)
+        ).outcome()
     }
 
     @Test func writesAConfigurationThatRuns() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let outcome = try await setUp(
             "--broker", "127.0.0.1:\(broker.port)", "--id", "dut", "--name", "Lamp \"1\"", "--area", "Hall")
         #expect(outcome.status == 0, "\(outcome)")
@@ -46,8 +44,7 @@ import Testing
                 "  bus: \"\(bus.path)\"", "mqtt:", "  broker: \"mqtt://127.0.0.1:\(broker.port)\"",
             ])
         let observer = try await Observer(broker.port)
-        let agent = try JostleProgram(["run", "--config", "\(output)/jostle.yaml"], fake: (bus.path, ""))
-        defer { agent.kill() }
+        let agent = try rig.run(["run", "--config", "\(output)/jostle.yaml"], fake: (bus.path, ""))
         #expect(await observer.sees { $0.topics.contains("jostle/dut/attitude") }, "\(agent.errors)")
 
         // Again, with one other answer. The agent has the chip meanwhile.
@@ -59,8 +56,7 @@ import Testing
     }
 
     @Test func writesNothingUnlessBothWork() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let url = "mqtt://127.0.0.1:\(broker.port)"
         let noSensor = try await setUp("--broker", url, chip: "address=0x40")
         #expect(noSensor.status == 69 && noSensor.output.contains("Check the four wires"), "\(noSensor)")
@@ -77,8 +73,7 @@ import Testing
         let accounts = try directory.write("", to: "accounts")
         try runCommand(["mosquitto_passwd", "-b", accounts, "me", "opensesame"], in: directory)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
         let options = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--username", "me", "--password-file", "-"]
         let wrong = try await setUp(options[0], options[1], options[2], options[3], options[4], "-", input: "closed\n")
         #expect(wrong.status == 69 && wrong.output.contains("failed: login"), "\(wrong)")
@@ -98,8 +93,7 @@ import Testing
     }
 
     @Test func warnsOfFilesThatComeLater() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         try FileManager.default.createDirectory(
             atPath: "\(output)/conf.d", withIntermediateDirectories: true)
         try "device: { name: Fixed }\n".write(
@@ -110,8 +104,7 @@ import Testing
     }
 
     @Test func calibratesTheGyroscope() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--calibrate")
         #expect(outcome.status == 0, "\(outcome)")
         #expect(outcome.output.contains("At rest it reads") && outcome.output.contains("Stored in "), "\(outcome)")
@@ -158,8 +151,7 @@ import Testing
         let accounts = try directory.write("", to: "accounts")
         try runCommand(["mosquitto_passwd", "-b", accounts, "me", "opensesame"], in: directory)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
         let (terminal, child) = try dialogue(["--broker", "127.0.0.1:\(broker.port)", "--username", "me"])
         defer {
             Foundation.kill(child.identifier, SIGKILL)
@@ -177,8 +169,7 @@ import Testing
     }
 
     @Test func asksOnATerminal() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let (terminal, child) = try dialogue([])
         defer {
             Foundation.kill(child.identifier, SIGKILL)

@@ -7,6 +7,7 @@ import Testing
 /// Requirement: boards with a list of brokers go on at another one when theirs dies, read all layers there, and never go
 /// back to an older one that a broker brings along.
 @Suite(.needsBroker) struct SeveralBrokersTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -36,23 +37,20 @@ import Testing
     }
 
     private func swarm(_ brokers: String, devices: Int = 10) throws -> JostleProgram {
-        try JostleProgram([
+        try rig.run([
             "swarm", "--devices", "\(devices)", "--broker", brokers, "--for", "120", "--state", directory.path("swarm"),
             "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s",
         ])
     }
 
     private func start(_ words: [String], _ brokers: String) throws -> JostleProgram {
-        try JostleProgram(
+        try rig.run(
             ["fleet"] + words + ["--broker", brokers],
             environment: ["STATE_DIRECTORY": directory.path("operator"), "TZ": "UTC"])
     }
 
     private func fleet(_ words: [String], _ brokers: String) async throws -> Outcome {
-        let program = try start(words, brokers)
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(90))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        try await start(words, brokers).outcome(within: .seconds(90))
     }
 
     private func isOnline(_ observer: Observer, _ count: Int = 10) -> Bool {
@@ -80,7 +78,6 @@ import Testing
         let both = urls(first, second)
         let observer = try await Observer(second.port)
         let swarm = try swarm(both)
-        defer { swarm.kill() }
         #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
         let one = try await fleet(["set", "--all", "gestures.shake.sensitivity=3"], both)
         #expect(one.status == 0, "\(one.errors)")
@@ -119,12 +116,10 @@ import Testing
         let both = urls(first, second)
         let observer = try await Observer(second.port)
         let swarm = try swarm(both)
-        defer { swarm.kill() }
         #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
         let rollout = try start(
             ["set", "--all", "gestures.shake.sensitivity=9", "--canary", "10%", "--steps", "50%", "--wait", "60s"], both
         )
-        defer { rollout.kill() }
         #expect(
             await eventually(within: .seconds(20)) { rollout.output.contains("published all 1") }, "\(rollout.errors)")
         first.kill()

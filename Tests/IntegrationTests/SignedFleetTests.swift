@@ -6,6 +6,7 @@ import Testing
 
 /// Requirement: with trusted keys on the boards, only who has a private key can change them, with the same commands.
 @Suite(.needsBroker) struct SignedFleetTests {
+    private let rig = Rig()
     private let commands: FleetCommandTests
 
     init() throws {
@@ -13,12 +14,10 @@ import Testing
     }
 
     private func run(_ words: [String]) async throws -> Outcome {
-        let program = try JostleProgram(
+        return try await JostleProgram(
             ["fleet"] + words,
-            environment: ["STATE_DIRECTORY": commands.directory.path("state"), "TZ": "UTC"])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+            environment: ["STATE_DIRECTORY": commands.directory.path("state"), "TZ": "UTC"]
+        ).outcome()
     }
 
     /// Makes a key; returns its file and the line for `fleet.trusted_keys`.
@@ -58,9 +57,7 @@ import Testing
     /// Somebody who controls the broker publishes documents, and waits until an operator changes something else.
     @Test func signsNothingThatSomebodyElsePublished() async throws {
         let (path, _) = try await key("ops-1")
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let options = ["--sign-key", path, "--broker", "mqtt://127.0.0.1:\(broker.port)", "--no-wait"]
         for (topic, text) in [
             ("jostle/_all/config", #"{"schema":1,"revision":4,"config":{"gestures":{"shake":{"enabled":false}}}}"#),
@@ -116,9 +113,7 @@ import Testing
     /// Somebody puts an earlier document back that was genuine, or takes it away.
     @Test func buildsOnNoOlderDocumentThanSeen() async throws {
         let (path, trusted) = try await key("ops-1")
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let options = ["--sign-key", path, "--broker", "mqtt://127.0.0.1:\(broker.port)", "--no-wait"]
         for value in [3, 4] {
             let set = try await run(["set", "--all", "gestures.shake.sensitivity=\(value)"] + options)
@@ -144,9 +139,7 @@ import Testing
     /// Boards reject an unsigned withdrawal and keep the candidate, and the rollout is gone.
     @Test func rolloutIsNotWithdrawnWithoutASignature() async throws {
         let (path, trusted) = try await key("ops-1")
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let candidate =
             #"{"schema":1,"revision":3,"config":{},"candidate":{"config":{"sensor":{"rate":"50 Hz"}},"percent":20,"seed":"s"}}"#
         let signer = try #require(

@@ -5,13 +5,13 @@ import Testing
 
 /// Requirement: automations can be tested on a running agent without touching the device.
 @Suite(.needsBroker) struct SimulateTests {
+    private let rig = Rig()
+
     /// Makes the agent `dut` simulate a movement.
     private func simulate(_ words: String..., at port: UInt16) async throws -> Outcome {
-        let program = try JostleProgram(
-            ["simulate"] + words + ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(
+            ["simulate"] + words + ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"]
+        ).outcome()
     }
 
     @Test func simulatesOneShakeOnRunningAgent() async throws {
@@ -39,14 +39,11 @@ import Testing
     }
 
     @Test func refusalsHaveTheirStatus() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let silent = try await simulate("shake", at: broker.port)
         #expect(silent.status == 69 && silent.errors.contains("the broker knows no device dut"), "\(silent)")
 
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, "rest")
         #expect(await observer.availability("online"), "\(agent.errors)")
         let unknown = try await simulate("moonwalk", at: broker.port)
         #expect(unknown.status == 64 && unknown.errors.contains("there is no movement \"moonwalk\""), "\(unknown)")

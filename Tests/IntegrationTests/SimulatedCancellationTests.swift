@@ -6,6 +6,8 @@ import Testing
 /// Requirement: the command `simulate` brings about every cancellation that a movement can cause, and subscribers receive
 /// it.
 @Suite(.needsBroker) struct SimulatedCancellationTests {
+    private let rig = Rig()
+
     static let movements = [
         ("short-shake", "shake", "too_short"), ("long-shake", "shake", "too_long"),
         ("shake-and-drop", "shake", "interrupted"), ("long-turn", "turn", "too_long"),
@@ -14,11 +16,8 @@ import Testing
     ]
 
     @Test func subscribersReceiveEachCancellation() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest", "sensor.rate=200Hz")
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "rest", "sensor.rate=200Hz")
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
         func command(_ arguments: String) async throws {
             let results = observer.messages("command/simulate/result").count

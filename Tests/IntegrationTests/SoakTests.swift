@@ -8,6 +8,8 @@ import Testing
 /// `JOSTLE_SOAK_MINUTES=30` runs it; below 6, memory is not checked. Boards run the release build: copy it and the test
 /// program into one directory to test it.
 @Suite(.needsBroker) struct SoakTests {
+    private let rig = Rig()
+
     /// Resource usage of a process at one moment.
     private struct Usage {
         var seconds: Double
@@ -28,21 +30,17 @@ import Testing
 
     @Test(.enabled(if: minutes > 0, "JOSTLE_SOAK_MINUTES says for how long"), .timeLimit(.minutes(600)))
     func nothingGrowsAndNoEventIsLost() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let network = try TCPProxy(to: broker.port)
-        defer { network.end() }
+        let (broker, observer) = try await rig.observedBroker()
+        let network = try rig.proxy(to: broker.port)
         let directory = try TemporaryDirectory()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         let settings = [
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(network.port)", "sensor.driver=virtual",
             "sensor.trajectory=\(shakes)",
         ]
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "\(Int(Self.minutes * 60) + 300)"] + settings.flatMap { ["--set", $0] },
             environment: ["STATE_DIRECTORY": directory.path("state")])
-        defer { agent.kill() }
 
         let start = ContinuousClock.now
         var samples: [Usage] = []

@@ -9,6 +9,7 @@ import Testing
 /// `libStallingDisk.so` delays every write below the state directory. `JOSTLE_STALL_SECONDS=45` makes the stall long.
 @Suite(.needsBroker, .enabled(if: Products.hasStallingDisk, "libStallingDisk.so was not built"))
 struct StallingDiskTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
     private let seconds = Double(ProcessInfo.processInfo.environment["JOSTLE_STALL_SECONDS"] ?? "") ?? 4
 
@@ -28,13 +29,12 @@ struct StallingDiskTests {
             "STALLING_DISK_SWITCH": stall,
         ]
         variables.merge(environment) { $1 }
-        return try JostleProgram(["run", "--for", "600"] + all.flatMap { ["--set", $0] }, environment: variables)
+        return try rig.run(["run", "--for", "600"] + all.flatMap { ["--set", $0] }, environment: variables)
     }
 
     /// The board is shaken, set, tared and calibrated from movement while the disk is stalled.
     @Test(.timeLimit(.minutes(5))) func stallCostsNoGestureSampleOrWatchdog() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let manager = try NotifySocket(in: directory)
         let observer = try await Observer(broker.port)
         // A shake every two seconds.
@@ -45,7 +45,6 @@ struct StallingDiskTests {
                 "sensor.trajectory=\(shakes)", "sensor.rate=50Hz", "attitude.reference=stored",
                 "publish.health.interval=1 s", "home_assistant.discovery=true",
             ], ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000000"])
-        defer { agent.kill() }
         #expect(await observer.sees { $0.messages("event/shake").count >= 4 }, "\(agent.errors)")
         let before = try #require(try observer.objects("health").last)
 
@@ -96,11 +95,8 @@ struct StallingDiskTests {
 
     /// The agent is stopped while the disk is stalled, and does not wait for it.
     @Test(.timeLimit(.minutes(1))) func stopDoesNotWaitForDisk() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, ["sensor.trajectory=demo"], [:])
-        defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(agent.errors)")
         try Data().write(to: URL(fileURLWithPath: stall))
         let start = ContinuousClock.now
@@ -113,16 +109,16 @@ struct StallingDiskTests {
 
 /// Requirement: a reported setting is in force after a kill.
 @Suite(.needsBroker) struct KillAfterSetTests {
+    private let rig = Rig()
+
     @Test(.timeLimit(.minutes(3))) func reportedValueSurvivesKill() async throws {
         let directory = try TemporaryDirectory()
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let key = "gestures.shake.sensitivity"
         var lost = 0
         let rounds = 8
         for round in 1...rounds {
-            let agent = try JostleProgram.agent(
+            let agent = try rig.agent(
                 broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=rest"], state: directory.path("state")
             )
             defer { agent.kill() }

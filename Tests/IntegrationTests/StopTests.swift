@@ -6,20 +6,16 @@ import Testing
 /// Requirement: sensing can be stopped and started while the agent runs. While it is stopped, the chip is not accessed,
 /// and subscribers can see it.
 @Suite(.needsBroker) struct StopTests {
+    private let rig = Rig()
+
     private func ask(_ words: String..., at port: UInt16) async throws -> Outcome {
-        let program = try JostleProgram(words + ["--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(words + ["--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"]).outcome()
     }
 
     @Test func stopsAndStartsFromCommandLine() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         // The virtual board is carried around, so `motion` is open when sensing stops.
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "walk", "publish.health.interval=1 s")
-        defer { agent.kill() }
+        let agent = try rig.virtualAgent(broker: broker.port, "walk", "publish.health.interval=1 s")
         #expect(await observer.sees { try $0.events("motion").last?.phase == "began" }, "\(agent.errors)")
 
         let stop = try await ask("stop", "--on", "dut", at: broker.port)
@@ -60,13 +56,10 @@ import Testing
 
     /// Without a sensor the agent waits for a start command, which reports what is missing.
     @Test func disabledAgentWaitsForStart() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let bus = "/dev/i2c-99999"
-        let agent = try JostleProgram.agent(
+        let agent = try rig.agent(
             broker: broker.port, ["sensor.enabled=false", "sensor.bus=\(bus)", "publish.health.interval=1 s"])
-        defer { agent.kill() }
         #expect(await observer.availability("online"), "\(agent.errors)")
         #expect(await stoppedHealth(observer), "\(agent.errors)")
         #expect(try observer.objects("state").last?["stopped"] as? Bool == true)
@@ -77,17 +70,14 @@ import Testing
     }
 
     @Test(.needsFakeAdapter) func putsChipToSleepAndWakesIt() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let file = try FakeBus()
         defer { file.remove() }
         let bus = file.path
-        let agent = try JostleProgram.agent(
+        let agent = try rig.agent(
             broker: broker.port,
             ["sensor.enabled=false", "sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.attitude.deadband=0"],
             fake: (bus, "bcm2835"))
-        defer { agent.kill() }
         #expect(await observer.availability("online"), "\(agent.errors)")
         for round in 1...2 {
             let seen = observer.messages("attitude").count

@@ -4,6 +4,8 @@ import Testing
 
 /// Requirement: words that somebody mistypes are answered with those that were meant.
 @Suite(.needsProgram) struct SuggestionTests {
+    private let rig = Rig()
+
     @Test(arguments: [
         (["wach"], "did you mean \"watch\"?"), (["fleet", "lsit"], "did you mean \"list\"?"),
         (["demo", "--brokre", "x"], "did you mean \"--broker\"?"), (["simulate", "shaek"], "did you mean \"shake\"?"),
@@ -13,9 +15,8 @@ import Testing
         (["config", "clear", "gestures.shake.sensitivty"], "did you mean \"gestures.shake.sensitivity\"?"),
     ])
     func suggestsWords(words: [String], suggestion: String) async throws {
-        let program = try JostleProgram(words)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 64)
+        let program = try await JostleProgram(words).outcome()
+        #expect(program.status == 64)
         #expect(program.errors.contains(suggestion), "\(program.errors)")
     }
 
@@ -27,9 +28,8 @@ import Testing
             (["simulate", "shaek", "--on", "dut"], 64, "did you mean \"shake\"?"),
             (["fleet", "show", "dtu"], 69, "did you mean \"dut\"?"),
         ] {
-            let program = try JostleProgram(words + broker)
-            defer { program.kill() }
-            #expect(await program.exitStatus() == status)
+            let program = try await JostleProgram(words + broker).outcome()
+            #expect(program.status == status)
             #expect(program.errors.contains(text), "\(program.errors)")
         }
     }

@@ -5,28 +5,27 @@ import Testing
 
 /// Requirement: the agent supervises what it depends on, and notifies the watchdog, whether sensing or stopped.
 @Suite(.needsBroker) struct SupervisionTests {
+    private let rig = Rig()
+
     @Test func saysWhenReferenceIsTaken() async throws {
-        let program = try JostleProgram(
+        let program = try rig.run(
             [
                 "run", "--for", "60", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest", "--set",
                 "sensor.rate=50Hz", "--set", "attitude.reference=start", "--set", "mqtt.broker=mqtt://127.0.0.1:1",
             ])
-        defer { program.kill() }
         #expect(await program.logs("there is no reference attitude yet"), "\(program.errors)")
         #expect(await program.logs("the reference attitude was taken at rest"), "\(program.errors)")
     }
 
     @Test func feedsWatchdogAwakeAndAsleep() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let manager = try NotifySocket(in: directory)
         let observer = try await Observer(broker.port)
         let settings = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual"]
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
             environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000000"])
-        defer { agent.kill() }
         #expect(await manager.receives("READY=1"), "\(agent.errors)")
         for name in ["stop", "start", "stop"] {
             for _ in 1...3 { #expect(await manager.receives("WATCHDOG=1"), "\(name): \(agent.errors)") }
@@ -42,24 +41,21 @@ import Testing
 
     /// systemd reads no notification while it reloads its units, nor after a crash.
     @Test func goesOnWhileTheServiceManagerReadsNothing() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let manager = try NotifySocket(in: directory)
         let observer = try await Observer(broker.port)
         // The queue is full after the tenth notification, or the 512th where systemd has set the limit.
-        let agent = try JostleProgram.agent(
+        let agent = try rig.agent(
             broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=rest", "publish.health.interval=1 s"],
             environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "2000"])
-        defer { agent.kill() }
         #expect(await observer.sees { $0.messages("health").count >= 6 }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
 
     @Test func restartsEmbeddedBroker() async throws {
-        let agent = try JostleProgram(
+        let agent = try rig.run(
             ["run", "--for", "120", "--set", "mqtt.broker=embedded", "--set", "sensor.driver=virtual"])
-        defer { agent.kill() }
         #expect(await agent.logs("connected to "), "\(agent.errors)")
         let broker = try #require(Self.child(of: agent.processIdentifier))
         kill(broker, SIGKILL)

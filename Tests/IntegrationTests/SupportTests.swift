@@ -6,6 +6,8 @@ import Testing
 
 /// Requirement: `jostle support` makes one bounded file with what a maintainer needs, in which there is no secret.
 @Suite(.needsBroker) struct SupportTests {
+    private let rig = Rig()
+
     private static let secret = "hush-4711-hush"
     private static let user = "lamp-owner-77"
 
@@ -29,8 +31,7 @@ import Testing
         let accounts = try directory.write("", to: "accounts")
         try runCommand(["mosquitto_passwd", "-b", accounts, Self.user, Self.secret], in: directory)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
         let observer = try await Observer(
             broker.port,
             credentials: MQTTCredentials(userName: Self.user, password: MQTTCredentials.Secret(Self.secret)))

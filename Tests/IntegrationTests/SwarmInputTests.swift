@@ -4,6 +4,8 @@ import Testing
 
 /// Requirement: a wrong option or order is explained and changes nothing, and a seed repeats a run.
 @Suite(.needsBroker) struct SwarmInputTests {
+    private let rig = Rig()
+
     @Test func wrongLinesChangeNothing() async throws {
         let rig = try await SwarmRig(devices: 3, "--json")
         let lines = ["dei 1", "", "die 4", "die swarm-0004", "slow-disk x", "start 1", "die \u{1B}[2J"]
@@ -55,9 +57,8 @@ import Testing
         (["--devices", "5", "--death-pause", "0"], "not a number of seconds"),
     ])
     func explainsWrongOption(_ options: [String], _ text: String) async throws {
-        let program = try JostleProgram(["swarm"] + options)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 64)
+        let program = try await JostleProgram(["swarm"] + options).outcome()
+        #expect(program.status == 64)
         #expect(program.errors.contains(text), "\(program.errors)")
     }
 
@@ -72,13 +73,12 @@ import Testing
         defer { for descriptor in descriptors { close(descriptor) } }
         let (orders, output) = (descriptors[0], descriptors[1])
         try #require(orders >= 0 && output >= 0)
-        let swarm = try JostleProgram(
+        let swarm = try rig.run(
             ["swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--json"],
             launcher: [
                 "/bin/sh", "-c",
                 "exec \"$0\" \"$@\" <'\(directory.path("orders"))' >'\(directory.path("output"))'",
             ])
-        defer { swarm.kill() }
         // Nobody reads the output, so that the swarm waits with the answer to an order.
         let order = Array("status\n".utf8)
         var written = 0
@@ -113,11 +113,11 @@ import Testing
     }
 
     @Test func refusesMoreBoardsThanDescriptors() async throws {
-        let program = try JostleProgram(
+        let program = try await JostleProgram(
             ["swarm", "--devices", "100", "--broker", "mqtt://127.0.0.1:1"],
-            launcher: ["/bin/sh", "-c", "ulimit -n 220; exec \"$0\" \"$@\""])
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 71)
+            launcher: ["/bin/sh", "-c", "ulimit -n 220; exec \"$0\" \"$@\""]
+        ).outcome()
+        #expect(program.status == 71)
         #expect(program.errors.contains("100 boards need 500 file descriptors"), "\(program.errors)")
         #expect(program.errors.contains("at most 30 boards"), "\(program.errors)")
     }

@@ -5,6 +5,8 @@ import Testing
 
 /// Requirement: a swarm's boards behave at the broker as boards do, and fall ill when they are told to.
 @Suite(.needsBroker) struct SwarmTests {
+    private let rig = Rig()
+
     @Test func boardsComeOnlineReportAndLeave() async throws {
         let rig = try await SwarmRig(devices: 50, "--groups", "a,b,c")
         let ids = SwarmRig.ids(50)

@@ -5,6 +5,7 @@ import Testing
 /// Requirement: `jostle tune` keeps what it records only with consent, as labelled recordings without anything that names the
 /// device or its owner, and lists, exports and deletes them.
 @Suite(.needsProgram) struct TuneRecordingsTests {
+    private let rig = Rig()
     let directory: TemporaryDirectory
     private let file: String
 
@@ -26,9 +27,8 @@ import Testing
     }
 
     func tune(_ words: String...) async throws -> (status: Int32?, output: String, errors: String) {
-        let program = try JostleProgram(
+        let program = try rig.run(
             ["tune"] + words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")])
-        defer { program.kill() }
         return (await program.exitStatus(within: .seconds(60)), program.output, program.errors)
     }
 
@@ -61,9 +61,8 @@ import Testing
         #expect(try content("1-shake/handling.labels.csv") == "start_s,end_s,label\n0,1.98,everyday\n")
 
         // The recording is the same to every other command.
-        let replay = try JostleProgram(["replay", directory.path("state/tune/1-shake/gesture.csv")])
-        defer { replay.kill() }
-        #expect(await replay.exitStatus(within: .seconds(30)) == 0)
+        let replay = try await JostleProgram(["replay", directory.path("state/tune/1-shake/gesture.csv")]).outcome()
+        #expect(replay.status == 0)
         #expect(replay.output.contains(",shake,began,"), "\(replay.output)")
 
         let text = try content("1-shake/about.json")

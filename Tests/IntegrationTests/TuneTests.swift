@@ -25,17 +25,9 @@ import Testing
     }
 
     private func tune(_ words: String...) async throws -> Outcome {
-        let program = try JostleProgram(
-            ["tune"] + words, environment: ["STATE_DIRECTORY": directory.path("state")])
-        defer { program.kill() }
-        let status = await program.exitStatus(within: .seconds(60))
-        return Outcome(status: status, output: program.output, errors: program.errors)
-    }
-
-    private struct Outcome {
-        let status: Int32?
-        let output: String
-        let errors: String
+        try await JostleProgram(
+            ["tune"] + words, environment: ["STATE_DIRECTORY": directory.path("state")]
+        ).outcome()
     }
 
     @Test func writesOnlyTheChoice() async throws {

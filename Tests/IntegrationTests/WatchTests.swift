@@ -5,9 +5,11 @@ import Testing
 
 /// Requirement: from any machine that reaches the broker, a user can watch one device or a fleet live.
 @Suite(.needsBroker) struct WatchTests {
+    private let rig = Rig()
+
     private func watch(_ port: UInt16, _ words: String..., environment: [String: String] = [:]) throws -> JostleProgram
     {
-        try JostleProgram(
+        try rig.run(
             ["watch", "--broker", "mqtt://127.0.0.1:\(port)"] + words,
             environment: ["LC_ALL": "C.UTF-8"].merging(environment) { $1 })
     }
@@ -24,14 +26,10 @@ import Testing
     // MARK: Lines
 
     @Test func watchesOnlyDeviceInLines() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo")
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "demo")
         #expect(await observer.availability("online"), "\(agent.errors)")
         let program = try watch(broker.port)
-        defer { program.kill() }
         let expected = [
             "dut  online", "dut  attitude  roll ", "dut  state  +z up", "dut  health  sensor ", "shake began, axis x",
         ]
@@ -49,7 +47,6 @@ import Testing
         let rig = try await AgentRig("rest", "publish.attitude.heartbeat=1 h", "publish.attitude.deadband=90")
         #expect(await rig.measures(), "\(rig.agent.errors)")
         let program = try watch(rig.broker.port, "--device", "dut")
-        defer { program.kill() }
         #expect(await writes(program) { $0.contains("dut  attitude  roll ") }, "\(program.output)")
         try await rig.observer.catchUp()
         #expect(rig.observer.messages("command/get-state").count == 1)
@@ -57,14 +54,11 @@ import Testing
     }
 
     @Test func namesKnownDevicesForUnknownOne() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("washer-1/availability", "online"))
         try observer.publish(retained("dryer/availability", "offline"))
         #expect(await observer.availability("offline", of: "dryer"))
         let program = try watch(broker.port, "--device", "wahser-1")
-        defer { program.kill() }
         let text =
             "the broker knows no device wahser-1; it knows dryer, washer-1; did you mean \"washer-1\"?"
         #expect(await writes(program) { $0.contains(text) }, "\(program.output)")
@@ -75,12 +69,9 @@ import Testing
     }
 
     @Test func survivesMalformedAndHostileMessages() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("dut/availability", "online"))
         let program = try watch(broker.port, "--device", "dut", environment: ["LC_ALL": "C"])
-        defer { program.kill() }
         #expect(await writes(program) { $0.contains("dut  online") })
         let nested = String(repeating: "[", count: 60_000)
         let colourful = "{\"t\":1e999,\"rate\":1e308,\"sensor\":\"\\u001b[2J\\u009bm°\\n\"}"
@@ -97,13 +88,10 @@ import Testing
     }
 
     @Test func printsOneJSONLinePerMessage() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("dut/availability", "online"))
         try observer.publish(retained("dut/state", "{\"side\":\n\"+x\"}"))
         let program = try watch(broker.port, "--device", "dut", "--json")
-        defer { program.kill() }
         #expect(await writes(program) { $0.split(separator: "\n").count >= 2 })
         let objects = try program.output.split(separator: "\n").map { try #require(try JSON.object(String($0))) }
         let state = try #require(objects.first { $0["topic"] as? String == "jostle/dut/state" })
@@ -115,9 +103,7 @@ import Testing
 
     @Test func reportsUnreachableBrokerAndRetries() async throws {
         let broker = try TestBroker()
-        defer { broker.kill() }
         let program = try watch(broker.port, "--device", "dut")
-        defer { program.kill() }
         let refused = "not connected: mqtt://127.0.0.1:\(broker.port): Connection refused"
         #expect(await writes(program) { $0.contains(refused) })
         try await broker.start()
@@ -126,10 +112,8 @@ import Testing
     }
 
     @Test func reportsRefusalAndRetries() async throws {
-        let broker = try await TestBroker.started(settings: "allow_anonymous false")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous false")
         let program = try watch(broker.port, "--device", "dut")
-        defer { program.kill() }
         #expect(await writes(program) { $0.contains("the broker refused the connection: ") }, "\(program.output)")
         #expect(await program.terminate() == 0)
     }
@@ -170,11 +154,8 @@ import Testing
 
     @Test(arguments: [SIGTERM, SIGINT, 0])
     func showsDeviceAndRestoresTerminal(signal: Int32) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo")
-        defer { agent.kill() }
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "demo")
         #expect(await observer.availability("online"), "\(agent.errors)")
         let directory = try TemporaryDirectory()
         let terminal = try Terminal()
@@ -195,9 +176,7 @@ import Testing
     }
 
     @Test func showsFleetWhileBrokerIsAway() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("washer-1/availability", "online"))
         try observer.publish(retained("washer-1/health", "{\"rate\":199.8,\"problems\":[]}"))
         try observer.publish(retained("washer-2/availability", "offline"))

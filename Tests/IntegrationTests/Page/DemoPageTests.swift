@@ -4,6 +4,7 @@ import Testing
 
 /// Requirement: a demonstration shows a newcomer its web page first, and the page ends with it, however it ends.
 @Suite(.needsPage) struct DemoPageTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -15,7 +16,7 @@ import Testing
         _ options: [String], environment: [String: String] = [:], program: URL = Products.program
     ) async throws -> (program: JostleProgram, page: URLComponents?) {
         let variables = ["SSH_CONNECTION": "", "TMPDIR": directory.path("")].merging(environment) { $1 }
-        let program = try JostleProgram(
+        let program = try rig.run(
             ["demo", "--for", "100", "--set", "sensor.driver=virtual", "--set", "sensor.rate=50Hz"] + options,
             environment: variables, program: program)
         _ = await eventually(within: .seconds(30)) { program.output.contains("the sensor is measuring") }
@@ -29,7 +30,6 @@ import Testing
     @Test func isShownFirstAndMayControl() async throws {
         let wanted = try Loopback.freePort()
         let (program, page) = try await demo(["--set", "page.listen=127.0.0.1:\(wanted)"])
-        defer { program.kill() }
         #expect(program.output.hasPrefix("\nWeb page: open this in a browser on this machine:\n"), "\(program.output)")
         let port = try #require(page?.port.flatMap { UInt16(exactly: $0) }, "\(program.output)\(program.errors)")
         #expect(port == wanted)
@@ -48,7 +48,6 @@ import Testing
     @Test func endsWithADemonstrationThatIsKilled() async throws {
         let (program, page) = try await demo(
             ["--set", "page.listen=127.0.0.1:0"], environment: ["SSH_CONNECTION": "192.0.2.7 50122 192.0.2.20 22"])
-        defer { program.kill() }
         let port = try #require(page?.port.flatMap { UInt16(exactly: $0) }, "\(program.output)\(program.errors)")
         #expect(program.output.contains(" -L \(port):127.0.0.1:\(port) "), "\(program.output)")
         #expect(program.output.contains("@192.0.2.20\n"), "\(program.output)")
@@ -59,7 +58,6 @@ import Testing
 
     @Test func theDemonstrationGoesOnWithoutIt() async throws {
         let (program, page) = try await demo(["--set", "page.listen=127.0.0.1:0"])
-        defer { program.kill() }
         #expect(page != nil, "\(program.output)\(program.errors)")
         let process = try #require(pageOf(program))
         kill(process, SIGKILL)
@@ -73,7 +71,6 @@ import Testing
         let other = try? await PageRig(broker: 1, port: 8088)
         defer { other?.program.kill() }
         let (program, page) = try await demo([])
-        defer { program.kill() }
         let port = try #require(page?.port.flatMap { UInt16(exactly: $0) }, "\(program.output)\(program.errors)")
         #expect(port != 8088 && isServed(port))
         #expect(await program.terminate() == 0)

@@ -6,6 +6,8 @@ import Testing
 
 /// Requirement: what the page's server sends to browsers, boards and Prometheus does not change.
 @Suite(.needsPage) struct GoldenPageServerTests {
+    private let rig = Rig()
+
     private static let board: [(topic: String, text: String)] = [
         (
             "_all/config",
@@ -45,9 +47,7 @@ import Testing
 
     @Test("The events that pages receive have the recorded form")
     func events() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         for (topic, text) in Self.board { try publish(observer, topic, text, retain: true) }
         let page = try await PageRig(broker: broker.port, ["page.control=true"], environment: ["TZ": "UTC"])
         defer { page.program.kill() }
@@ -107,9 +107,7 @@ import Testing
 
     @Test("The answers to requests, and what they publish, have the recorded form")
     func requests() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let page = try await PageRig(broker: broker.port, ["page.control=true"])
         defer { page.program.kill() }
         try #require(await page.program.logs("connected to "), "\(page.program.errors)")

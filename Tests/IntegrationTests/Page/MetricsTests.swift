@@ -6,6 +6,8 @@ import Testing
 
 /// Requirement: Prometheus reads what the boards publish, and the documentation and the dashboard are about that.
 @Suite(.needsPage) struct MetricsTests {
+    private let rig = Rig()
+
     private static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -243,11 +245,11 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = try directory.write(text, to: "token")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-        let program = try JostleProgram(
+        let program = try await JostleProgram(
             ["--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--set", "page.metrics_token_file=\(file)"],
-            program: Products.pageProgram)
-        defer { program.kill() }
-        #expect(await program.exitStatus() == 78)
+            program: Products.pageProgram
+        ).outcome()
+        #expect(program.status == 78)
         #expect(program.errors.contains("page.metrics_token_file: \(file): ") && program.errors.contains(reason))
     }
 }

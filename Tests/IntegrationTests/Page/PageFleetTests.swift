@@ -4,6 +4,7 @@ import Testing
 
 /// Requirement: the page of all boards shows rollouts as they go, with the boards that do not follow and why.
 @Suite(.needsPage) struct PageFleetTests {
+    private let rig = Rig()
     private let commands: FleetCommandTests
 
     init() throws {
@@ -15,7 +16,7 @@ import Testing
             "device.id=\(id)", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.driver=virtual", "sensor.rate=50Hz",
             "fleet.remote=[\(remote)]",
         ]
-        return try JostleProgram(["run", "--for", "120"] + settings.flatMap { ["--set", $0] })
+        return try rig.run(["run", "--for", "120"] + settings.flatMap { ["--set", $0] })
     }
 
     /// The layer `all` as it was last shown.
@@ -27,8 +28,7 @@ import Testing
     private func counts(_ events: PageEvents) -> [String: Int] { layer(events)["counts"] as? [String: Int] ?? [:] }
 
     @Test func layerThatOneBoardRejectsIsShownAndTakenBack() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let agents = [
             try agent("washer-1", broker.port), try agent("washer-2", broker.port),
             try agent("door", broker.port, remote: "attitude"),
@@ -65,8 +65,7 @@ import Testing
     }
 
     @Test func forgottenBoardLeavesTheList() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "gone", isOnline: false), .init(id: "here")])
         let page = try await PageRig(broker: broker.port)
         defer { page.program.kill() }
@@ -87,8 +86,7 @@ import Testing
 
     @Test func fullListArrivesWholeHoweverLongItIs() async throws {
         // A broker drops what a slow reader has not taken: by default beyond 1,000 messages.
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 10000")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 10000")
         let problems = (0..<8).map { "\"\($0)\(String(repeating: "x", count: 190))\"" }.joined(separator: ",")
         let many = (0..<600).map {
             SimulatedBoards.Board(id: "board-\($0)", health: "{\"problems\":[\(problems)]}")

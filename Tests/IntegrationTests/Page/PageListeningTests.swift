@@ -4,13 +4,13 @@ import Testing
 
 /// Where the page may be served, and what it needs for that.
 @Suite(.needsPage) struct PageListeningTests {
+    private let rig = Rig()
+
     /// A start that must fail: no broker is needed for it.
     private func start(_ arguments: [String]) async throws -> Outcome {
-        let program = try JostleProgram(
-            ["--broker", "mqtt://127.0.0.1:1"] + arguments, program: Products.pageProgram)
-        defer { program.kill() }
-        let status = await program.exitStatus()
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(
+            ["--broker", "mqtt://127.0.0.1:1"] + arguments, program: Products.pageProgram
+        ).outcome()
     }
 
     /// A file that only its owner reads.
@@ -43,12 +43,11 @@ import Testing
         let directory = try TemporaryDirectory()
         let password = try secret("secret\n", "password", in: directory)
         let port = try Loopback.freePort()
-        let program = try JostleProgram(
+        let program = try rig.run(
             [
                 "--broker", "mqtt://127.0.0.1:\(broker.port)", "--listen", "0.0.0.0:\(port)", "--insecure-http",
                 "--set", "page.password_file=\(password)", "--set", "page.control=true",
             ], program: Products.pageProgram)
-        defer { program.kill() }
         let isUp = await eventually { program.output.hasSuffix("\n") || !program.isRunning }
         try #require(isUp && program.isRunning, "\(program.errors)")
 
@@ -130,13 +129,12 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
         let port = try Loopback.freePort()
         let password = try secret("secret\n", "password", in: certificates.directory)
-        let program = try JostleProgram(
+        let program = try rig.run(
             [
                 "--broker", "mqtt://127.0.0.1:\(broker.port)", "--listen", "127.0.0.1:\(port)",
                 "--set", "page.certificate_file=\(certificates.directory.path("server.pem"))",
                 "--set", "page.key_file=\(key)", "--set", "page.password_file=\(password)",
             ], program: Products.pageProgram)
-        defer { program.kill() }
         let isUp = await eventually { program.output.hasSuffix("\n") || !program.isRunning }
         try #require(isUp && program.isRunning, "\(program.errors)")
         #expect(program.output.hasPrefix("https://127.0.0.1:\(port)/?token="))
@@ -170,9 +168,6 @@ import Testing
     private func tool(_ name: String, _ arguments: String...) async throws -> Outcome {
         let path = try #require(
             ["/usr/bin/", "/bin/"].map { $0 + name }.first { FileManager.default.isExecutableFile(atPath: $0) })
-        let program = try JostleProgram(arguments, program: URL(fileURLWithPath: path))
-        defer { program.kill() }
-        let status = await program.exitStatus()
-        return Outcome(status: status, output: program.output, errors: program.errors)
+        return try await JostleProgram(arguments, program: URL(fileURLWithPath: path)).outcome()
     }
 }

@@ -4,6 +4,7 @@ import Testing
 
 /// Requirement: the page of a board shows for how long its machine has run today, and a restart of the page forgets nothing.
 @Suite(.needsPage) struct PageRunningTests {
+    private let rig = Rig()
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -27,8 +28,7 @@ import Testing
     }
 
     @Test func runSurvivesRestartOfThePage() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "washer")])
         // It has run for an hour when the page starts, or since midnight.
         let start = Date().addingTimeInterval(-3600)
@@ -63,8 +63,7 @@ import Testing
     }
 
     @Test func damagedFileIsNamedInTheLogAndSetAside() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "washer")])
         publish(boards, vibrating: false)
         try FileManager.default.createDirectory(atPath: directory.path("state"), withIntermediateDirectories: true)

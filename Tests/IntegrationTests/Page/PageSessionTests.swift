@@ -4,6 +4,8 @@ import Testing
 
 /// Passwords, links and how long a browser stays signed in.
 @Suite(.needsPage) struct PageSessionTests {
+    private let rig = Rig()
+
     private func login(_ page: PageRig, _ password: String, origin: String? = nil) throws -> RawHTTP.Reply {
         try RawHTTP.send(
             page.port, "POST", "/api/login",
@@ -71,7 +73,7 @@ import Testing
         let page = try await PageRig(broker: broker.port, environment: environment)
         defer { page.program.kill() }
         func link() async throws -> String {
-            let program = try JostleProgram(["link"], environment: environment, program: Products.pageProgram)
+            let program = try rig.run(["link"], environment: environment, program: Products.pageProgram)
             defer { program.kill() }
             let status = await program.exitStatus()
             #expect(status == 0, "\(program.errors)")
@@ -97,8 +99,7 @@ import Testing
     }
 
     @Test func withoutARunningPageThereIsNoLink() async throws {
-        let program = try JostleProgram(["link"], program: Products.pageProgram)
-        defer { program.kill() }
+        let program = try rig.run(["link"], program: Products.pageProgram)
         let status = await program.exitStatus()
         #expect(status == 69)
         #expect(program.errors.contains("the page must"))

@@ -1,0 +1,78 @@
+import BrokerTestSupport
+import Foundation
+import Synchronization
+
+/// What one test starts: brokers, programs and their connections. They end, the last one first, with this object, a property
+/// of the suite: each test has an instance of its suite for itself.
+final class Rig: Sendable {
+    private let ends = Mutex<[@Sendable () -> Void]>([])
+
+    deinit {
+        for end in ends.withLock({ $0 }).reversed() { end() }
+    }
+
+    /// Calls `end` at the end of the test.
+    func atEnd(_ end: @escaping @Sendable () -> Void) { ends.withLock { $0.append(end) } }
+
+    /// A running broker, as `TestBroker.started`.
+    func broker(
+        directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
+    ) async throws -> TestBroker {
+        let broker = try await TestBroker.started(directory: directory, listener: listener, settings: settings)
+        atEnd { broker.kill() }
+        return broker
+    }
+
+    /// A running broker that accepts everybody, and an observer of all its topics.
+    func observedBroker() async throws -> (TestBroker, Observer) {
+        let broker = try await broker()
+        return (broker, try await Observer(broker.port))
+    }
+
+    /// A proxy to a port of this machine.
+    func proxy(to port: UInt16) throws -> TCPProxy {
+        let proxy = try TCPProxy(to: port)
+        atEnd { proxy.end() }
+        return proxy
+    }
+
+    /// Runs a program until its end, or until that of the test.
+    func run(
+        _ arguments: [String], input: String = "", environment: [String: String] = [:],
+        fake: (path: String, options: String)? = nil, launcher: [String] = [], program: URL = Products.program
+    ) throws -> JostleProgram {
+        let program = try JostleProgram(
+            arguments, input: input, environment: environment, fake: fake, launcher: launcher, program: program)
+        atEnd { program.kill() }
+        return program
+    }
+
+    /// A running agent called `dut`, with additional settings. It ends after two minutes at the latest, and its state
+    /// is deleted unless a state directory is given.
+    func agent(
+        broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil,
+        environment: [String: String] = [:]
+    ) throws -> JostleProgram {
+        let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "log.level=debug"] + settings
+        var environment = environment
+        if let state { environment["STATE_DIRECTORY"] = state }
+        return try run(
+            ["run", "--for", "120"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
+    }
+
+    /// A running agent on the virtual sensor, moved along a trajectory.
+    ///
+    /// The low rate gives the FIFO a second of slack on a machine that is busy with other tests.
+    func virtualAgent(broker port: UInt16, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
+        try virtualAgent(broker: port, trajectory, settings)
+    }
+
+    func virtualAgent(
+        broker port: UInt16, _ trajectory: String, _ settings: [String], state: String? = nil,
+        environment: [String: String] = [:]
+    ) throws -> JostleProgram {
+        try agent(
+            broker: port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
+            state: state, environment: environment)
+    }
+}
