@@ -3,8 +3,8 @@ import Foundation
 /// A child process with a channel to its standard input and output.
 ///
 /// Foundation's `Process` waits in a run loop, which blocks the few threads that tests share, and lets other children
-/// inherit its pipes.
-package final class ChildProcess {
+/// inherit its pipes. One task at a time may use it.
+package final class ChildProcess: @unchecked Sendable {
     /// The process, until it has been reaped.
     package let identifier: pid_t
 
@@ -74,6 +74,12 @@ package final class ChildProcess {
     /// Waits for its end and returns its exit status; 128 and more for a signal.
     @discardableResult
     package func wait() -> Int32 { ended(0) ?? -1 }
+
+    /// Kills it and waits for its end. Has no effect if it has ended.
+    package func kill() {
+        if exitStatus() == nil { Foundation.kill(identifier, SIGKILL) }
+        wait()
+    }
 
     /// Its exit status as in `wait`; `nil` while it runs.
     package func exitStatus() -> Int32? { ended(WNOHANG) }

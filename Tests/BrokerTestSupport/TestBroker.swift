@@ -152,10 +152,15 @@ package final class TemporaryDirectory: Sendable {
     /// The path of a file in it.
     package func path(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file into it and returns its path.
+    /// Writes a file into it, in folders that exist afterwards, and returns its path.
     @discardableResult
-    package func write(_ text: String, to name: String) throws -> String {
-        try text.write(toFile: path(name), atomically: true, encoding: .utf8)
+    package func write(_ text: String, to name: String, permissions: Int? = nil) throws -> String {
+        let file = URL(fileURLWithPath: path(name))
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        if let permissions {
+            try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path(name))
+        }
         return path(name)
     }
 }

@@ -28,8 +28,7 @@ struct BrokerConfigurationTests {
         // The board's command line, as the device itself.
         let trial = try await JostleProgram(
             ["simulate", "shake", "--on", "washer-1"] + fleet.settings(of: "washer-1", .commands)
-        ).outcome()
-        #expect(trial.status == 0)
+        ).outcome().expect(status: 0)
         #expect(trial.output.contains("shake began"), "\(trial.output) \(trial.errors)")
         #expect(
             !agent.errors.contains("reject") && !agent.errors.contains("refused the subscription"), "\(agent.errors)")

@@ -80,8 +80,7 @@ import Testing
         #expect(tilt.before > 0.5 && tilt.after < 0.1, "\(program.output)")
         let line = try #require(program.output.firstMatch(of: /\n  (mount_matrix: \[.*\])\n/)).1
         let file = try directory.write("sensor:\n  \(line)\n", to: "mounted.yaml")
-        let checked = try await jostle("check-config", file)
-        #expect(checked.status == 0, "\(checked.errors)")
+        try await jostle("check-config", file).expect(status: 0)
         #expect(hasStoredNothing)
     }
 
@@ -143,24 +142,16 @@ import Testing
     func asksAtTerminal(answer: String, isStored: Bool) async throws {
         let terminal = try Terminal()
         let settings = ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"]
-        let child = try ChildProcess(
+        let child = try rig.run(
+            on: terminal, in: directory,
             [
-                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "STATE_DIRECTORY=\(state)",
-                "JOSTLE_CONFIG=/dev/null", Products.program.path, "calibrate", "level",
-            ] + settings.flatMap { ["--set", $0] }, in: directory)
-        defer {
-            Foundation.kill(child.identifier, SIGKILL)
-            child.wait()
-        }
+                "STATE_DIRECTORY=\(state)", "JOSTLE_CONFIG=/dev/null", Products.program.path, "calibrate", "level",
+            ] + settings.flatMap { ["--set", $0] })
         #expect(await eventually(within: .seconds(60)) { terminal.text.contains("Store this? [y/n]") })
         #expect(terminal.text.contains("Level: [###"), "\(terminal.text)")
         #expect(hasStoredNothing)
         terminal.write(answer + "\n")
-        #expect(
-            await eventually(within: .seconds(30)) {
-                _ = terminal.text; return child.exitStatus() != nil
-            })
-        #expect(child.exitStatus() == 0)
+        #expect(await terminal.exitStatus(of: child) == 0)
         #expect((stored("reference-attitude") != nil) == isStored, "\(terminal.text)")
     }
 
@@ -172,8 +163,7 @@ import Testing
                 "sensor.bus=\(file.path)",
             ],
             environment: ["STATE_DIRECTORY": state], fake: (file.path, "bcm2835")
-        ).outcome()
-        #expect(program.status == 69)
+        ).outcome().expect(status: 69)
         #expect(
             program.errors.contains("has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one"),
             "\(program.errors)")
@@ -189,8 +179,7 @@ import Testing
             (["calibrate", "gyro-scale", "--full-turns=x"], "--full-turns is \"x\""),
         ])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {
-        let program = try await JostleProgram(words).outcome()
-        #expect(program.status == 64)
+        let program = try await JostleProgram(words).outcome().expect(status: 64)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
     }
 
@@ -198,8 +187,7 @@ import Testing
         let program = try await JostleProgram(
             ["calibrate", "level", "--yes", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest"],
             environment: ["STATE_DIRECTORY": "/dev/null/state"]
-        ).outcome()
-        #expect(program.status == 73)
+        ).outcome().expect(status: 73)
         #expect(program.errors.contains("/dev/null/state"), "\(program.errors)")
     }
 }
@@ -242,8 +230,6 @@ import Testing
     @Test func appliesAndReportsCalibration() async throws {
         let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
-        try FileManager.default.createDirectory(
-            atPath: directory.path("calibration"), withIntermediateDirectories: false)
         try directory.write(Self.calibration, to: "calibration/virtual.txt")
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, state: directory.path)
@@ -279,8 +265,6 @@ import Testing
     @Test func logsAndIgnoresTornCalibration() async throws {
         let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
-        try FileManager.default.createDirectory(
-            atPath: directory.path("calibration"), withIntermediateDirectories: false)
         try directory.write(String(Self.calibration.dropLast(9)), to: "calibration/virtual.txt")
         let agent = try agent(broker, state: directory.path)
         #expect(await agent.logs("calibration/virtual.txt: the calibration is damaged"), "\(agent.errors)")

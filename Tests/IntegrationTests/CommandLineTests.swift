@@ -13,8 +13,7 @@ import Testing
     @Test(arguments: commands)
     func everyCommandHasHelp(command: String) async throws {
         for words in [[command, "--help"], [command, "-h"], ["help", command]] {
-            let program = try await JostleProgram(words).outcome()
-            #expect(program.status == 0)
+            let program = try await JostleProgram(words).outcome().expect(status: 0)
             #expect(program.output.hasPrefix("usage: jostle \(command)"), "\(program.output)")
             #expect(program.output.contains("--help") && program.errors.isEmpty)
         }
@@ -22,15 +21,13 @@ import Testing
 
     @Test(arguments: ["--help", "-h", "help"])
     func helpListsEveryCommand(word: String) async throws {
-        let outcome = try await jostle(word)
-        #expect(outcome.status == 0)
+        let outcome = try await jostle(word).expect(status: 0)
         for command in Self.commands { #expect(outcome.output.contains("\n  \(command) ")) }
     }
 
     @Test(arguments: [["fleet", "--help"], ["help", "fleet"]])
     func helpOfGroupListsItsCommands(words: [String]) async throws {
-        let program = try await JostleProgram(words).outcome()
-        #expect(program.status == 0)
+        let program = try await JostleProgram(words).outcome().expect(status: 0)
         #expect(program.output.hasPrefix("usage: jostle fleet COMMAND "), "\(program.output)")
         for command in ["list", "set", "apply", "group"] { #expect(program.output.contains("\n  \(command) ")) }
         #expect(!program.output.contains("complete "))
@@ -38,14 +35,12 @@ import Testing
 
     @Test(arguments: [["fleet", "group", "add", "--help"], ["help", "fleet", "group", "add"]])
     func commandOfGroupHasHelp(words: [String]) async throws {
-        let program = try await JostleProgram(words).outcome()
-        #expect(program.status == 0)
+        let program = try await JostleProgram(words).outcome().expect(status: 0)
         #expect(program.output.hasPrefix("usage: jostle fleet group add GROUP ID… [OPTION]…\n"), "\(program.output)")
     }
 
     @Test func printsVersion() async throws {
-        let outcome = try await jostle("--version")
-        #expect(outcome.status == 0)
+        let outcome = try await jostle("--version").expect(status: 0)
         // The commit is left out where it is not known, as in a tree without git.
         var lines = outcome.output.split(separator: "\n")
         #expect(lines.removeFirst().wholeMatch(of: /jostle \d+\.\d+\.\d+(-dev)?/) != nil)
@@ -56,8 +51,7 @@ import Testing
     }
 
     @Test func listsCommandsWithoutArguments() async throws {
-        let program = try await JostleProgram([]).outcome()
-        #expect(program.status == 64)
+        let program = try await JostleProgram([]).outcome().expect(status: 64)
         #expect(program.output.isEmpty && program.errors.contains("check-config"))
     }
 
@@ -89,8 +83,7 @@ import Testing
             (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
         ] as [([String], String)])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {
-        let program = try await JostleProgram(words).outcome()
-        #expect(program.status == 64)
+        let program = try await JostleProgram(words).outcome().expect(status: 64)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
         #expect(program.output.isEmpty)
     }
@@ -104,17 +97,15 @@ import Testing
         let capabilities = "-dac_override,-dac_read_search"
         let launcher =
             geteuid() == 0 ? ["setpriv", "--bounding-set=\(capabilities)", "--inh-caps=\(capabilities)"] : []
-        let program = try await JostleProgram(["check-config", path], launcher: launcher).outcome()
-        #expect(program.status == 66)
+        let program = try await JostleProgram(["check-config", path], launcher: launcher).outcome().expect(status: 66)
         #expect(program.errors.contains("\(path): Permission denied; use sudo"), "\(program.errors)")
     }
 
     @Test func unknownTrajectoryIsUsageOrConfigurationError() async throws {
-        let simulated = try await jostle("simulate", "moonwalk")
-        #expect(simulated.status == 64)
+        let simulated = try await jostle("simulate", "moonwalk").expect(status: 64)
         let configured = try await jostle(
-            "run", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=moonwalk")
-        #expect(configured.status == 78)
+            "run", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=moonwalk"
+        ).expect(status: 78)
         for outcome in [simulated, configured] {
             #expect(outcome.errors.contains("\"moonwalk\""), "\(outcome.errors)")
             for name in ["rest", "shake", "demo", "slow-turn"] { #expect(outcome.errors.contains(name)) }
@@ -138,8 +129,7 @@ import Testing
     @Test(arguments: [["--version"], ["help"], ["config", "show", "--origin"]])
     func fullDisk(words: [String]) async throws {
         let program = try await JostleProgram(words, launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
-            .outcome()
-        #expect(program.status == 73)
+            .outcome().expect(status: 73)
         #expect(program.errors.contains("standard output cannot be written"))
     }
 
@@ -161,8 +151,7 @@ import Testing
     @Test func validFileIsAccepted() async throws {
         let file = try directory.write("sensor:\n  rate: 100 Hz\n", to: "good.yaml")
         for words in [[file], ["--config", file]] {
-            let program = try await JostleProgram(["check-config"] + words).outcome()
-            #expect(program.status == 0)
+            let program = try await JostleProgram(["check-config"] + words).outcome().expect(status: 0)
             #expect(program.output == "\(file): valid\n" && program.errors.isEmpty)
         }
     }
@@ -192,23 +181,19 @@ import Testing
     @Test func missingFileIsStatus66() async throws {
         let path = directory.path("nowhere.yaml")
         for words in [["check-config", path], ["run", "--config", path], ["replay", "-", "--config", path]] {
-            let program = try await JostleProgram(words).outcome()
-            #expect(program.status == 66)
+            let program = try await JostleProgram(words).outcome().expect(status: 66)
             #expect(program.errors.contains("\(path): No such file or directory"), "\(program.errors)")
         }
     }
 
     @Test func environmentSelectsFile() async throws {
         let file = try directory.write("sensor: { rate: 50 Hz }\n", to: "named.yaml")
-        let outcome = try await jostle("check-config", "--show", environment: ["JOSTLE_CONFIG": file])
-        #expect(outcome.status == 0)
+        let outcome = try await jostle("check-config", "--show", environment: ["JOSTLE_CONFIG": file]).expect(status: 0)
         #expect(outcome.output.contains("rate: 50 Hz  # \(file):1:"), "\(outcome.output)")
     }
 
     @Test func filesOfConfDAreCheckedTogetherAndAlone() async throws {
         let main = try directory.write("mqtt: { username: u }\n", to: "jostle.yaml")
-        try FileManager.default.createDirectory(
-            atPath: directory.path("conf.d"), withIntermediateDirectories: true)
         let file = try directory.write("mqtt: { password_file: p }\nsensor: { rate: 50 Hz }\n", to: "conf.d/a.yaml")
         let other = try directory.write("", to: "conf.d/b.yml")
         let all = try await jostle("check-config", "--no-files", environment: ["JOSTLE_CONFIG": main])
@@ -221,15 +206,13 @@ import Testing
         #expect(alone.status == 0 && alone.output.hasPrefix("\(file): valid, alone\n"), "\(alone)")
         try directory.write("sensor: { rate: fast }\n", to: "conf.d/a.yaml")
         for words in [["check-config", file], ["check-config", main], ["run", "--config", main]] {
-            let program = try await JostleProgram(words).outcome()
-            #expect(program.status == 78)
+            let program = try await JostleProgram(words).outcome().expect(status: 78)
             #expect(program.errors.contains("\(file):1:17: sensor.rate: \"fast\""), "\(program.errors)")
         }
     }
 
     @Test func shownConfigurationRoundTrips() async throws {
-        let shown = try await jostle("check-config", "--show", "--set", "device.id=washer-1")
-        #expect(shown.status == 0)
+        let shown = try await jostle("check-config", "--show", "--set", "device.id=washer-1").expect(status: 0)
         #expect(shown.output.contains("id: washer-1") && shown.output.contains("# built-in default"))
         let file = try directory.write(shown.output, to: "shown.yaml")
         let again = try await jostle("check-config", file, "--show")
@@ -238,8 +221,7 @@ import Testing
     }
 
     @Test func schemaIsJSON() async throws {
-        let outcome = try await jostle("check-config", "--schema")
-        #expect(outcome.status == 0)
+        let outcome = try await jostle("check-config", "--schema").expect(status: 0)
         let schema = try #require(try JSON.object(outcome.output))
         let properties = try #require(schema["properties"] as? [String: Any])
         #expect(Set(properties.keys).isSuperset(of: ["device", "sensor", "gestures", "publish", "mqtt"]))

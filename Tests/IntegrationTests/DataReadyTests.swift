@@ -73,8 +73,7 @@ import Testing
     func excessiveRateIsConfigurationError(command: [String]) async throws {
         let program = try await JostleProgram(
             command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"]
-        ).outcome()
-        #expect(program.status == 78)
+        ).outcome().expect(status: 78)
         #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested"))
     }
 

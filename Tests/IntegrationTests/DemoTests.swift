@@ -83,34 +83,27 @@ import Testing
         try directory.write("sensor: { raet: 5 }\n", to: "wrong.yaml")
         let outcome = try await jostle(
             "demo", "--for", "1", "--set", "sensor.driver=virtual",
-            environment: ["JOSTLE_CONFIG": directory.path("wrong.yaml")])
-        #expect(outcome.status == 0, "\(outcome.errors)")
+            environment: ["JOSTLE_CONFIG": directory.path("wrong.yaml")]
+        ).expect(status: 0)
         #expect(outcome.output.hasPrefix("The configuration of this board is not used: "), "\(outcome.output)")
-        let told = try await jostle("demo", "--for", "1", "--config", directory.path("wrong.yaml"))
-        #expect(told.status == 78, "\(told)")
+        try await jostle("demo", "--for", "1", "--config", directory.path("wrong.yaml")).expect(status: 78)
     }
 
     // MARK: The terminal
 
     private func demo(on terminal: Terminal, _ environment: String...) throws -> ChildProcess {
-        try ChildProcess(
-            [
-                "/bin/sh", "-c", "exec env -u SSH_CONNECTION \"$@\" <\"$0\" >\"$0\" 2>\"$0\"", terminal.path,
-                "JOSTLE_CONFIG=/dev/null",
-            ] + environment + [
+        try rig.run(
+            on: terminal, in: directory, showsErrors: true,
+            ["-u", "SSH_CONNECTION", "JOSTLE_CONFIG=/dev/null"] + environment + [
                 Products.program.path, "demo", "--set", "sensor.driver=virtual", "--set", "sensor.rate=50Hz",
                 "--set", "sensor.trajectory=shake", "--for", "100",
-            ], in: directory, errors: directory.path("errors"))
+            ])
     }
 
     @Test func showsHorizonAndCommandInAnyWindow() async throws {
         let terminal = try Terminal()
         try terminal.resize(columns: 80, rows: 24)
         let child = try demo(on: terminal, "LC_ALL=C.UTF-8", "TERM=xterm")
-        defer {
-            kill(child.identifier, SIGKILL)
-            child.wait()
-        }
         let hasAll = { (texts: [String]) in texts.allSatisfy { text in terminal.rows.contains { $0.contains(text) } } }
         #expect(
             await eventually {
@@ -123,11 +116,7 @@ import Testing
         try terminal.resize(columns: 50, rows: 20)
         #expect(await eventually { terminal.rows.allSatisfy { $0.count <= 50 } && hasAll(["mosquitto_sub", "roll "]) })
         terminal.write("q")
-        #expect(
-            await eventually {
-                _ = terminal.text; return child.exitStatus() != nil
-            })
-        #expect(child.exitStatus() == 0 && terminal.echoes)
+        #expect(await terminal.exitStatus(of: child) == 0 && terminal.echoes)
         // Nothing but log lines may follow, on the usual screen.
         let parts = terminal.text.components(separatedBy: "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
         #expect(parts.count == 2 && !parts[1].contains("\u{1B}"), "\(terminal.text.suffix(60))")
@@ -138,10 +127,7 @@ import Testing
             let terminal = try Terminal()
             try terminal.resize(columns: 60, rows: 20)
             let child = try demo(on: terminal, environment[0], environment[1])
-            defer {
-                kill(child.identifier, SIGKILL)
-                child.wait()
-            }
+            defer { child.kill() }
             #expect(
                 await eventually {
                     terminal.text.contains(environment[1] == "TERM=dumb" ? "attitude" : "shake     began")

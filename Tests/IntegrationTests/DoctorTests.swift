@@ -105,8 +105,7 @@ import Testing
     }
 
     @Test func namesSecretsThatOthersCanRead() async throws {
-        let file = try directory.write("secret\n", to: "password")
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        let file = try directory.write("secret\n", to: "password", permissions: 0o644)
         let report = try await doctor(Self.noBroker, "mqtt.username=me", "mqtt.password_file=\(file)")
         #expect(report.status == 78 && report["secrets"]?.verdict == "failed", "\(report.checks)")
         #expect(report["secrets"]?.text.contains("chmod o=") == true)
@@ -237,12 +236,8 @@ import Testing
     }
 
     @Test func namesWrongPassword() async throws {
-        let accounts = try directory.write("", to: "accounts")
-        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "right"], in: directory)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
-        let file = try directory.write("opensesame\n", to: "password")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let broker = try await rig.broker(users: ["me": "right"])
+        let file = try directory.write("opensesame\n", to: "password", permissions: 0o600)
         let url = "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"
         let wrong = try await doctor(url, "mqtt.username=me", "mqtt.password_file=\(file)")
         #expect(wrong["login"]?.verdict == "failed" && wrong["login"]?.next.first?.contains("password") == true)
@@ -255,8 +250,7 @@ import Testing
 
     @Test(arguments: ["auto", "v3.1.1"])
     func namesTopicsThatTheAccessRulesForbid(version: String) async throws {
-        let rules = try directory.write("topic read #\ntopic write jostle/dut/state\n", to: "acl")
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: rules)
+        let rules = try directory.write("topic read #\ntopic write jostle/dut/state\n", to: "acl", permissions: 0o644)
         let broker = try await rig.broker(settings: "allow_anonymous true\nacl_file \(rules)")
         let report = try await doctor("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "mqtt.version=\(version)")
         let check = try #require(report["topics"])
@@ -270,8 +264,7 @@ import Testing
         let fleet = try await FleetBroker(rig)
         let settings = try fleet.settings(of: "washer-1", .devices)
         let program = try await JostleProgram(["doctor", "--json", "--set", "sensor.driver=virtual"] + settings)
-            .outcome()
-        #expect(program.status == 0, "\(program.output)")
+            .outcome().expect(status: 0)
         #expect(program.output.contains(#"{"check":"topics","verdict":"ok""#), "\(program.output)")
         #expect(program.output.contains("nobody reads the discovery messages"), "\(program.output)")
     }
@@ -288,8 +281,7 @@ import Testing
         let program = try await JostleProgram(
             ["doctor", "--json", "--set", "sensor.driver=virtual", "--set", commands] + settings,
             environment: ["STATE_DIRECTORY": state]
-        ).outcome()
-        #expect(program.status == 0, "\(program.output)")
+        ).outcome().expect(status: 0)
         #expect(program.output.contains("mqtt.command_broker"), "\(program.output)")
         #expect(program.output.contains("online, version"), "\(program.output)")
         #expect(agent.errors.components(separatedBy: "connected to").count == 2, "\(agent.errors)")
@@ -336,8 +328,8 @@ import Testing
         try directory.write("\(properties)\n", to: "properties")
         try directory.write("\(journal)\n", to: "journal")
         for (program, file) in [("systemctl", "properties"), ("journalctl", "journal")] {
-            let path = try directory.write("#!/bin/sh\nexec cat \(directory.path(file))\n", to: program)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            try directory.write(
+                "#!/bin/sh\nexec cat \(directory.path(file))\n", to: program, permissions: 0o755)
         }
         return ["PATH": "\(directory.path):/usr/sbin:/usr/bin:/bin"]
     }

@@ -93,8 +93,7 @@ import Testing
         #expect(!agents[1].errors.contains("Not authorized"))
         try await observer.catchUp()
         #expect(observer.texts("availability", of: "washer-2").last == "online")
-        let gone = try await fleet("revoke", "washer-1", "--to", enrolment)
-        #expect(gone.status == 69)
+        try await fleet("revoke", "washer-1", "--to", enrolment).expect(status: 69)
     }
 
     @Test func newBoardTakesThePlaceOfAnOldOne() async throws {
@@ -111,9 +110,9 @@ import Testing
                 ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state")])
             #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(words): \(program.errors)")
         }
-        let replace = try await fleet(
-            "replace", "old", "new", "--to", enrolment, "--board-broker", url, "--broker", url)
-        #expect(replace.status == 0, "\(replace.errors)")
+        try await fleet(
+            "replace", "old", "new", "--to", enrolment, "--board-broker", url, "--broker", url
+        ).expect(status: 0)
         #expect(await observer.sees { $0.topics.contains("jostle/new/config/desired") })
         let layer = try #require(observer.all.last { $0.topic == "jostle/new/config/desired" })
         #expect(String(decoding: layer.payload, as: UTF8.self).contains("\"sensitivity\": 3"))
@@ -133,12 +132,10 @@ import Testing
         let options = ["--to", enrolment, "--template", directory.path("template.yaml"), "--groups", "laundry"]
         let key = try await run(["enroll", "a", "--ca", directory.path("ca.key")] + options)
         #expect(key.status == 65 && key.errors.contains("contains a private key"), "\(key.errors)")
-        let first = try await run(["enroll", "a", "--ca", directory.path("ca.pem")] + options)
-        #expect(first.status == 0, "\(first.errors)")
+        try await run(["enroll", "a", "--ca", directory.path("ca.pem")] + options).expect(status: 0)
         let config = try String(contentsOfFile: "\(enrolment)/a/jostle.yaml", encoding: .utf8)
         let old = try password("a")
-        let again = try await run(["enroll", "a", "--force", "--to", enrolment])
-        #expect(again.status == 0, "\(again.errors)")
+        try await run(["enroll", "a", "--force", "--to", enrolment]).expect(status: 0)
         #expect(try String(contentsOfFile: "\(enrolment)/a/jostle.yaml", encoding: .utf8) == config)
         #expect(config.contains("laundry") && config.contains("ca_file") && config.contains("remote"), "\(config)")
         #expect(try password("a") != old)
@@ -185,8 +182,7 @@ import Testing
         try #require(truncate(file, (64 << 20) + 1) == 0)
         let options = ["--to", enrolment, "--passwords", file]
         for words in [["enroll", "a", "--board-broker", "mqtt://b"], ["revoke", "old"]] {
-            let outcome = try await run(words + options)
-            #expect(outcome.status == 65)
+            let outcome = try await run(words + options).expect(status: 65)
             #expect(outcome.errors.contains("\(file): is longer than 67108864 bytes"), "\(outcome.errors)")
         }
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == (64 << 20) + 1)

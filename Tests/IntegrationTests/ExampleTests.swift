@@ -104,8 +104,7 @@ import Testing
             settings.append("mqtt.broker=mqtt://127.0.0.1:\(plainPort)")
         }
         if text.contains("password_file:") {
-            let password = try directory.write("secret\n", to: "password")
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
+            let password = try directory.write("secret\n", to: "password", permissions: 0o600)
             settings.append("mqtt.password_file=\(password)")
         }
         if !text.contains("driver: virtual") { settings += ["sensor.driver=virtual", "sensor.trajectory=rest"] }
@@ -125,7 +124,7 @@ import Testing
             try #require(await observer.sees { $0.topics.contains(example.device + "/health") }, "\(agent.errors)")
             #expect(!observer.topics.contains(example.topic), "before anything has moved")
             let topic = "\(example.device)/command/\(example.command)"
-            try observer.publish(MQTTMessage(topic: topic, text: example.arguments, qos: .atLeastOnce))
+            try observer.publish(topic, example.arguments)
         }
         let pattern = try Regex(example.payload)
         let isSeen = await observer.sees(within: .seconds(60)) {

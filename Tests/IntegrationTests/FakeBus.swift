@@ -28,7 +28,7 @@ final class FakeBus: Sendable {
 /// A JSON reader for tests.
 enum JSON {
     /// The JSON object in a text; `nil` if it is something else.
-    static func object(_ text: String) throws -> [String: Any]? {
+    static func object(_ text: some StringProtocol) throws -> [String: Any]? {
         try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
     }
 }

@@ -93,8 +93,7 @@ struct FleetBroker {
 
     /// The settings of a board: its id is its user name.
     func settings(of device: String, _ listener: Listener) throws -> [String] {
-        let secret = try directory.write("of-\(device)\n", to: "secret-\(device)")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+        let secret = try directory.write("of-\(device)\n", to: "secret-\(device)", permissions: 0o600)
         return [
             "device.id=\(device)", "mqtt.broker=mqtts://localhost:\(port(listener))", "mqtt.username=\(device)",
             "mqtt.password_file=\(secret)", "mqtt.ca_file=\(certificates.caFile)",

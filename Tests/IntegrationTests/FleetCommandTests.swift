@@ -53,14 +53,12 @@ import Testing
         let one = try await fleet(broker, "get", "--all", "gestures")
         #expect(one.lines.dropFirst() == ["gestures.shake.sensitivity=7"])
 
-        let unset = try await fleet(broker, "unset", "--all", "gestures.shake")
-        #expect(unset.status == 0, "\(unset.errors)")
+        try await fleet(broker, "unset", "--all", "gestures.shake").expect(status: 0)
         let second = try await document(observer, "_all/config")
         #expect(second["revision"] as? Int == 2)
         #expect(second["config"] as? NSDictionary == ["sensor": ["rate": "100Hz"]])
 
-        let same = try await fleet(broker, "set", "--all", "sensor.rate=100Hz")
-        #expect(same.status == 0)
+        let same = try await fleet(broker, "set", "--all", "sensor.rate=100Hz").expect(status: 0)
         #expect(same.output == "all: nothing to change in revision 2\n3 of 3 devices applied it\n")
         let null = try await fleet(broker, "set", "--device", "door", "gestures.shake.sensitivity=null")
         #expect(null.output.hasSuffix("1 of 1 device applied it\n"), "\(null.errors)")
@@ -86,10 +84,8 @@ import Testing
             set.errors.contains(
                 "narrow: all 1 rejected: gestures.shake.sensitivity: \"7\" out of bounds; allowed: 1 … 6"),
             "\(set.errors)")
-        let json = try await fleet(broker, "wait", "--wait", "1", "--json")
-        #expect(json.status == 75)
-        let result = try #require(
-            try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any], "\(json.output)")
+        let json = try await fleet(broker, "wait", "--wait", "1", "--json").expect(status: 75)
+        let result = try #require(try JSON.object(json.output), "\(json.output)")
         #expect(result["applied"] as? [String] == ["good"] && result["offline"] as? [String] == ["away"])
         #expect((result["refused"] as? [[String: Any]])?.first?["id"] as? String == "narrow")
         #expect(boards.boards.count == 4)
@@ -139,8 +135,7 @@ import Testing
         let document = try await document(observer, "_all/config")
         #expect(document["unknown"] as? String == "ignore")
         // What follows keeps the document's rule.
-        let next = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
-        #expect(next.status == 0, "\(next.errors)")
+        try await fleet(broker, "set", "--all", "sensor.rate=50Hz").expect(status: 0)
         #expect(try await self.document(observer, "_all/config")["unknown"] as? String == "ignore")
     }
 
@@ -148,8 +143,7 @@ import Testing
         let broker = try await rig.broker()
         let run = try await fleet(broker, "set", "--group", "laundry", "sensor.rate=50Hz", "--dry-run")
         #expect(run.status == 0)
-        let line = try #require(
-            try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any], "\(run.output)")
+        let line = try #require(try JSON.object(run.output), "\(run.output)")
         #expect(line["topic"] as? String == "jostle/_group/laundry/config")
         #expect((line["document"] as? [String: Any])?["revision"] as? Int == 1)
         try await expectNothingPublished(broker)
@@ -159,13 +153,12 @@ import Testing
     @Test func mergedLayerIsChecked() async throws {
         let (broker, observer) = try await rig.observedBroker()
         let wrong = #"{"schema":1,"revision":1,"config":{"gestures":{"shake":{"sensitivity":70}}}}"#
-        try observer.publish(MQTTMessage(topic: "jostle/_all/config", text: wrong, qos: .atLeastOnce, retain: true))
+        try observer.publish("jostle/_all/config", wrong, retain: true)
         #expect(await observer.sees { !$0.all.isEmpty })
         let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
         #expect(set.status == 65 && set.errors.contains("all: boards would refuse the layer"), "\(set.errors)")
         #expect(set.errors.contains("gestures.shake.sensitivity"))
-        let repaired = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "gestures.shake.sensitivity=7")
-        #expect(repaired.status == 0, "\(repaired.errors)")
+        try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "gestures.shake.sensitivity=7").expect(status: 0)
     }
 
     /// A number that boards refuse, published by hand: the files, and the revisions seen earlier, replace it.
@@ -173,15 +166,14 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let directory = try TemporaryDirectory()
         try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")
-        let first = try await fleet(broker, "apply", directory.path)
-        #expect(first.status == 0, "\(first.errors)")
+        try await fleet(broker, "apply", directory.path).expect(status: 0)
         let report =
             #"{"run":"1","groups":[],"layers":{"all":{"status":"rejected","revision":9000000000000,"in_force":1}}}"#
         for (topic, text) in [
             ("jostle/_all/config", #"{"schema":1,"revision":9000000000000,"config":{}}"#),
             ("jostle/door/config/reported", report), ("jostle/door/availability", "offline"),
         ] {
-            try observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
+            try observer.publish(topic, text, retain: true)
         }
         #expect(await observer.sees { $0.all.contains { $0.topic == "jostle/door/availability" } })
         let set = try await fleet(broker, "set", "--all", "log.level=debug")
@@ -204,8 +196,7 @@ import Testing
             for (topic, text) in [
                 ("config/reported", #"{"run":"1","groups":[],"layers":\#(layers)}"#), ("availability", "online"),
             ] {
-                try observer.publish(
-                    MQTTMessage(topic: "jostle/door/\(topic)", text: text, qos: .atLeastOnce, retain: true))
+                try observer.publish("jostle/door/\(topic)", text, retain: true)
             }
             #expect(await observer.sees { $0.all.count == 2 })
         }
@@ -261,8 +252,7 @@ import Testing
 
     @Test func unreachableBrokerIsStatus69() async throws {
         let broker = try TestBroker()
-        let outcome = try await fleet(broker, "list")
-        #expect(outcome.status == 69)
+        let outcome = try await fleet(broker, "list").expect(status: 69)
         #expect(outcome.errors.contains("the broker was not reached"), "\(outcome.errors)")
     }
 
@@ -273,8 +263,8 @@ import Testing
             directory: directory, settings: "allow_anonymous true\nacl_file \(directory.path("acl"))")
         for version in ["v5", "v3.1.1"] {
             let outcome = try await fleet(
-                broker, "set", "--all", "sensor.rate=50Hz", "--set", "mqtt.version=\(version)")
-            #expect(outcome.status == 77, "\(version): \(outcome.errors)")
+                broker, "set", "--all", "sensor.rate=50Hz", "--set", "mqtt.version=\(version)"
+            ).expect(status: 77)
             #expect(outcome.errors.hasPrefix("jostle: all: the broker "), "\(outcome.errors)")
             #expect(!outcome.output.contains("published"))
         }
@@ -290,10 +280,9 @@ import Testing
         #expect(await observer.sees { $0.topics.contains("jostle/_all/config") }, "\(program.errors)")
         // Bob did not see the first document: he publishes the same revision.
         try observer.publish(
-            MQTTMessage(
-                topic: "jostle/_all/config",
-                text: #"{"schema":1,"revision":1,"config":{"sensor":{"rate":"50 Hz"}},"by":"bob@van","note":"calm"}"#,
-                qos: .atLeastOnce, retain: true))
+            "jostle/_all/config",
+            #"{"schema":1,"revision":1,"config":{"sensor":{"rate":"50 Hz"}},"by":"bob@van","note":"calm"}"#,
+            retain: true)
         #expect(await program.exitStatus() == 75)
         #expect(
             program.errors.contains(
@@ -302,8 +291,7 @@ import Testing
         // Nothing of Bob's was overwritten.
         let last = try await document(observer, "_all/config")
         #expect(last["by"] as? String == "bob@van")
-        let next = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7")
-        #expect(next.status == 0, "\(next.errors)")
+        try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7").expect(status: 0)
         let merged = try await document(observer, "_all/config")["config"] as? NSDictionary
         #expect(merged == ["sensor": ["rate": "50 Hz"], "gestures": ["shake": ["sensitivity": 7]]])
     }
@@ -330,21 +318,18 @@ import Testing
         let first = try #require(observer.all.first { $0.topic == "jostle/_all/config" })
         boards.publish(first.topic, String(decoding: first.payload, as: UTF8.self))
         #expect(await observer.sees { $0.all.count { $0.topic == first.topic } == 3 })
-        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait")
-        #expect(set.status == 65)
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 65)
         #expect(
             set.errors.contains("boards have revision 2, but the broker holds only revision 1"), "\(set.errors)")
         #expect(set.errors.contains("To publish revision 2 again: jostle fleet rollback all --to 2"), "\(set.errors)")
         let stranger = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait", state: "elsewhere")
         #expect(stranger.status == 65 && !stranger.errors.contains("rollback"), "\(stranger.errors)")
 
-        let again = try await fleet(broker, "rollback", "all", "--to", "2", "--no-wait")
-        #expect(again.status == 0, "\(again.errors)")
+        try await fleet(broker, "rollback", "all", "--to", "2", "--no-wait").expect(status: 0)
         let document = try await document(observer, "_all/config")
         #expect(document["revision"] as? Int == 3)
         #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 7]]])
-        let next = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait")
-        #expect(next.status == 0, "\(next.errors)")
+        try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 0)
     }
 
     @Test func lostStoreIsNoticedAndRestoredFromFiles() async throws {
@@ -352,19 +337,16 @@ import Testing
         var board = SimulatedBoards.Board(id: "washer-1")
         board.layers["all"] = #"{"status":"missing","revision":41,"hash":"0123456789abcdef"}"#
         let boards = try await SimulatedBoards(broker.port, [board])
-        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
-        #expect(set.status == 65)
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz").expect(status: 65)
         #expect(set.errors.contains("boards have revision 41, but the broker holds none"), "\(set.errors)")
         #expect(set.errors.contains("jostle fleet apply DIRECTORY"))
         try directory.write("sensor: { rate: 50 Hz }\n", to: "all.yaml")
-        let apply = try await fleet(broker, "apply", directory.path)
-        #expect(apply.status == 0, "\(apply.errors)")
+        let apply = try await fleet(broker, "apply", directory.path).expect(status: 0)
         #expect(
             apply.output.contains(
                 "all: lost by the broker\nall: published as revision 42\n1 of 1 device applied it"))
         #expect(boards.boards[0].layers["all"]?.contains("\"revision\":42") == true)
-        let again = try await fleet(broker, "set", "--all", "sensor.rate=25Hz")
-        #expect(again.status == 0, "\(again.errors)")
+        try await fleet(broker, "set", "--all", "sensor.rate=25Hz").expect(status: 0)
     }
 
     @Test func garbageOnLayerIsNotBuiltUpon() async throws {
@@ -373,8 +355,7 @@ import Testing
         boards.publish("jostle/_all/config", "{\"schema\":1,\"revision\":7,\u{1B}[2J")
         let observer = try await Observer(broker.port)
         #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })
-        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
-        #expect(set.status == 65)
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz").expect(status: 65)
         #expect(set.errors.contains("the broker holds a document that cannot be used"), "\(set.errors)")
         #expect(!set.errors.contains("\u{1B}"))
     }

@@ -13,13 +13,6 @@ import Testing
         commands = try FleetCommandTests()
     }
 
-    private func write(_ text: String, to name: String) throws {
-        let path = directory.path(name)
-        try FileManager.default.createDirectory(
-            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-        try text.write(toFile: path, atomically: true, encoding: .utf8)
-    }
-
     @Test(arguments: [
         ("all.yaml", "gestures:\n  shak: {}\n", "/all.yaml:2:3: gestures.shak: unknown key; did you mean \"shake\"?"),
         (
@@ -43,32 +36,29 @@ import Testing
         ("registry.yaml", "door: a\n", "/registry.yaml:1:7: door: \"a\" is not a list of groups"),
     ])
     func checkNamesFileLineAndColumn(name: String, text: String, problem: String) async throws {
-        try write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
-        try write(text, to: "fleet/\(name)")
-        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
-        #expect(outcome.status == 65)
+        try directory.write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
+        try directory.write(text, to: "fleet/\(name)")
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check").expect(status: 65)
         #expect(outcome.errors.contains(problem), "\(outcome.errors)")
         #expect(outcome.output.isEmpty)
     }
 
     /// A file that no fleet has is refused by its name, whatever it is.
     @Test func misplacedFilesAreNotRead() async throws {
-        try write("{}\n", to: "fleet/all.yaml")
+        try directory.write("{}\n", to: "fleet/all.yaml")
         try #require(mkfifo(directory.path("fleet/pipe.yaml"), 0o600) == 0)
-        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
-        #expect(outcome.status == 65)
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check").expect(status: 65)
         #expect(outcome.errors.contains("/pipe.yaml:1:1: is no file of a fleet"), "\(outcome.errors)")
     }
 
     @Test func reportsTheFirstProblemsAndCountsTheOthers() async throws {
-        for number in 1...130 { try write("{}\n", to: "fleet/wrong/\(number).yaml") }
-        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
-        #expect(outcome.status == 65)
+        for number in 1...130 { try directory.write("{}\n", to: "fleet/wrong/\(number).yaml") }
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check").expect(status: 65)
         let lines = outcome.errors.split(separator: "\n")
         #expect(lines.count == 101 && lines.last?.hasSuffix("and 30 more problems") == true, "\(outcome.errors)")
         try FileManager.default.removeItem(atPath: directory.path("fleet/wrong"))
         let keys = (1...60).map { "unknown-\($0): 1\n" }.joined()
-        for name in ["all", "groups/a"] { try write(keys, to: "fleet/\(name).yaml") }
+        for name in ["all", "groups/a"] { try directory.write(keys, to: "fleet/\(name).yaml") }
         let ignored = try await jostle("fleet", "apply", directory.path("fleet"), "--check", "--unknown", "ignore")
         #expect(ignored.status == 0)
         let remarks = ignored.errors.split(separator: "\n")
@@ -77,8 +67,8 @@ import Testing
 
     /// Links can form a cycle. A link to a file is harmless.
     @Test func linksToDirectoriesAreRefused() async throws {
-        try write("{}\n", to: "shared.yaml")
-        try write("{}\n", to: "fleet/groups/laundry.yaml")
+        try directory.write("{}\n", to: "shared.yaml")
+        try directory.write("{}\n", to: "fleet/groups/laundry.yaml")
         let manager = FileManager.default
         try manager.createSymbolicLink(
             atPath: directory.path("fleet/all.yaml"), withDestinationPath: directory.path("shared.yaml"))
@@ -86,76 +76,67 @@ import Testing
         let linkedFile = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
         #expect(linkedFile.status == 0 && linkedFile.output.contains("2 layers"), "\(linkedFile.errors)")
         try manager.createSymbolicLink(atPath: directory.path("fleet/groups/again"), withDestinationPath: "..")
-        let cycle = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
-        #expect(cycle.status == 65)
+        let cycle = try await jostle("fleet", "apply", directory.path("fleet"), "--check").expect(status: 65)
         #expect(cycle.errors.contains("/groups/again: is a symbolic link to a directory"), "\(cycle.errors)")
     }
 
     @Test func refusesDirectoriesThatAreNoFleet() async throws {
-        try write("{}\n", to: "many/devices/0.yaml")
+        try directory.write("{}\n", to: "many/devices/0.yaml")
         for number in 1...20_000 {
             try #require(
                 FileManager.default.createFile(atPath: directory.path("many/devices/\(number).yaml"), contents: nil))
         }
-        let many = try await jostle("fleet", "apply", directory.path("many"), "--check")
-        #expect(many.status == 65)
+        let many = try await jostle("fleet", "apply", directory.path("many"), "--check").expect(status: 65)
         #expect(many.errors.contains("/many: has more than 20000 YAML files and directories"), "\(many.errors)")
-        try write("{}\n", to: "long/devices/0.yaml")
+        try directory.write("{}\n", to: "long/devices/0.yaml")
         for number in 1...1100 {
             let path = directory.path("long/devices/\(number).yaml")
             try #require(FileManager.default.createFile(atPath: path, contents: nil))
             try #require(truncate(path, 65_536) == 0)
         }
-        let long = try await jostle("fleet", "apply", directory.path("long"), "--check")
-        #expect(long.status == 65)
+        let long = try await jostle("fleet", "apply", directory.path("long"), "--check").expect(status: 65)
         #expect(long.errors.contains("/long: its YAML files have more than 67108864 bytes"), "\(long.errors)")
     }
 
     @Test func checkAcceptsGoodFilesWithoutBroker() async throws {
-        try write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
-        try write("# nothing yet\n", to: "fleet/groups/laundry.yaml")
-        try write("door: [laundry]\nwasher-1: []\n", to: "fleet/registry.yaml")
-        try write("our fleet\n", to: "fleet/README.md")
-        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        try directory.write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
+        try directory.write("# nothing yet\n", to: "fleet/groups/laundry.yaml")
+        try directory.write("door: [laundry]\nwasher-1: []\n", to: "fleet/registry.yaml")
+        try directory.write("our fleet\n", to: "fleet/README.md")
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check").expect(status: 0)
         #expect(outcome.output.hasSuffix("valid, 2 layers, groups of 2 devices\n"))
-        let missing = try await jostle("fleet", "apply", directory.path("none"), "--check")
-        #expect(missing.status == 66)
+        try await jostle("fleet", "apply", directory.path("none"), "--check").expect(status: 66)
     }
 
     @Test func applyOfExportPublishesNothing() async throws {
         let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
-        try write(
+        try directory.write(
             """
             gestures: { shake: { sensitivity: 7, cooldown: 0.5 s }, tap: { counts: [single, double] } }
             sensor: { rate: 100, accelerometer_range: null }
             """, to: "fleet/all.yaml")
-        try write("gestures: { shake: { enabled: true } }\n", to: "fleet/groups/laundry.yaml")
-        try write("attitude: { low_pass: 2 Hz }\n", to: "fleet/devices/door.yaml")
-        try write("washer-1: [laundry, floor-2]\ndoor: []\n", to: "fleet/registry.yaml")
+        try directory.write("gestures: { shake: { enabled: true } }\n", to: "fleet/groups/laundry.yaml")
+        try directory.write("attitude: { low_pass: 2 Hz }\n", to: "fleet/devices/door.yaml")
+        try directory.write("washer-1: [laundry, floor-2]\ndoor: []\n", to: "fleet/registry.yaml")
         let observer = try await Observer(broker.port)
-        let first = try await commands.fleet(broker, "apply", directory.path("fleet"), "--note", "first")
-        #expect(first.status == 0, "\(first.output)\(first.errors)")
+        try await commands.fleet(broker, "apply", directory.path("fleet"), "--note", "first").expect(status: 0)
         let registered = try await commands.document(observer, "_registry/washer-1")
         #expect(registered["groups"] as? [String] == ["laundry", "floor-2"])
         #expect(boards.boards[0].groups == ["laundry", "floor-2"])
         let same = try await commands.fleet(broker, "apply", directory.path("fleet"))
         #expect(same.output.hasPrefix("5 documents unchanged\n"), "\(same.output)")
 
-        let export = try await commands.fleet(broker, "export", directory.path("copy"))
-        #expect(export.status == 0, "\(export.errors)")
+        try await commands.fleet(broker, "export", directory.path("copy")).expect(status: 0)
         try await observer.catchUp()
         let count = observer.topics.filter { !$0.hasSuffix("config/reported") }.count
         let copied = try await commands.fleet(broker, "apply", directory.path("copy"))
         #expect(copied.output.hasPrefix("5 documents unchanged\n"), "\(copied.output)")
         try await observer.catchUp()
         #expect(observer.topics.filter { !$0.hasSuffix("config/reported") }.count == count)
-        let again = try await commands.fleet(broker, "export", directory.path("copy"))
-        #expect(again.status == 73)
+        let again = try await commands.fleet(broker, "export", directory.path("copy")).expect(status: 73)
         #expect(again.errors.contains("is not empty; --force"))
-        let forced = try await commands.fleet(broker, "export", directory.path("copy"), "--force")
-        #expect(forced.status == 0)
+        try await commands.fleet(broker, "export", directory.path("copy"), "--force").expect(status: 0)
     }
 
     @Test func documentsOutsideTheDirectoryStayUnlessPruned() async throws {
@@ -165,13 +146,11 @@ import Testing
                 ["fleet", "set"] + words + ["--no-wait", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
             #expect(await program.exitStatus() == 0)
         }
-        try write("sensor: { rate: 25Hz }\n", to: "fleet/all.yaml")
-        let kept = try await commands.fleet(broker, "apply", directory.path("fleet"))
-        #expect(kept.status == 0, "\(kept.errors)")
+        try directory.write("sensor: { rate: 25Hz }\n", to: "fleet/all.yaml")
+        let kept = try await commands.fleet(broker, "apply", directory.path("fleet")).expect(status: 0)
         #expect(kept.output.contains("group:laundry: not in the directory; it stays"), "\(kept.output)")
         #expect(try await commands.document(observer, "_group/laundry/config")["revision"] as? Int == 1)
-        let pruned = try await commands.fleet(broker, "apply", directory.path("fleet"), "--prune")
-        #expect(pruned.status == 0, "\(pruned.errors)")
+        try await commands.fleet(broker, "apply", directory.path("fleet"), "--prune").expect(status: 0)
         let empty = try await commands.document(observer, "_group/laundry/config")
         #expect(empty["revision"] as? Int == 2 && empty["config"] as? NSDictionary == [:])
         // An emptied layer is as good as none.
@@ -191,11 +170,11 @@ import Testing
                 "2 devices: washer-1, washer-2\n  gestures.shake.sensitivity  5 -> 7  group:laundry"))
         #expect(diff.output.contains("would be refused: gestures.shake.sensitivity is not in the board's fleet.remote"))
         #expect(!diff.output.contains("door"))
-        try write("gestures: { shake: { sensitivity: 5 } }\n", to: "fleet/all.yaml")
+        try directory.write("gestures: { shake: { sensitivity: 5 } }\n", to: "fleet/all.yaml")
         let same = try await commands.fleet(broker, "diff", directory.path("fleet"), "--json")
         let ids = same.lines.filter { $0.contains("\"changes\": [{") }
         #expect(ids.isEmpty, "\(same.output)")
-        try write("gestures: { shake: { sensitivity: 6 } }\n", to: "fleet/all.yaml")
+        try directory.write("gestures: { shake: { sensitivity: 6 } }\n", to: "fleet/all.yaml")
         let other = try await commands.fleet(broker, "diff", directory.path("fleet"), "--json")
         #expect(other.lines.count == 4, "\(other.output)")
         let door = try #require(other.lines.first { $0.contains("\"door\"") })

@@ -17,18 +17,15 @@ import Testing
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
         let observer = try await Observer(broker.port)
         for value in [6, 7] {
-            let set = try await commands.fleet(broker, "set", "--all", "gestures.shake.sensitivity=\(value)")
-            #expect(set.status == 0, "\(set.errors)")
+            try await commands.fleet(broker, "set", "--all", "gestures.shake.sensitivity=\(value)").expect(status: 0)
         }
-        let back = try await commands.fleet(broker, "rollback", "all")
-        #expect(back.status == 0, "\(back.errors)")
+        try await commands.fleet(broker, "rollback", "all").expect(status: 0)
         let document = try await commands.document(observer, "_all/config")
         #expect(document["revision"] as? Int == 3)
         #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 6]]])
         #expect(document["note"] as? String == "back to revision 1")
         #expect(boards.boards.allSatisfy { $0.layers["all"]?.contains("\"revision\":3") == true })
-        let to = try await commands.fleet(broker, "rollback", "jostle/_all/config", "--to", "2")
-        #expect(to.status == 0, "\(to.errors)")
+        try await commands.fleet(broker, "rollback", "jostle/_all/config", "--to", "2").expect(status: 0)
         #expect(
             try await commands.document(observer, "_all/config")["config"] as? NSDictionary
                 == ["gestures": ["shake": ["sensitivity": 7]]])
@@ -54,19 +51,17 @@ import Testing
         #expect(row.hasPrefix("  2026-11-20 ") && row.contains("  group:laundry  9  "), "\(log.output)")
         #expect(row.contains("  2 of 2 ") && row.hasSuffix("  ada@desk  hum"), "\(log.output)")
         let json = try await commands.fleet(broker, "log", "--json")
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        let object = try #require(try JSON.object(json.output))
         #expect(object["document"] as? String == "group:laundry" && object["applied"] as? Int == 2)
     }
 
     @Test func groupsAreChangedInTheRegistry() async throws {
         let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
-        let add = try await commands.fleet(broker, "group", "add", "floor-2", "washer-1", "door")
-        #expect(add.status == 0, "\(add.errors)")
+        let add = try await commands.fleet(broker, "group", "add", "floor-2", "washer-1", "door").expect(status: 0)
         #expect(add.output.hasSuffix("2 of 2 devices applied it\n"), "\(add.output)")
         #expect(boards.boards.map(\.groups) == [["laundry", "floor-2"], ["laundry"], ["floor-2"]])
-        let remove = try await commands.fleet(broker, "group", "remove", "laundry", "washer-1")
-        #expect(remove.status == 0, "\(remove.errors)")
+        try await commands.fleet(broker, "group", "remove", "laundry", "washer-1").expect(status: 0)
         #expect(boards.boards[0].groups == ["floor-2"])
         let again = try await commands.fleet(broker, "group", "remove", "laundry", "washer-1")
         #expect(again.status == 0 && again.output.hasPrefix("washer-1: nothing to change"), "\(again.output)")
@@ -84,17 +79,14 @@ import Testing
                 ["fleet", "command"] + words + arguments + ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
             ).outcome()
         }
-        let group = try await command("ping", "--group", "laundry")
-        #expect(group.status == 0, "\(group.errors)")
+        let group = try await command("ping", "--group", "laundry").expect(status: 0)
         #expect(group.lines.count == 2, "\(group.output)")
         #expect(group.lines.allSatisfy { $0.contains("done") && $0.contains("\"uptime\":12") })
-        let silent = try await command("ping", "--all", "--json")
-        #expect(silent.status == 75)
+        let silent = try await command("ping", "--all", "--json").expect(status: 75)
         #expect(silent.errors.contains("no answer from quiet"), "\(silent.errors)")
         #expect(silent.lines.contains(#"{"id": "door", "asked": true, "answer": {"ok":true,"uptime":12}}"#))
         #expect(silent.lines.contains(#"{"id": "away", "asked": false, "answer": null}"#), "\(silent.output)")
-        let refused = try await command("explode", "--device", "door")
-        #expect(refused.status == 69)
+        let refused = try await command("explode", "--device", "door").expect(status: 69)
         #expect(refused.output.contains("refused  no such command"), "\(refused.output)")
         #expect(boards.boards.count == 5)
     }
@@ -109,18 +101,15 @@ import Testing
         boards.publish("jostle/old/config/desired", #"{"schema":1,"revision":1,"config":{}}"#)
         let observer = try await Observer(broker.port)
         #expect(await observer.sees { $0.topics.contains("jostle/old/config/desired") })
-        let online = try await commands.fleet(broker, "forget", "door")
-        #expect(online.status == 75)
+        let online = try await commands.fleet(broker, "forget", "door").expect(status: 75)
         #expect(online.errors.contains("door is online"))
-        let forget = try await commands.fleet(broker, "forget", "old")
-        #expect(forget.status == 0, "\(forget.errors)")
+        let forget = try await commands.fleet(broker, "forget", "old").expect(status: 0)
         #expect(forget.output.hasSuffix("old: 6 messages removed\n"), "\(forget.output)")
         let late = try await Observer(broker.port)
         #expect(await late.sees { $0.topics.contains("homeassistant/sensor/old-2/tilt/config") })
         #expect(await late.sees { $0.topics.contains("jostle/door/availability") })
         #expect(late.topics.filter { $0.contains("/old/") || $0.hasSuffix("/old") }.isEmpty, "\(late.topics)")
-        let gone = try await commands.fleet(broker, "forget", "old")
-        #expect(gone.status == 69)
+        try await commands.fleet(broker, "forget", "old").expect(status: 69)
     }
 
     // MARK: list, show, complete
@@ -152,7 +141,7 @@ import Testing
                 ["fleet", "list"] + words + ["--json", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
             #expect(await program.exitStatus() == 0, "\(program.errors)")
             let shown = try program.output.split(separator: "\n").map { line in
-                try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])["id"] as? String
+                try #require(try JSON.object(line))["id"] as? String
             }
             #expect(shown == ids, "\(words)")
         }
@@ -162,8 +151,7 @@ import Testing
         let refusal = "gestures.shake.sensitivity: \"7\" out of bounds; allowed: 1 … 6"
         #expect(show.output.contains(refusal), "\(show.output)")
         #expect(show.output.contains("all 2 rejected (0 in force)") && show.output.contains("file"))
-        let unknown = try await commands.fleet(broker, "show", "nobody")
-        #expect(unknown.status == 69)
+        try await commands.fleet(broker, "show", "nobody").expect(status: 69)
     }
 
     @Test func foreignTextDoesNotControlTheTerminal() async throws {

@@ -29,7 +29,7 @@ import Testing
     }
 
     private func publish(_ rig: AgentRig, _ topic: String, _ text: String) throws {
-        try rig.observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
+        try rig.observer.publish(topic, text, retain: true)
     }
 
     @Test(.timeLimit(.minutes(2))) func appliesLayersLive() async throws {
@@ -105,9 +105,7 @@ import Testing
             #expect(shake?["sensitivity"] as? Int == (last == 0 ? 5 : last % 10 + 1), "kill \(last)")
             // The first reading ends, so that the change is taken live.
             try await Task.sleep(for: .milliseconds(900))
-            try observer.publish(
-                MQTTMessage(
-                    topic: "jostle/_all/config", text: Self.sensitivity(revision), qos: .atLeastOnce, retain: true))
+            try observer.publish("jostle/_all/config", Self.sensitivity(revision), retain: true)
             try await Task.sleep(for: .microseconds(Int64.random(in: 0...30_000)))
             agent.signal(SIGKILL)
         }

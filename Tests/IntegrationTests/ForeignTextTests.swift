@@ -49,7 +49,7 @@ import Testing
         reply.properties.correlationData = question.properties.correlationData
         try device.publish(reply)
         for event in events {
-            try device.publish(MQTTMessage(topic: "jostle/dut/event/shake", text: try json(event), qos: .atLeastOnce))
+            try device.publish("jostle/dut/event/shake", try json(event))
         }
         return await program.outcome()
     }
@@ -63,8 +63,8 @@ import Testing
                 ["gesture": "g\(hostile)", "phase": "p\(hostile)", "simulated": true, "more": hostile],
                 ["gesture": "h\(hostile)", "phase": "began", "simulated": true],
                 ["gesture": "h\(hostile)", "phase": "ended", "simulated": true],
-            ])
-        #expect(outcome.status == 0, "\(outcome)")
+            ]
+        ).expect(status: 0)
         expectHarmless(outcome)
         #expect(outcome.lines.count == 4, "\(outcome)")
         #expect(outcome.lines.first == "dut: m\(Self.shown), takes 0.5 s", "\(outcome)")
@@ -96,8 +96,7 @@ import Testing
         for text in [
             header + "0,1,\(Self.hostile),3,4,5,6\n", header + "\(Self.hostile),1,2,3,4,5,6\n", "t_s,\(Self.hostile)\n",
         ] {
-            let outcome = try await jostle("replay", try directory.write(text, to: name))
-            #expect(outcome.status == 65, "\(outcome)")
+            let outcome = try await jostle("replay", try directory.write(text, to: name)).expect(status: 65)
             #expect(outcome.errors.contains(#"r\u{1b}[2J\u{9b}1m\u{202e}.csv:"#), "\(outcome)")
             expectHarmless(outcome)
         }
@@ -108,15 +107,14 @@ import Testing
         let (broker, device) = try await rig.observedBroker()
         let program = try rig.run(
             ["watch", "--json", "--device", "dut", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
-        try device.publish(
-            MQTTMessage(topic: "jostle/dut/availability", text: "online", qos: .atLeastOnce, retain: true))
+        try device.publish("jostle/dut/availability", "online", retain: true)
         #expect(await eventually { program.output.contains("online") }, "\(program.errors)")
         // Unescaped, as far as JSON permits.
         let raw = "\u{9B}31m\u{202E}\u{2028}\u{2067}\u{7F}é"
         for text in [
             "{\"gesture\":\n\t\"\(raw)\",\r\"\(raw)\":[1.50, \"\(raw)\"]}", "no JSON: \(hostile)", "\"\(raw)\"",
         ] {
-            try device.publish(MQTTMessage(topic: "jostle/dut/event/\u{202E}x", text: text, qos: .atLeastOnce))
+            try device.publish("jostle/dut/event/\u{202E}x", text)
         }
         #expect(await eventually { program.output.split(separator: "\n").count >= 4 }, "\(program.output)")
         #expect(await program.terminate() == 0)

@@ -80,9 +80,7 @@ import Testing
         // Values and commands that would be accepted if they were not retained.
         let retained = [("set/gestures.shake.enabled", "false"), ("set/attitude.low_pass", "2"), ("command/stop", "")]
         for (topic, text) in retained {
-            try observer.publish(
-                MQTTMessage(
-                    topic: "jostle/dut/" + topic, text: text.isEmpty ? "{}" : text, qos: .atLeastOnce, retain: true))
+            try observer.publish("jostle/dut/" + topic, text.isEmpty ? "{}" : text, retain: true)
         }
         #expect(await observer.sees { $0.topics.count == 3 })
         let directory = try TemporaryDirectory()

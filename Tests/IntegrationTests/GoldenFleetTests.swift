@@ -74,8 +74,7 @@ import Testing
         }
         messages += [("washer-1/health", Self.health), ("plain/availability", "online"), ("sick/health", "{")]
         for (topic, text) in messages {
-            try observer.publish(
-                MQTTMessage(topic: "jostle/\(topic)", text: text, qos: .atLeastOnce, retain: true))
+            try observer.publish("jostle/\(topic)", text, retain: true)
         }
         let isThere = await observer.sees { $0.all.count == messages.count }
         try #require(isThere)
@@ -86,7 +85,6 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         try await publishAll(observer)
         let files = rollouts.commands.directory
-        try FileManager.default.createDirectory(atPath: files.path("fleet"), withIntermediateDirectories: true)
         try files.write("gestures: { shake: { sensitivity: 6 } }\n", to: "fleet/all.yaml")
         try files.write("new: [laundry]\n", to: "fleet/registry.yaml")
         let commands = [
@@ -111,7 +109,7 @@ import Testing
         let program = try rollouts.start(broker.port, ["list", "--listen", "3", "--json"])
         let event = #"{"id":"f00d-1","t":1795182603123,"gesture":"shake","phase":"began","axis":"x"}"#
         while program.isRunning {
-            try observer.publish(MQTTMessage(topic: "jostle/washer-1/event/shake", text: event, qos: .atLeastOnce))
+            try observer.publish("jostle/washer-1/event/shake", event)
             try await Task.sleep(for: .milliseconds(100))
         }
         return await program.outcome()
@@ -125,7 +123,6 @@ import Testing
         let boards = try await SimulatedBoards(
             broker.port, FleetCommandTests.three + [.init(id: "away", isOnline: false)])
         let files = rollouts.commands.directory
-        try FileManager.default.createDirectory(atPath: files.path("fleet"), withIntermediateDirectories: true)
         try files.write("gestures: { shake: { sensitivity: 6 } }\n", to: "fleet/all.yaml")
         let commands = [
             "set --all gestures.shake.sensitivity=7 --json", "set --all gestures.shake.sensitivity=7 --json",

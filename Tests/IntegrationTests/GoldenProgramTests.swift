@@ -110,8 +110,7 @@ import Testing
             ("availability", "online"),
             ("config/reported", #"{"settings":\#(settings),"origins":{"gestures.shake.sensitivity":"local"}}"#),
         ] {
-            try observer.publish(
-                MQTTMessage(topic: "jostle/dut/\(topic)", text: text, qos: .atLeastOnce, retain: true))
+            try observer.publish("jostle/dut/\(topic)", text, retain: true)
         }
         let isThere = await observer.sees { $0.all.count == 2 }
         try #require(isThere)

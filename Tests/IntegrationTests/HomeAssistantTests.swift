@@ -76,8 +76,7 @@ import Testing
         #expect(!without.keys.contains { $0.contains("/shake_began/") || $0.hasSuffix("/event/dut/shake/config") })
         #expect(without["homeassistant/switch/dut/shake_enabled/config"] != nil && without[rate] == nil)
         // Enabled over MQTT, it appears again without a restart.
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/gestures.shake.enabled", text: "true", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/gestures.shake.enabled", "true")
         #expect(await sees(observer, shake, count: 2), "\(second.errors)")
         #expect(await second.terminate() == 0)
 
@@ -93,7 +92,7 @@ import Testing
         #expect(await sees(observer, last), "\(first.errors)")
         #expect(await first.terminate() == 0)
         // Lost by the broker.
-        try observer.publish(MQTTMessage(topic: shake, text: "", qos: .atLeastOnce, retain: true))
+        try observer.publish(shake, "", retain: true)
 
         let second = try agent(broker)
         #expect(await sees(observer, shake, count: 2), "\(second.errors)")
@@ -112,11 +111,10 @@ import Testing
             ("gestures.shake.enabled", "false"), ("publish.attitude.rate", "0"),
             ("gestures.flick.directions", #"["left", "right", "up", "down"]"#),
         ] {
-            try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce))
+            try observer.publish("jostle/dut/set/\(key)", value)
         }
         // Published after the changes that are checked here, because it is set last.
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/gestures.tap.counts", text: "double", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/gestures.tap.counts", "double")
         #expect(await sees(observer, "homeassistant/device_automation/dut/tap_double/config"), "\(agent.errors)")
         let after = try await announced(broker)
         let removed = ["tap_single", "flick_forward", "flick_backward"]
@@ -148,7 +146,7 @@ import Testing
         let stranger = "homeassistant/sensor/dut/foreign/config"
         for (topic, origin) in [(obsolete, "Jostle"), (stranger, "Somebody")] {
             let text = "{\"name\":\"x\",\"origin\":{\"name\":\"\(origin)\"}}"
-            try observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
+            try observer.publish(topic, text, retain: true)
         }
         let agent = try agent(broker)
         #expect(await sees(observer, obsolete, empty: true), "\(agent.errors)")

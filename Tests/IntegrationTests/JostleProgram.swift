@@ -118,6 +118,13 @@ struct Outcome {
     var output: String
     var errors: String
 
+    /// Checks the exit status. A failure shows what the program wrote.
+    @discardableResult
+    func expect(status: Int32, sourceLocation: SourceLocation = #_sourceLocation) -> Outcome {
+        #expect(self.status == status, "\(output)\(errors)", sourceLocation: sourceLocation)
+        return self
+    }
+
     /// The lines of standard output.
     var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
 }

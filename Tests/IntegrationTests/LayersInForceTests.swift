@@ -23,8 +23,6 @@ import Testing
     }
 
     func storeValue() throws {
-        try FileManager.default.createDirectory(
-            atPath: directory.path("state"), withIntermediateDirectories: true)
         try directory.write("{\"\(Self.key)\": 2}\n", to: "state/local-settings.json")
     }
 
@@ -54,8 +52,7 @@ import Testing
     @Test func tuneSaysWhatWinsAndClearsIt() async throws {
         try storeValue()
         let broker = try await rig.broker()
-        let first = try await tune("--take", "9")
-        #expect(first.status == 0, "\(first.errors)")
+        let first = try await tune("--take", "9").expect(status: 0)
         #expect(
             first.output.contains("\(Self.key) is 2, set over MQTT. That takes precedence over the file, which has 8."))
         #expect(first.output.contains("It stays 2; clear it with"), "\(first.output)")
@@ -75,13 +72,12 @@ import Testing
         let agent = try rig.virtualAgent(
             broker: broker.port, "rest", ["\(Self.key)=8"], state: directory.path("state"))
         #expect(await observer.availability("online"), "\(agent.errors)")
-        try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(Self.key)", text: "2", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/\(Self.key)", "2")
         let origin = { (observer: Observer) in
             (try observer.objects("config/reported").last?["origins"] as? [String: String])?[Self.key]
         }
         #expect(await observer.sees { try origin($0) == "local" }, "\(agent.errors)")
-        let broken = try await run(["config", "clear", "--config", file, "--all", Self.key])
-        #expect(broken.status == 64, "\(broken)")
+        try await run(["config", "clear", "--config", file, "--all", Self.key]).expect(status: 64)
         let outcome = try await run(
             ["config", "clear", Self.key, "--config", file, "--set", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"])
         #expect(outcome.status == 0, "\(outcome.errors)")

@@ -28,8 +28,7 @@ import Testing
 
     @Test(.enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"))
     func demoUsesVirtualSensorWithoutHardware() async throws {
-        let outcome = try await jostle("demo", "--for", "1")
-        #expect(outcome.status == 0)
+        let outcome = try await jostle("demo", "--for", "1").expect(status: 0)
         #expect(
             outcome.output.hasPrefix("No sensor: ") && outcome.output.contains("Using a virtual MPU-6050 instead"))
     }
@@ -59,8 +58,7 @@ import Testing
         // The output is buffered and written when the buffer is full.
         #expect(await eventually(within: .seconds(30)) { program.output.count > 4096 })
         #expect(await program.terminate() == 0)
-        let replayed = try await jostle("replay", "-", input: program.output)
-        #expect(replayed.status == 0, "\(replayed.errors)")
+        try await jostle("replay", "-", input: program.output).expect(status: 0)
     }
 
     @Test func unwritableRecordingIsStatus73() async throws {

@@ -42,8 +42,7 @@ import Testing
 
     private func restartSensor(of agent: JostleProgram, _ observer: Observer) async throws {
         #expect(await agent.logs("the sensor is measuring"), "\(agent.errors)")
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/sensor.rate", text: "100 Hz", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/sensor.rate", "100 Hz")
         #expect(
             await eventually { agent.errors.components(separatedBy: "the sensor is measuring").count == 3 },
             "\(agent.errors)")

@@ -38,8 +38,7 @@ import Testing
     }
 
     private func set(_ value: String, _ rig: AgentRig) async throws -> Bool {
-        try rig.observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/publish.near_misses", text: value, qos: .atLeastOnce))
+        try rig.observer.publish("jostle/dut/set/publish.near_misses", value)
         return await rig.observer.sees { observer in
             let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
             return (settings?["publish"] as? [String: Any])?["near_misses"] as? Bool == (value == "true")

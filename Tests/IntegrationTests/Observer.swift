@@ -51,6 +51,11 @@ final class Observer: Sendable {
         try client.publish(message)
     }
 
+    /// Publishes a text with QoS 1.
+    func publish(_ topic: String, _ text: String = "", retain: Bool = false) throws {
+        try client.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain))
+    }
+
     deinit {
         _ = client.stop(within: .milliseconds(100))
     }

@@ -61,12 +61,7 @@ import Testing
     }
 
     @Test func logsWrongPasswordAndRetries() async throws {
-        let accounts = try directory.write("", to: "accounts")
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
-        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "right"], in: directory)
-        // The broker drops root privileges before it reads the file.
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
+        let broker = try await rig.broker(users: ["me": "right"])
         let right = MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("right"))
         let observer = try await Observer(broker.port, credentials: right)
 
@@ -83,8 +78,7 @@ import Testing
     }
 
     private func agent(_ port: UInt16, id: String, password: String) throws -> JostleProgram {
-        let file = try directory.write(password + "\n", to: id)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let file = try directory.write(password + "\n", to: id, permissions: 0o600)
         return try rig.virtualAgent(
             broker: port, "rest", "device.id=\(id)", "mqtt.username=me", "mqtt.password_file=\(file)")
     }

@@ -21,7 +21,7 @@ import Testing
         func simulate(_ movement: String, until line: Regex<Substring>, count: Int = 1) async throws {
             for _ in 0..<30 where agent.errors.matches(of: line).count < count {
                 let text = #"{"movement":"\#(movement)"}"#
-                try observer.publish(MQTTMessage(topic: "jostle/dut/command/simulate", text: text, qos: .atLeastOnce))
+                try observer.publish("jostle/dut/command/simulate", text)
                 _ = await observer.sees(within: .seconds(3)) { _ in agent.errors.matches(of: line).count >= count }
             }
         }

@@ -127,15 +127,13 @@ import Testing
 
     @Test func valuesSetOverMQTTStayAboveTheFile() async throws {
         let agent = try await agent()
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "5", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/gestures.shake.sensitivity", "5")
         #expect(await observer.sees { try sensitivity($0) == 5 }, "\(agent.errors)")
         try directory.write("gestures: { shake: { sensitivity: 6 } }\n", to: "conf.d/local.yaml")
         await reload(agent)
         #expect(try sensitivity(observer) == 5)
         // Without it, the value of the file that was read last is in force.
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/gestures.shake.sensitivity")
         #expect(await observer.sees { try sensitivity($0) == 6 }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
@@ -161,7 +159,7 @@ import Testing
             ), "\(agent.errors)")
         #expect(try sensitivity(observer) == 3)
         // Nor does a message.
-        try observer.publish(MQTTMessage(topic: "jostle/dut/set/sensor.rate", text: "2000", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/sensor.rate", "2000")
         #expect(await agent.logs("sensor.rate not set: "), "\(agent.errors)")
         // A rate that it has is taken.
         try "sensor: { rate: 100 Hz }\ngestures: { shake: { sensitivity: 4 } }\n".write(

@@ -39,7 +39,7 @@ import Testing
     private func kept(_ broker: TestBroker) async throws -> Set<String> {
         let observer = try await Observer(broker.port)
         // Retained messages arrive before this one.
-        try observer.publish(MQTTMessage(topic: "last", text: "x", qos: .atLeastOnce))
+        try observer.publish("last", "x")
         #expect(await observer.sees { $0.topics.contains("last") })
         return Set(observer.all.filter { $0.retain }.map(\.topic))
     }

@@ -60,8 +60,7 @@ import Testing
     }
 
     @Test func eventsGoToStandardOutputByDefault() async throws {
-        let outcome = try await jostle("replay", "-", input: Recording.shake())
-        #expect(outcome.status == 0)
+        let outcome = try await jostle("replay", "-", input: Recording.shake()).expect(status: 0)
         #expect(outcome.lines.first == Self.eventHeader)
         let rows = Self.shakes(outcome.lines).map { $0.components(separatedBy: ",") }
         #expect(rows.map { $0[1] } == ["shake", "shake"])
@@ -82,16 +81,14 @@ import Testing
 
     @Test func explanationsAreSentences() async throws {
         let recording = Recording.shake(until: 1.25, hasGyroscope: false)
-        let outcome = try await jostle("replay", "-", "--explain", input: recording)
-        #expect(outcome.status == 0)
+        let outcome = try await jostle("replay", "-", "--explain", input: recording).expect(status: 0)
         #expect(outcome.lines.contains("1.040 s: motion began, after 0 s"), "\(outcome.lines)")
         let miss = /[\d.]+ s: no tap: it did not come to rest, [\d.]+ m\/s² but at most [\d.]+ m\/s² is allowed/
         let cancelled = /[\d.]+ s: shake cancelled, axis x, .* s, it stopped before the fourth swing/
         #expect(outcome.lines.contains { $0.wholeMatch(of: miss) != nil }, "\(outcome.lines)")
         #expect(outcome.lines.contains { $0.wholeMatch(of: cancelled) != nil }, "\(outcome.lines)")
         #expect(outcome.lines.contains { $0.contains("no gyroscope") })
-        let mixed = try await jostle("replay", "-", "--explain", "--events", "-", input: recording)
-        #expect(mixed.status == 64)
+        try await jostle("replay", "-", "--explain", "--events", "-", input: recording).expect(status: 64)
     }
 
     @Test func cancelsOpenGestureAtEnd() async throws {
@@ -165,8 +162,7 @@ import Testing
         let file = try directory.write(
             "# comment\n\(Recording.header)\n0,0,0,9.8,0,0,0\n0.01,0,0,9.8,0,0,0\n\(row)\n0.03,0,0,9.8,0,0,0\n",
             to: "wrong.csv")
-        let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv"))
-        #expect(outcome.status == 65)
+        let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv")).expect(status: 65)
         #expect(outcome.errors.contains("wrong.csv:5: ") && outcome.errors.contains(word), "\(outcome.errors)")
     }
 

@@ -23,6 +23,19 @@ final class Rig: Sendable {
         return broker
     }
 
+    /// A running broker that admits only these users, with their passwords.
+    func broker(users: [String: String]) async throws -> TestBroker {
+        let directory = try TemporaryDirectory()
+        // The broker drops root privileges before it reads the file.
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
+        let file = try directory.write("", to: "accounts")
+        for (name, password) in users {
+            try runCommand(["mosquitto_passwd", "-b", file, name, password], in: directory)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        return try await broker(directory: directory, settings: "allow_anonymous false\npassword_file \(file)")
+    }
+
     /// A running broker that accepts everybody, and an observer of all its topics.
     func observedBroker() async throws -> (TestBroker, Observer) {
         let broker = try await broker()
@@ -45,6 +58,18 @@ final class Rig: Sendable {
             arguments, input: input, environment: environment, fake: fake, launcher: launcher, program: program)
         atEnd { program.kill() }
         return program
+    }
+
+    /// Runs a program on a terminal, after variables and options for env(1). Its errors are in the directory's `errors`,
+    /// or on the terminal too.
+    func run(
+        on terminal: Terminal, in directory: TemporaryDirectory, showsErrors: Bool = false, _ words: [String]
+    ) throws -> ChildProcess {
+        let script = "exec env \"$@\" <\"$0\" >\"$0\"" + (showsErrors ? " 2>\"$0\"" : "")
+        let child = try ChildProcess(
+            ["/bin/sh", "-c", script, terminal.path] + words, in: directory, errors: directory.path("errors"))
+        atEnd { child.kill() }
+        return child
     }
 
     /// A running agent called `dut`, with additional settings. It ends after two minutes at the latest, and its state

@@ -51,8 +51,7 @@ import Testing
         all.append(.init(id: "away", isOnline: false))
         let boards = try await SimulatedBoards(broker.port, all)
         let observer = try await Observer(broker.port)
-        let before = try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"])
-        #expect(before.status == 0, "\(before.errors)")
+        try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"]).expect(status: 0)
         let set = try await run(broker.port, Self.change + ["--canary", "10%", "--steps", "50%", "--note", "try"])
         #expect(set.status == 0, "\(set.errors)\(set.output)")
         #expect(set.output.contains("rollout 20"), "\(set.output)")
@@ -71,8 +70,7 @@ import Testing
         let boards = try await SimulatedBoards(broker.port, Self.boards(10))
         let observer = try await Observer(broker.port)
         let words = Self.change + ["--canary", "5%", "--seed", "spring"]
-        let plan = try await run(broker.port, words + ["--dry-run", "--json"])
-        #expect(plan.status == 0, "\(plan.errors)")
+        let plan = try await run(broker.port, words + ["--dry-run", "--json"]).expect(status: 0)
         try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config"))
         struct Plan: Decodable {
@@ -88,8 +86,7 @@ import Testing
         // At least one of the ten, and all in the end.
         #expect(steps.steps.first?.added.isEmpty == false)
         #expect(Set(steps.steps.flatMap(\.added)).count == 10)
-        let set = try await run(broker.port, words)
-        #expect(set.status == 0, "\(set.errors)")
+        try await run(broker.port, words).expect(status: 0)
         let percents = steps.steps.map(\.percent)
         #expect(try await shares(observer).dropLast() == percents[...])
         #expect(boards.boards.count == 10)
@@ -103,22 +100,14 @@ import Testing
             "all.yaml": "gestures: {shake: {sensitivity: 9}}\n", "groups/laundry.yaml": "sensor: {rate: 100 Hz}\n",
             "devices/door.yaml": "sensor: {rate: 50 Hz}\n", "registry.yaml": "door: [front]\n",
         ]
-        for (name, text) in files {
-            let path = commands.directory.path("fleet/\(name)")
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-            try text.write(toFile: path, atomically: true, encoding: .utf8)
-        }
+        for (name, text) in files { try commands.directory.write(text, to: "fleet/\(name)") }
         let path = commands.directory.path("fleet")
-        let refused = try await run(broker.port, ["apply", path, "--canary", "5%"])
-        #expect(refused.status == 65)
+        let refused = try await run(broker.port, ["apply", path, "--canary", "5%"]).expect(status: 65)
         #expect(refused.errors.contains("registry:door: groups cannot be changed step by step"), "\(refused.errors)")
-        let groups = try await run(broker.port, ["apply", path, "--document", "registry"])
-        #expect(groups.status == 0, "\(groups.errors)")
+        try await run(broker.port, ["apply", path, "--document", "registry"]).expect(status: 0)
         try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config") && boards.boards[2].groups == ["front"])
-        let apply = try await run(broker.port, ["apply", path, "--canary", "5%"])
-        #expect(apply.status == 0, "\(apply.errors)")
+        try await run(broker.port, ["apply", path, "--canary", "5%"]).expect(status: 0)
         let topics = ["_all/config", "_group/laundry/config", "door/config/desired"]
         var seeds: Set<String> = []
         try await observer.catchUp()
@@ -141,8 +130,7 @@ import Testing
         let boards = try await SimulatedBoards(broker.port, Self.boards(10, .undoesCandidates))
         let observer = try await Observer(broker.port)
         #expect(try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"]).status == 0)
-        let set = try await run(broker.port, Self.change + ["--canary", "5%"])
-        #expect(set.status == 65)
+        let set = try await run(broker.port, Self.change + ["--canary", "5%"]).expect(status: 65)
         #expect(
             set.errors.contains("jostle: the change was withdrawn: the only device with the change failed")
                 || set.errors.contains("devices with the change failed"), "\(set.errors)")
@@ -158,13 +146,11 @@ import Testing
         let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let observer = try await Observer(broker.port)
         let words = Self.change + ["--canary", "100%", "--wait", "2s", "--json"]
-        let set = try await run(broker.port, words)
-        #expect(set.status == 65)
+        let set = try await run(broker.port, words).expect(status: 65)
         #expect(set.errors.contains("quiet: it does not report all"), "\(set.errors)")
         #expect(set.output.contains(#""event": "withdrawn""#), "\(set.output)")
         #expect(try await sensitivity(observer) == nil)
-        let tolerant = try await run(broker.port, words + ["--abort-above", "10%"])
-        #expect(tolerant.status == 0, "\(tolerant.errors)")
+        let tolerant = try await run(broker.port, words + ["--abort-above", "10%"]).expect(status: 0)
         #expect(tolerant.output.contains(#""failed": [{"id": "quiet""#), "\(tolerant.output)")
         #expect(try await sensitivity(observer) == 9)
         #expect(boards.boards.count == 10)
@@ -174,8 +160,7 @@ import Testing
         let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "away", isOnline: false)])
         let observer = try await Observer(broker.port)
-        let set = try await run(broker.port, Self.change + ["--canary", "5%"])
-        #expect(set.status == 75)
+        let set = try await run(broker.port, Self.change + ["--canary", "5%"]).expect(status: 75)
         #expect(set.errors.contains("no device that reads this is online"), "\(set.errors)")
         try await observer.catchUp()
         #expect(!observer.topics.contains("jostle/_all/config"))
@@ -204,10 +189,9 @@ import Testing
         let list = try await run(broker.port, ["rollout", "list"], state: "other")
         #expect(list.output.hasPrefix("autumn: all\n  40 %: "), "\(list.output)\(list.errors)")
         // Another operator, with another state directory.
-        let second = try await run(
+        try await run(
             broker.port, ["rollout", "resume", "--steps", "70%", "--abort-above", "50%", "--wait", "2s"], state: "other"
-        )
-        #expect(second.status == 0, "\(second.errors)\(second.output)")
+        ).expect(status: 0)
         #expect(try await shares(observer) == [40, 70, 100, 100])
         #expect(try await sensitivity(observer) == 9)
         let none = try await run(broker.port, ["rollout", "resume"])
@@ -229,8 +213,7 @@ import Testing
         #expect(other.errors.contains("all: another change is being rolled out, at 30 %"), "\(other.errors)")
         let same = try await run(broker.port, Self.change + ["--canary", "5%", "--dry-run"])
         #expect(same.output.contains("rollout s of all to 10 devices, which has reached 30 %"), "\(same.output)")
-        let back = try await run(broker.port, ["rollout", "withdraw"])
-        #expect(back.status == 0, "\(back.errors)")
+        try await run(broker.port, ["rollout", "withdraw"]).expect(status: 0)
         let document = try await commands.document(observer, "_all/config")
         #expect(document["candidate"] == nil && document["revision"] as? Int == 5)
         #expect(document["config"] as? NSDictionary == ["sensor": ["rate": "50 Hz"]])
@@ -255,8 +238,7 @@ import Testing
             boards.publish("jostle/\(id)/availability", "offline")
             #expect(await observer.sees { $0.texts("availability", of: id).last == "offline" })
         }
-        let resume = try await run(broker.port, ["rollout", "resume", "--wait", "2s"])
-        #expect(resume.status == 65, "\(resume.errors)\(resume.output)")
+        let resume = try await run(broker.port, ["rollout", "resume", "--wait", "2s"]).expect(status: 65)
         #expect(resume.errors.contains("it is offline"), "\(resume.errors)")
         #expect(try await shares(observer) == [80, 100])
         #expect(try await sensitivity(observer) == nil)
@@ -303,8 +285,7 @@ import Testing
             #"{"run":"1","layers":{"all":{"status":"stale","revision":3,"in_force":6,"candidate":true}}}"#)
         try await Task.sleep(for: .milliseconds(500))
         for words in [Self.change, Self.change + ["--canary", "5%"], ["rollout", "resume"], ["rollout", "withdraw"]] {
-            let refused = try await run(broker.port, words)
-            #expect(refused.status == 65, "\(words): \(refused.errors)")
+            let refused = try await run(broker.port, words).expect(status: 65)
             #expect(refused.errors.contains("boards have revision 6, but the broker holds only revision 3"))
             #expect(refused.errors.contains("It was being rolled out. To go on, on the machine that published it: "))
         }
@@ -373,8 +354,7 @@ import Testing
         ),
     ])
     func wrongOptionsAreNamed(options: [String], message: String) async throws {
-        let outcome = try await run(1, Self.change + options)
-        #expect(outcome.status == 64)
+        let outcome = try await run(1, Self.change + options).expect(status: 64)
         #expect(outcome.errors.contains(message), "\(outcome.errors)")
     }
 
@@ -384,10 +364,8 @@ import Testing
         let rig = try await SwarmRig(
             devices: 20, "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s", "--defect",
             "sensor:50%:gestures.shake.sensitivity=9")
-        let before = try await run(rig.broker.port, ["set", "--all", "gestures.shake.sensitivity=4"])
-        #expect(before.status == 0, "\(before.errors)")
-        let set = try await run(rig.broker.port, Self.change + ["--canary", "30%", "--wait", "60s"])
-        #expect(set.status == 65, "\(set.output)")
+        try await run(rig.broker.port, ["set", "--all", "gestures.shake.sensitivity=4"]).expect(status: 0)
+        let set = try await run(rig.broker.port, Self.change + ["--canary", "30%", "--wait", "60s"]).expect(status: 65)
         // A healthy canary, which is possible by chance, only delays it by a step.
         let failure = try #require(
             set.errors.firstMatch(of: /all (\d+) rolled_back: the sensor delivers no samples/), "\(set.errors)")
@@ -408,8 +386,7 @@ import Testing
         let rig = try await SwarmRig(
             devices: 10, "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s", "--defect",
             "shake:100%:gestures.shake.sensitivity=9")
-        let set = try await run(rig.broker.port, Self.change + ["--canary", "20%", "--wait", "60s"])
-        #expect(set.status == 65, "\(set.output)")
+        let set = try await run(rig.broker.port, Self.change + ["--canary", "20%", "--wait", "60s"]).expect(status: 65)
         #expect(set.errors.contains("gestures in "), "\(set.errors)")
         let quiet = try await run(
             rig.broker.port, Self.change + ["--canary", "20%", "--wait", "5s", "--max-event-rate", "off"])

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func set(_ observer: Observer, _ topic: String, _ value: String) throws {
-        try observer.publish(MQTTMessage(topic: "jostle/dut/\(topic)", text: value, qos: .atLeastOnce))
+        try observer.publish("jostle/dut/\(topic)", value)
     }
 
     /// Simulates a tap, and waits for the message of the rule without a name, which comes after that of the other one.
@@ -98,8 +98,6 @@ import Testing
         let file = directory.path("jostle.yaml")
         try "actions: [{ on: tap, name: lamp, publish: { topic: lamp } }]\n"
             .write(toFile: file, atomically: true, encoding: .utf8)
-        try FileManager.default.createDirectory(
-            atPath: directory.path("state"), withIntermediateDirectories: true)
         _ = try directory.write(#"{"actions.lamp.enabled": false}"#, to: "state/local-settings.json")
         func run(_ words: String...) async throws -> (Int32?, String, String) {
             let program = try rig.run(

@@ -32,8 +32,7 @@ import Testing
     }
 
     @Test func findsChipAtOtherAddress() async throws {
-        let outcome = try await scan("address=0x69", "--json")
-        #expect(outcome.status == 0)
+        let outcome = try await scan("address=0x69", "--json").expect(status: 0)
         let choice = try #require(try JSON.object(outcome.output)?["choice"] as? [String: String])
         let rate = try #require(try JSON.object(outcome.output)?["rate"] as? [String: Int])
         #expect(rate == ["rate_hz": 200, "bus_percent": 32, "highest_rate_hz": 500])
@@ -46,22 +45,19 @@ import Testing
 
     /// I2C_FUNC_SMBUS_BYTE_DATA and no blocks, as i2c-piix4 has.
     @Test func namesAdapterThatReadsSingleBytes() async throws {
-        let outcome = try await scan("funcs=0x37f0000")
-        #expect(outcome.status == 69, "\(outcome)")
+        let outcome = try await scan("funcs=0x37f0000").expect(status: 69)
         #expect(outcome.output.contains("reads single bytes only (functionality 0x37f0000)"), "\(outcome.output)")
         #expect(outcome.output.contains("MPU-6050") && !outcome.output.contains("auto takes"), "\(outcome.output)")
         #expect(outcome.errors.contains("connect the chip to another bus"), "\(outcome.errors)")
         let agent = try await JostleProgram(
             ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"],
             fake: (bus, "funcs=0x37f0000")
-        ).outcome()
-        #expect(agent.status == 69)
+        ).outcome().expect(status: 69)
         #expect(agent.errors.contains("the adapter reads single bytes only"), "\(agent.errors)")
     }
 
     @Test func jsonMatchesTable() async throws {
-        let outcome = try await scan("", "--json", "--address", "0x68")
-        #expect(outcome.status == 0)
+        let outcome = try await scan("", "--json", "--address", "0x68").expect(status: 0)
         let report = try #require(try JSON.object(outcome.output))
         let buses = try #require(report["buses"] as? [[String: Any]])
         #expect(buses.count == 1 && buses.first?["path"] as? String == bus)
@@ -143,8 +139,7 @@ import Testing
     }
 
     @Test func namesUnsupportedChip() async throws {
-        let table = try await scan("who=0x20")
-        #expect(table.status == 69)
+        let table = try await scan("who=0x20").expect(status: 69)
         #expect(table.output.contains("0x20") && !table.output.contains("auto takes this"), "\(table.output)")
         #expect(table.errors.contains("0x20") && table.errors.contains("sudo modprobe inv-mpu6050-i2c"), "\(table)")
         let json = try await scan("who=0x20", "--json")
@@ -184,8 +179,7 @@ import Testing
     @Test func skipsUnsupportedAddresses() async throws {
         let outcome = try await scan("address=0x70", "--address", "0x70")
         #expect(outcome.status == 69 && outcome.output.contains("not read"), "\(outcome)")
-        let named = try await scan("address=0x70", "--address", "0x70", "--driver", "mpu6050")
-        #expect(named.status == 0, "\(named)")
+        try await scan("address=0x70", "--address", "0x70", "--driver", "mpu6050").expect(status: 0)
     }
 
     @Test func refusesUnknownFamily() async throws {

@@ -11,14 +11,8 @@ import Testing
     private static let marker = "hush-4711-hush"
 
     @Test(arguments: [true, false]) func passwordLeaksNowhere(isRight: Bool) async throws {
-        let directory = try TemporaryDirectory()
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
-        let accounts = try directory.write("", to: "accounts")
-        try runCommand(["mosquitto_passwd", "-b", accounts, "watcher", "other"], in: directory)
-        if isRight { try runCommand(["mosquitto_passwd", "-b", accounts, "me", Self.marker], in: directory) }
-        // The broker drops root privileges before it reads the file.
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
+        let broker = try await rig.broker(
+            users: ["watcher": "other"].merging(isRight ? ["me": Self.marker] : [:]) { $1 })
         let observer = try await Observer(
             broker.port,
             credentials: MQTTCredentials(userName: "watcher", password: MQTTCredentials.Secret("other")))
@@ -31,6 +25,7 @@ import Testing
             try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: credentials.path(name))
         }
         let state = try TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         let settings = [
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "log.level=debug", "sensor.driver=virtual",
@@ -47,7 +42,7 @@ import Testing
                 ("command/get-state", ""), ("set/mqtt.password_file", "\"/etc/hostname\""), ("set/mqtt.password", "1"),
                 ("command/ping", "{\"password\":1}"),
             ] {
-                try observer.publish(MQTTMessage(topic: "jostle/dut/\(topic)", text: text, qos: .atLeastOnce))
+                try observer.publish("jostle/dut/\(topic)", text)
             }
             #expect(await observer.sees { $0.messages("command/ping/result").count == 1 }, "\(agent.errors)")
             #expect(await observer.sees { !$0.messages("health").isEmpty && !$0.messages("config/reported").isEmpty })

@@ -68,11 +68,11 @@ import Testing
         try set(observer, "gestures/shake/sensitivity", "7")
         #expect(await agent.logs("gestures.shake.sensitivity: 5 -> 7"), "\(agent.errors)")
         let document = #"{"gestures": {"tap": {"sensitivity": 8}, "shack": {"sensitivity": 3}}}"#
-        try observer.publish(MQTTMessage(topic: "jostle/dut/set", text: document, qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set", document)
         #expect(await observer.sees { try refused($0) == ["gestures.shack"] }, "\(agent.errors)")
         #expect(try origin(observer, "gestures.shake.sensitivity") == "local")
         #expect(try origin(observer, "gestures.tap.sensitivity") == "local")
-        try observer.publish(MQTTMessage(topic: "jostle/dut/set", text: "8", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set", "8")
         #expect(await observer.sees { try refused($0) == ["gestures.shack", ""] }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
         for text in ["gestures.shake.sensitivity: ", "gestures.tap.sensitivity: ", " not set: "] {

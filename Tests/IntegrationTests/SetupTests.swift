@@ -70,10 +70,7 @@ import Testing
     }
 
     @Test func keepsThePasswordToItself() async throws {
-        let accounts = try directory.write("", to: "accounts")
-        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "opensesame"], in: directory)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
+        let broker = try await rig.broker(users: ["me": "opensesame"])
         let options = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--username", "me", "--password-file", "-"]
         let wrong = try await setUp(options[0], options[1], options[2], options[3], options[4], "-", input: "closed\n")
         #expect(wrong.status == 69 && wrong.output.contains("failed: login"), "\(wrong)")
@@ -84,8 +81,7 @@ import Testing
         #expect(text(of: passwordFile) == "opensesame\n")
         #expect(try permissions(of: passwordFile) == 0o600 && permissions(of: answers) == 0o600)
         #expect(text(of: answers)?.contains("opensesame") == false && !right.output.contains("opensesame"))
-        let check = try await jostle("check-config", "\(output)/jostle.yaml")
-        #expect(check.status == 0, "\(check)")
+        try await jostle("check-config", "\(output)/jostle.yaml").expect(status: 0)
         // A later run without it keeps it.
         let later = try await setUp("--name", "Door")
         #expect(later.status == 0 && text(of: passwordFile) == "opensesame\n", "\(later)")
@@ -94,10 +90,7 @@ import Testing
 
     @Test func warnsOfFilesThatComeLater() async throws {
         let broker = try await rig.broker()
-        try FileManager.default.createDirectory(
-            atPath: "\(output)/conf.d", withIntermediateDirectories: true)
-        try "device: { name: Fixed }\n".write(
-            toFile: "\(output)/conf.d/20-name.yaml", atomically: true, encoding: .utf8)
+        try directory.write("device: { name: Fixed }\n", to: "etc/conf.d/20-name.yaml")
         let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--name", "Other")
         #expect(outcome.status == 0, "\(outcome)")
         #expect(outcome.output.contains("20-name.yaml also sets device.name, so that Other is not in force"))
@@ -105,8 +98,7 @@ import Testing
 
     @Test func calibratesTheGyroscope() async throws {
         let broker = try await rig.broker()
-        let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--calibrate")
-        #expect(outcome.status == 0, "\(outcome)")
+        let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--calibrate").expect(status: 0)
         #expect(outcome.output.contains("At rest it reads") && outcome.output.contains("Stored in "), "\(outcome)")
     }
 
@@ -123,12 +115,13 @@ import Testing
     /// The program on a terminal, on which questions are answered as they appear.
     private func dialogue(_ options: [String]) throws -> (terminal: Terminal, child: ChildProcess) {
         let terminal = try Terminal()
-        let child = try ChildProcess(
+        let child = try rig.run(
+            on: terminal, in: directory,
             [
-                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "STATE_DIRECTORY=\(output)/state",
-                "LD_PRELOAD=\(Products.fakeAdapter.path)", "FAKE_I2C=\(bus.path)", "FAKE_I2C_OPTIONS=",
+                "STATE_DIRECTORY=\(output)/state", "LD_PRELOAD=\(Products.fakeAdapter.path)", "FAKE_I2C=\(bus.path)",
+                "FAKE_I2C_OPTIONS=",
                 Products.program.path, "setup", "--output", output, "--bus", bus.path,
-            ] + options, in: directory)
+            ] + options)
         return (terminal, child)
     }
 
@@ -139,31 +132,17 @@ import Testing
         terminal.write(text + "\n")
     }
 
-    private func ends(_ child: ChildProcess, _ terminal: Terminal) async -> Int32? {
-        _ = await eventually(within: .seconds(20)) {
-            _ = terminal.text; return child.exitStatus() != nil
-        }
-        return child.exitStatus()
-    }
-
     /// The command of the README.
     @Test func asksForThePasswordOfAGivenUser() async throws {
-        let accounts = try directory.write("", to: "accounts")
-        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "opensesame"], in: directory)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
+        let broker = try await rig.broker(users: ["me": "opensesame"])
         let (terminal, child) = try dialogue(["--broker", "127.0.0.1:\(broker.port)", "--username", "me"])
-        defer {
-            Foundation.kill(child.identifier, SIGKILL)
-            child.wait()
-        }
         #expect(await eventually(within: .seconds(40)) { terminal.text.contains("Password of me") })
         #expect(await eventually { !terminal.echoes })
         terminal.write("opensesame\n")
         await answer("Name of the device", "", on: terminal)
         await answer("Area that Home Assistant suggests", "", on: terminal)
         await answer("Write this? [y/n]", "y", on: terminal)
-        #expect(await ends(child, terminal) == 0, "\(terminal.text)")
+        #expect(await terminal.exitStatus(of: child) == 0, "\(terminal.text)")
         #expect(text(of: passwordFile) == "opensesame\n" && !terminal.text.contains("opensesame"))
         #expect(terminal.echoes)
     }
@@ -171,10 +150,6 @@ import Testing
     @Test func asksOnATerminal() async throws {
         let broker = try await rig.broker()
         let (terminal, child) = try dialogue([])
-        defer {
-            Foundation.kill(child.identifier, SIGKILL)
-            child.wait()
-        }
         await answer(
             "that Home Assistant uses [mqtt://homeassistant.local]:", "127.0.0.1:9", on: terminal)
         await answer("User name at the broker, - for none:", "", on: terminal)
@@ -189,7 +164,7 @@ import Testing
         await answer("Name of the device for people, - for none:", "Front door", on: terminal)
         await answer("Area that Home Assistant suggests, - for none:", "", on: terminal)
         await answer("Write this? [y/n]", "y", on: terminal)
-        #expect(await ends(child, terminal) == 0, "\(terminal.text)")
+        #expect(await terminal.exitStatus(of: child) == 0, "\(terminal.text)")
         #expect(text(of: answers)?.contains("name: \"Front door\"") == true, "\(terminal.text)")
     }
 }

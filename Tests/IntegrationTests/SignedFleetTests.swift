@@ -80,19 +80,15 @@ import Testing
             #expect(refused.errors.contains("signature: is missing") || words.contains("--canary"), "\(refused.errors)")
         }
         for name in ["all", "registry:a"] {
-            let back = try await run(["rollback", name] + options)
-            #expect(back.status == 66, "\(back.errors)")
+            try await run(["rollback", name] + options).expect(status: 66)
         }
         #expect(observer.all.allSatisfy { !String(decoding: $0.payload, as: UTF8.self).contains("signature") })
 
         // Files replace them, without what the broker added. A second time, there is nothing to do.
         let files = try files(all: "gestures: { tap: { sensitivity: 6 } }\n")
-        try FileManager.default.createDirectory(
-            atPath: commands.directory.path("files/groups"), withIntermediateDirectories: true)
         try commands.directory.write("sensor: { rate: 50Hz }\n", to: "files/groups/g.yaml")
         try commands.directory.write("a: [nice]\n", to: "files/registry.yaml")
-        let apply = try await run(["apply", files] + options)
-        #expect(apply.status == 0, "\(apply.errors)")
+        let apply = try await run(["apply", files] + options).expect(status: 0)
         #expect(apply.output.contains("not signed by a trusted key"), "\(apply.output)")
         #expect(
             await observer.sees {
@@ -116,8 +112,7 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let options = ["--sign-key", path, "--broker", "mqtt://127.0.0.1:\(broker.port)", "--no-wait"]
         for value in [3, 4] {
-            let set = try await run(["set", "--all", "gestures.shake.sensitivity=\(value)"] + options)
-            #expect(set.status == 0, "\(set.errors)")
+            try await run(["set", "--all", "gestures.shake.sensitivity=\(value)"] + options).expect(status: 0)
         }
         #expect(await observer.sees { $0.all.count >= 2 })
         let first = try #require(observer.all.first { String(decoding: $0.payload, as: UTF8.self).contains(": 3") })
@@ -181,20 +176,16 @@ import Testing
         let built = try await run(["set", "--all", "gestures.shake.sensitivity=9", "--sign-key", path] + broker)
         #expect(built.status == 65 && built.errors.contains("cannot be used"), "\(built.errors)")
         let files = try files(all: "gestures: { shake: { sensitivity: 8 } }\n")
-        let apply = try await run(["apply", files, "--sign-key", path, "--wait", "30s"] + broker)
-        #expect(apply.status == 0, "\(apply.errors)\(apply.output)")
+        try await run(["apply", files, "--sign-key", path, "--wait", "30s"] + broker).expect(status: 0)
 
-        let rollout = try await run(
+        try await run(
             ["set", "--all", "gestures.shake.sensitivity=6", "--sign-key", path, "--canary", "50%", "--wait", "40s"]
-                + broker)
-        #expect(rollout.status == 0, "\(rollout.errors)\(rollout.output)")
-        let group = try await run(["group", "add", "front", "swarm-0001", "--sign-key", path] + broker)
-        #expect(group.status == 0, "\(group.errors)")
-        let back = try await run(["rollback", "all", "--to", "1", "--sign-key", path] + broker)
-        #expect(back.status == 0, "\(back.errors)")
+                + broker
+        ).expect(status: 0)
+        try await run(["group", "add", "front", "swarm-0001", "--sign-key", path] + broker).expect(status: 0)
+        try await run(["rollback", "all", "--to", "1", "--sign-key", path] + broker).expect(status: 0)
         // The home and commands cannot go around it.
-        try rig.observer.publish(
-            MQTTMessage(topic: "jostle/swarm-0001/set/gestures.shake.sensitivity", text: "2", qos: .atLeastOnce))
+        try rig.observer.publish("jostle/swarm-0001/set/gestures.shake.sensitivity", "2")
         #expect(
             await rig.observer.sees { observer in
                 let refused = try observer.objects("config/reported", of: "swarm-0001").last?["refused"]

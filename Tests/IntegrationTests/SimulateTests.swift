@@ -52,7 +52,7 @@ import Testing
         #expect(long.status == 64 && long.errors.contains("shake ends by itself"), "\(long)")
 
         let arguments = "{\"movement\":\"walk\",\"seconds\":50}"
-        try observer.publish(MQTTMessage(topic: "jostle/dut/command/simulate", text: arguments, qos: .atLeastOnce))
+        try observer.publish("jostle/dut/command/simulate", arguments)
         #expect(await observer.sees { $0.texts("command/simulate/result").last?.contains("\"ok\":true") == true })
         let busy = try await simulate("shake", at: broker.port)
         #expect(busy.status == 75 && busy.errors.contains("walk is being simulated"), "\(busy)")

@@ -21,8 +21,7 @@ import Testing
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
         func command(_ arguments: String) async throws {
             let results = observer.messages("command/simulate/result").count
-            try observer.publish(
-                MQTTMessage(topic: "jostle/dut/command/simulate", text: arguments, qos: .atLeastOnce))
+            try observer.publish("jostle/dut/command/simulate", arguments)
             #expect(await observer.sees { $0.messages("command/simulate/result").count > results }, "\(agent.errors)")
         }
         for (movement, gesture, reason) in Self.movements {

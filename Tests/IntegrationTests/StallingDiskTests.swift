@@ -52,8 +52,7 @@ struct StallingDiskTests {
         manager.drain()
         let start = ContinuousClock.now
         let shakesBefore = observer.messages("event/shake").count
-        try observer.publish(
-            MQTTMessage(topic: "jostle/dut/set/gestures.shake.cooldown", text: "0.4 s", qos: .atLeastOnce))
+        try observer.publish("jostle/dut/set/gestures.shake.cooldown", "0.4 s")
         try observer.publish(MQTTMessage(topic: "jostle/dut/command/tare", payload: [], qos: .atLeastOnce))
         // Watchdog notifications arrive twice a second; gestures and replies continue.
         var signs = 0
@@ -124,7 +123,7 @@ struct StallingDiskTests {
             defer { agent.kill() }
             #expect(await observer.availability("online", count: 2 * round - 1), "\(agent.errors)")
             let value = round % 9 + 1
-            try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: "\(value)", qos: .atLeastOnce))
+            try observer.publish("jostle/dut/set/\(key)", "\(value)")
             #expect(await observer.sees { try Self.keptSensitivity($0) == value }, "\(agent.errors)")
             agent.kill()
             #expect(await observer.availability("offline", count: 2 * round), "the will")

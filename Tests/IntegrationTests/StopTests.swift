@@ -81,14 +81,12 @@ import Testing
         #expect(await observer.availability("online"), "\(agent.errors)")
         for round in 1...2 {
             let seen = observer.messages("attitude").count
-            let start = try await ask("start", "--on", "dut", at: broker.port)
-            #expect(start.status == 0, "\(start) \(agent.errors)")
+            try await ask("start", "--on", "dut", at: broker.port).expect(status: 0)
             #expect(await observer.sees { $0.messages("attitude").count > seen + 3 }, "\(round): \(agent.errors)")
             // No other program can open the chip, awake or asleep.
             let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))
             #expect(scan.status == 69 && scan.errors.contains("uses it"), "\(scan)")
-            let stop = try await ask("stop", "--on", "dut", at: broker.port)
-            #expect(stop.status == 0, "\(stop) \(agent.errors)")
+            try await ask("stop", "--on", "dut", at: broker.port).expect(status: 0)
             #expect(await observer.sees { try $0.objects("state").last?["stopped"] as? Bool == true })
         }
         let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))

@@ -15,8 +15,7 @@ import Testing
         (["config", "clear", "gestures.shake.sensitivty"], "did you mean \"gestures.shake.sensitivity\"?"),
     ])
     func suggestsWords(words: [String], suggestion: String) async throws {
-        let program = try await JostleProgram(words).outcome()
-        #expect(program.status == 64)
+        let program = try await JostleProgram(words).outcome().expect(status: 64)
         #expect(program.errors.contains(suggestion), "\(program.errors)")
     }
 

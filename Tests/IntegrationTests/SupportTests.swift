@@ -17,8 +17,7 @@ import Testing
             ("journalctl", journal), ("systemctl", "echo ActiveState=active; echo \"$@\""),
             ("timedatectl", "echo NTPSynchronized=yes"), ("dpkg-query", "echo 'ii  jostle 0.1'"),
         ] {
-            let path = try directory.write("#!/bin/sh\n\(script)\n", to: name)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            try directory.write("#!/bin/sh\n\(script)\n", to: name, permissions: 0o755)
         }
         return "\(directory.path):/usr/bin:/bin"
     }
@@ -26,19 +25,13 @@ import Testing
     /// The secrets are in files, in the environment, in the directory of credentials, in comments, in an action, in the
     /// log, and in messages at the broker.
     @Test func secretsAreNowhereInTheReport() async throws {
-        let directory = try TemporaryDirectory()
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
-        let accounts = try directory.write("", to: "accounts")
-        try runCommand(["mosquitto_passwd", "-b", accounts, Self.user, Self.secret], in: directory)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
-        let broker = try await rig.broker(settings: "allow_anonymous false\npassword_file \(accounts)")
+        let broker = try await rig.broker(users: [Self.user: Self.secret])
         let observer = try await Observer(
             broker.port,
             credentials: MQTTCredentials(userName: Self.user, password: MQTTCredentials.Secret(Self.secret)))
 
         let config = try TemporaryDirectory()
-        let password = try config.write("\(Self.secret)\n", to: "password")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
+        let password = try config.write("\(Self.secret)\n", to: "password", permissions: 0o600)
         let credentials = try TemporaryDirectory()
         try credentials.write("hush-credential\n", to: "other")
         try config.write(
@@ -79,15 +72,15 @@ import Testing
         }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty })
 
-        let programs = try TemporaryDirectory()
+        let (directory, programs) = (try TemporaryDirectory(), try TemporaryDirectory())
         let file = directory.path("report.txt")
         let outcome = try await jostle(
             "support", "--output", file, "--config", config.path("jostle.yaml"), "--set", "mqtt.keep_alive=20",
             environment: [
                 "STATE_DIRECTORY": state.path, "CREDENTIALS_DIRECTORY": credentials.path,
                 "MQTT_PASSWORD": "hush-environment", "PATH": try Self.programs(in: programs, journal: journal),
-            ])
-        #expect(outcome.status == 0, "\(outcome.errors)")
+            ]
+        ).expect(status: 0)
         let report = try String(contentsOfFile: file, encoding: .utf8)
         for secret in ["hush", Self.user, "MIIE"] {
             #expect(!report.contains(secret), "\(report)")
@@ -134,8 +127,8 @@ import Testing
         let journal = "i=0; while [ $i -lt 30000 ]; do echo \"line $i of a long log of the service\"; i=$((i+1)); done"
         let outcome = try await jostle(
             "support", "--output", "-", "--set", "mqtt.broker=mqtt://127.0.0.1:1", "--lines", "7",
-            environment: ["PATH": try Self.programs(in: programs, journal: journal)])
-        #expect(outcome.status == 0, "\(outcome.errors)")
+            environment: ["PATH": try Self.programs(in: programs, journal: journal)]
+        ).expect(status: 0)
         #expect(outcome.output.utf8.count < 1 << 20 && outcome.output.utf8.count > 1 << 19)
         #expect(outcome.output.contains("line 29999 of") && !outcome.output.contains("line 100 of"))
         #expect(outcome.output.contains("no connection: "), "\(outcome.output)")
@@ -145,8 +138,8 @@ import Testing
     @Test func missingProgramsAreSaid() async throws {
         let outcome = try await jostle(
             "support", "--output", "-", "--hide-broker", "--set", "mqtt.broker=mqtt://broker.invalid:1",
-            environment: ["PATH": "/nonexistent"])
-        #expect(outcome.status == 0, "\(outcome.errors)")
+            environment: ["PATH": "/nonexistent"]
+        ).expect(status: 0)
         for name in ["journalctl", "systemctl", "timedatectl", "dpkg-query"] {
             #expect(outcome.output.contains("There is no \(name) on this machine."))
         }
@@ -158,12 +151,12 @@ import Testing
         let directory = try TemporaryDirectory()
         let programs = try TemporaryDirectory()
         let file = directory.path("report.txt")
-        let outcome = try await jostle(
+        try await jostle(
             "support", "--output", file, "--set", "mqtt.broker=mqtt://127.0.0.1:1",
             environment: [
                 "SUDO_UID": "65534", "SUDO_GID": "65534", "PATH": try Self.programs(in: programs, journal: "echo x"),
-            ])
-        #expect(outcome.status == 0, "\(outcome.errors)")
+            ]
+        ).expect(status: 0)
         let attributes = try FileManager.default.attributesOfItem(atPath: file)
         #expect(attributes[.ownerAccountID] as? Int == 65534 && attributes[.posixPermissions] as? Int == 0o600)
     }

@@ -57,8 +57,7 @@ import Testing
         (["--devices", "5", "--death-pause", "0"], "not a number of seconds"),
     ])
     func explainsWrongOption(_ options: [String], _ text: String) async throws {
-        let program = try await JostleProgram(["swarm"] + options).outcome()
-        #expect(program.status == 64)
+        let program = try await JostleProgram(["swarm"] + options).outcome().expect(status: 64)
         #expect(program.errors.contains(text), "\(program.errors)")
     }
 
@@ -101,14 +100,12 @@ import Testing
     }
 
     @Test func refusesBrokersAndDirectoriesThatItCannotUse() async throws {
-        let embedded = try await jostle("swarm", "--devices", "2", "--set", "mqtt.broker=embedded")
-        #expect(embedded.status == 78)
+        let embedded = try await jostle("swarm", "--devices", "2", "--set", "mqtt.broker=embedded").expect(status: 78)
         #expect(embedded.errors.contains("not an embedded one"))
-        let url = try await jostle("swarm", "--devices", "2", "--broker", "http://x")
-        #expect(url.status == 78)
+        try await jostle("swarm", "--devices", "2", "--broker", "http://x").expect(status: 78)
         let state = try await jostle(
-            "swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--state", "/proc/none")
-        #expect(state.status == 73)
+            "swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--state", "/proc/none"
+        ).expect(status: 73)
         #expect(state.errors.contains("--state /proc/none"))
     }
 
@@ -116,8 +113,7 @@ import Testing
         let program = try await JostleProgram(
             ["swarm", "--devices", "100", "--broker", "mqtt://127.0.0.1:1"],
             launcher: ["/bin/sh", "-c", "ulimit -n 220; exec \"$0\" \"$@\""]
-        ).outcome()
-        #expect(program.status == 71)
+        ).outcome().expect(status: 71)
         #expect(program.errors.contains("100 boards need 500 file descriptors"), "\(program.errors)")
         #expect(program.errors.contains("at most 30 boards"), "\(program.errors)")
     }

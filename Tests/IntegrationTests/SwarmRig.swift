@@ -64,7 +64,7 @@ final class SwarmRig {
     /// The last line of figures.
     func figures() throws -> [String: Any] {
         let line = try #require(swarm.output.split(separator: "\n").last { $0.hasPrefix("{\"t\":") })
-        return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        return try #require(try JSON.object(line))
     }
 
     /// The layer of a key according to a board's last report.

@@ -38,7 +38,7 @@ import Testing
         let rig = try await SwarmRig(devices: 5, "--death-pause", "0.2")
         let id = "swarm-0004"
         let key = "publish.health.interval"
-        try rig.observer.publish(MQTTMessage(topic: "jostle/\(id)/set/\(key)", text: "7 s", qos: .atLeastOnce))
+        try rig.observer.publish("jostle/\(id)/set/\(key)", "7 s")
         #expect(await rig.observer.sees { _ in try rig.origin(key, of: id) == "local" })
         #expect(try rig.origin(key, of: "swarm-0003") == nil)
 
@@ -60,7 +60,7 @@ import Testing
             "log.level=debug")
         let id = "swarm-0002"
         for name in ["ping", "get-state", "tare", "restart"] {
-            try rig.observer.publish(MQTTMessage(topic: "jostle/\(id)/command/\(name)", text: "", qos: .atLeastOnce))
+            try rig.observer.publish("jostle/\(id)/command/\(name)")
         }
         for (name, code) in [("ping", nil), ("get-state", nil), ("tare", "sensor_unavailable")] as [(String, String?)] {
             #expect(await rig.observer.sees { !$0.messages("command/\(name)/result", of: id).isEmpty }, "\(name)")
@@ -161,8 +161,7 @@ import Testing
         try FileManager.default.removeItem(atPath: state)
         try Data().write(to: URL(fileURLWithPath: state))
         // A write that cannot be done.
-        try rig.observer.publish(
-            MQTTMessage(topic: "jostle/swarm-0001/set/publish.health.interval", text: "7 s", qos: .atLeastOnce))
+        try rig.observer.publish("jostle/swarm-0001/set/publish.health.interval", "7 s")
         #expect(await rig.observer.sees { _ in try rig.origin("publish.health.interval", of: "swarm-0001") == "local" })
         rig.order("die 1")
         #expect(await rig.observer.sees { _ in try rig.figures()["starts"] as? Int == 2 })
@@ -188,9 +187,9 @@ import Testing
         rig.order("slow-disk 60")
         #expect(await rig.says(#"{"order":"slow-disk 60""#))
         // The first write is slow when it is done; the second one waits for it.
-        try rig.observer.publish(MQTTMessage(topic: "jostle/swarm-0001/set/\(key)", text: "7 s", qos: .atLeastOnce))
+        try rig.observer.publish("jostle/swarm-0001/set/\(key)", "7 s")
         #expect(await eventually { keeps("7") })
-        try rig.observer.publish(MQTTMessage(topic: "jostle/swarm-0001/set/\(key)", text: "8 s", qos: .atLeastOnce))
+        try rig.observer.publish("jostle/swarm-0001/set/\(key)", "8 s")
         #expect(
             await rig.observer.sees { observer in
                 try observer.objects("config/reported", of: "swarm-0001").contains { report in

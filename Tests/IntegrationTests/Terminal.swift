@@ -1,3 +1,4 @@
+import BrokerTestSupport
 import Foundation
 import Testing
 
@@ -46,6 +47,15 @@ final class Terminal {
     var echoes: Bool {
         var settings = termios()
         return tcgetattr(holder, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    /// Waits for the exit status of a program on the terminal, while its output is read.
+    func exitStatus(of child: ChildProcess) async -> Int32? {
+        _ = await eventually {
+            _ = text
+            return child.exitStatus() != nil
+        }
+        return child.exitStatus()
     }
 
     func write(_ text: String) {

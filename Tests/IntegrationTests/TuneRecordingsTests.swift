@@ -26,13 +26,13 @@ import Testing
         ["--shown", directory.path("shown.csv"), "--ordinary", directory.path("ordinary.csv")]
     }
 
-    func tune(_ words: String...) async throws -> (status: Int32?, output: String, errors: String) {
-        let program = try rig.run(
-            ["tune"] + words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")])
-        return (await program.exitStatus(within: .seconds(60)), program.output, program.errors)
+    func tune(_ words: String...) async throws -> Outcome {
+        try await JostleProgram(
+            ["tune"] + words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")]
+        ).outcome()
     }
 
-    func keep() async throws -> (status: Int32?, output: String, errors: String) {
+    func keep() async throws -> Outcome {
         try await tune("shake", "--keep", recordings[0], recordings[1], recordings[2], recordings[3])
     }
 
@@ -45,8 +45,7 @@ import Testing
     }
 
     @Test func keepsLabelledRecordings() async throws {
-        let outcome = try await keep()
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        let outcome = try await keep().expect(status: 0)
         #expect(outcome.output.contains("Delete it with: jostle tune --forget 1-shake"), "\(outcome.output)")
         #expect(kept == ["1-shake"])
         let attributes = try FileManager.default.attributesOfItem(atPath: directory.path("state/tune"))
@@ -66,7 +65,7 @@ import Testing
         #expect(replay.output.contains(",shake,began,"), "\(replay.output)")
 
         let text = try content("1-shake/about.json")
-        let about = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let about = try #require(try JSON.object(text))
         #expect(about["gesture"] as? String == "shake" && about["rate_hz"] as? Double == 100)
         let settings = try #require(about["settings"] as? [String: [String: Any]])
         #expect(Set(settings.keys) == ["sensor", "attitude", "gestures"])
@@ -88,16 +87,12 @@ import Testing
 
     @Test(arguments: [true, false]) func asksOnceAtTerminal(agrees: Bool) async throws {
         let terminal = try Terminal()
-        let child = try ChildProcess(
+        let child = try rig.run(
+            on: terminal, in: directory,
             [
-                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path,
                 "STATE_DIRECTORY=\(directory.path("state"))", Products.program.path, "tune", "tap", "--times", "2",
                 "--handling", "1", "--config", file, "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=tap",
-            ], in: directory)
-        defer {
-            Foundation.kill(child.identifier, SIGKILL)
-            child.wait()
-        }
+            ])
         #expect(await eventually { terminal.text.contains("Keep them? [y/n]") }, "\(terminal.text)")
         #expect(terminal.text.contains("They stay in \(directory.path("state/tune")) on this machine"))
         #expect(terminal.text.contains("Nothing is sent."))
@@ -106,11 +101,7 @@ import Testing
             await eventually(within: .seconds(60)) { terminal.text.contains("Write gestures.tap.sensitivity") },
             "\(terminal.text)")
         terminal.write("n\n")
-        #expect(
-            await eventually(within: .seconds(20)) {
-                _ = terminal.text; return child.exitStatus() != nil
-            }, "\(terminal.text)")
-        #expect(child.exitStatus() == 0, "\(terminal.text)")
+        #expect(await terminal.exitStatus(of: child) == 0, "\(terminal.text)")
         #expect(kept == (agrees ? ["1-tap"] : []))
         guard agrees else { return }
         #expect(try content("1-tap/gesture.labels.csv").split(separator: "\n").count == 3)
@@ -154,8 +145,7 @@ import Testing
         #expect(kept == ["2-shake", "3-shake"])
         let all = try await tune("--forget", "all")
         #expect(all.status == 0 && kept.isEmpty, "\(all)")
-        let mixed = try await tune("--list", "--forget", "all")
-        #expect(mixed.status == 64, "\(mixed.errors)")
+        try await tune("--list", "--forget", "all").expect(status: 64)
         let gesture = try await tune("shake", "--list")
         #expect(gesture.status == 64 && gesture.errors.contains("takes no GESTURE"), "\(gesture.errors)")
     }

@@ -76,7 +76,7 @@ import Testing
         let nested = String(repeating: "[", count: 60_000)
         let colourful = "{\"t\":1e999,\"rate\":1e308,\"sensor\":\"\\u001b[2J\\u009bm°\\n\"}"
         for text in ["{", "\u{1B}]0;owned\u{7}", nested, colourful] {
-            try observer.publish(MQTTMessage(topic: "jostle/dut/health", text: text, qos: .atLeastOnce))
+            try observer.publish("jostle/dut/health", text)
         }
         try observer.publish(
             MQTTMessage(topic: "jostle/dut/event/shake", text: "{\"gesture\":\"a\\nb\",\"phase\":\"began\"}"))
@@ -130,11 +130,12 @@ import Testing
     /// Starts the program on a terminal of 80 columns and 24 rows.
     private func watch(_ port: UInt16, on terminal: Terminal, in directory: TemporaryDirectory) throws -> ChildProcess {
         try terminal.resize(columns: 80, rows: 24)
-        return try ChildProcess(
+        return try rig.run(
+            on: terminal, in: directory,
             [
-                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "JOSTLE_CONFIG=/dev/null",
-                "LC_ALL=C.UTF-8", "TERM=xterm", Products.program.path, "watch", "--broker", "mqtt://127.0.0.1:\(port)",
-            ], in: directory, errors: directory.path("errors"))
+                "JOSTLE_CONFIG=/dev/null", "LC_ALL=C.UTF-8", "TERM=xterm", Products.program.path, "watch", "--broker",
+                "mqtt://127.0.0.1:\(port)",
+            ])
     }
 
     private func shows(_ terminal: Terminal, _ texts: String...) async -> Bool {
@@ -143,11 +144,7 @@ import Testing
 
     /// The terminal is restored: main screen, cursor, echo.
     private func expectRestored(_ terminal: Terminal, _ child: ChildProcess) async {
-        #expect(
-            await eventually {
-                _ = terminal.text; return child.exitStatus() != nil
-            })
-        #expect(child.exitStatus() == 0)
+        #expect(await terminal.exitStatus(of: child) == 0)
         #expect(terminal.text.hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"), "\(terminal.text.suffix(60))")
         #expect(terminal.echoes)
     }
@@ -160,10 +157,6 @@ import Testing
         let directory = try TemporaryDirectory()
         let terminal = try Terminal()
         let child = try watch(broker.port, on: terminal, in: directory)
-        defer {
-            Foundation.kill(child.identifier, SIGKILL)
-            child.wait()
-        }
         #expect(await shows(terminal, "dut  ● online", "roll", "▼", "memory", "shake     ended"), "\(terminal.rows)")
         #expect(terminal.text.hasPrefix("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l") && !terminal.echoes)
         try terminal.resize(columns: 40, rows: 6)
@@ -184,13 +177,9 @@ import Testing
         let directory = try TemporaryDirectory()
         let terminal = try Terminal()
         let child = try watch(broker.port, on: terminal, in: directory)
-        defer {
-            Foundation.kill(child.identifier, SIGKILL)
-            child.wait()
-        }
         #expect(await shows(terminal, "2 devices, 1 online", "washer-1  online      199.8 Hz", "washer-2  offline"))
         let shake = "{\"id\":\"a-1\",\"t\":1795182603123,\"gesture\":\"shake\",\"phase\":\"began\"}"
-        try observer.publish(MQTTMessage(topic: "jostle/washer-1/event/shake", text: shake, qos: .atLeastOnce))
+        try observer.publish("jostle/washer-1/event/shake", shake)
         #expect(await shows(terminal, "shake began"), "\(terminal.rows)")
         broker.kill()
         #expect(await shows(terminal, "not connected", "trying again in", "washer-1"), "\(terminal.rows)")

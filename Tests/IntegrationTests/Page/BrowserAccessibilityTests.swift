@@ -30,8 +30,7 @@ extension BrowserTests {
             try await rig.openBoard()
             let browser = rig.browser
             // Something in each panel: gestures, a near miss, a problem, a refused value, an answer, a calibration.
-            try rig.observer.publish(
-                MQTTMessage(topic: "jostle/dut/set/gestures.tap.sensitivity", text: "99", qos: .atLeastOnce))
+            try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
             try rig.observer.publish(
                 MQTTMessage(
                     topic: "jostle/dut/near-miss",

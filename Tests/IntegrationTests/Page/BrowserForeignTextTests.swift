@@ -50,7 +50,7 @@ extension BrowserTests {
         ]
 
         private func send(_ rig: BrowserRig, _ board: String, _ topic: String, _ text: String) throws {
-            try rig.observer.publish(MQTTMessage(topic: "jostle/\(board)/\(topic)", text: text, qos: .atLeastOnce))
+            try rig.observer.publish("jostle/\(board)/\(topic)", text)
         }
 
         @Test func markupIsTextAndJunkStopsNothing() async throws {
@@ -58,8 +58,7 @@ extension BrowserTests {
             let browser = rig.browser
             // A broker's retained messages and those that come later.
             for (topic, text) in Self.hostile {
-                try rig.observer.publish(
-                    MQTTMessage(topic: "jostle/evil/\(topic)", text: text, qos: .atLeastOnce, retain: true))
+                try rig.observer.publish("jostle/evil/\(topic)", text, retain: true)
             }
             try rig.open("/?board=evil")
             #expect(await browser.shows("document.getElementById('board-3d')?.dataset.t"))

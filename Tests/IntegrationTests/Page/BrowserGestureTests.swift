@@ -76,12 +76,10 @@ extension BrowserTests {
                 try rig.browser.run("logged.length = 0")
                 #expect(await rig.browser.shows("logged.some((one) => one.phase === 'began')"))
                 // Sensing stops while the gesture goes on.
-                try rig.observer.publish(
-                    MQTTMessage(topic: "jostle/dut/command/stop", text: "", qos: .atLeastOnce))
+                try rig.observer.publish("jostle/dut/command/stop")
                 #expect(await rig.browser.shows("\(states).includes('sensing is stopped')"))
                 cancelled = try rows(rig.browser).last { $0["phase"] as? String == "cancelled" }
-                try rig.observer.publish(
-                    MQTTMessage(topic: "jostle/dut/command/start", text: "", qos: .atLeastOnce))
+                try rig.observer.publish("jostle/dut/command/start")
                 #expect(await rig.browser.shows("!\(states).includes('sensing is stopped')"))
             }
             let details = try #require(cancelled?["details"] as? String)

@@ -32,8 +32,7 @@ extension BrowserTests {
             let note = "document.getElementById('set-actions-lamp-enabled-note').textContent"
             #expect(await browser.shows("!\(lamp).checked && \(note) === ''"))
             // From elsewhere.
-            try rig.observer.publish(
-                MQTTMessage(topic: "jostle/dut/set/actions.lamp.enabled", text: "true", qos: .atLeastOnce))
+            try rig.observer.publish("jostle/dut/set/actions.lamp.enabled", "true")
             #expect(await browser.shows("\(lamp).checked"))
             try rig.expectQuietConsole()
         }

@@ -9,8 +9,7 @@ extension BrowserTests {
             let broker = try await TestBroker.started()
             defer { broker.stop() }
             let directory = try TemporaryDirectory()
-            let password = try directory.write("correct horse\n", to: "password")
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
+            let password = try directory.write("correct horse\n", to: "password", permissions: 0o600)
             let page = try await PageRig(broker: broker.port, ["page.password_file=\(password)"])
             defer { page.program.kill() }
             let browser = try await Browser.started()

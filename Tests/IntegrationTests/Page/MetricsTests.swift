@@ -33,19 +33,18 @@ import Testing
             ("state", #"{"moving":true,"tilt":3,"vibrating":true,"vibration":0.25,"simulated":false,"stopped":false}"#),
         ]
         for (name, text) in retained {
-            try observer.publish(
-                MQTTMessage(topic: "jostle/lamp/\(name)", text: text, qos: .atLeastOnce, retain: true))
+            try observer.publish("jostle/lamp/\(name)", text, retain: true)
         }
         let isKnown = await eventually {
             (try? metrics(page).contains("jostle_board_moving{board=\"lamp\"} 1")) ?? false
         }
         try #require(isKnown, "\(page.program.errors)")
         let vibration = #"{"id":"a-1","gesture":"vibration","phase":"began","frequency":12.5}"#
-        try observer.publish(MQTTMessage(topic: "jostle/lamp/event/vibration", text: vibration, qos: .atLeastOnce))
+        try observer.publish("jostle/lamp/event/vibration", vibration)
         let shake = #"{"id":"a-2","gesture":"shake","phase":"began","simulated":true}"#
-        try observer.publish(MQTTMessage(topic: "jostle/lamp/event/shake", text: shake, qos: .atLeastOnce))
+        try observer.publish("jostle/lamp/event/shake", shake)
         let attitude = #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#
-        try observer.publish(MQTTMessage(topic: "jostle/lamp/attitude", text: attitude, qos: .atLeastOnce))
+        try observer.publish("jostle/lamp/attitude", attitude)
         let isThere = await eventually { (try? metrics(page).contains("jostle_board_yaw_radians")) ?? false }
         try #require(isThere)
     }
@@ -201,8 +200,7 @@ import Testing
         defer { broker.stop() }
         let directory = try TemporaryDirectory()
         let token = "0123456789abcdef0123456789abcdef"
-        let file = try directory.write("\(token)\n", to: "token")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let file = try directory.write("\(token)\n", to: "token", permissions: 0o600)
         let page = try await PageRig(broker: broker.port, ["page.metrics_token_file=\(file)"])
         defer { page.program.kill() }
 
@@ -243,13 +241,11 @@ import Testing
         ])
     func aTokenThatCannotBeUsedEndsTheProgram(_ text: String, _ reason: String) async throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write(text, to: "token")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let file = try directory.write(text, to: "token", permissions: 0o600)
         let program = try await JostleProgram(
             ["--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--set", "page.metrics_token_file=\(file)"],
             program: Products.pageProgram
-        ).outcome()
-        #expect(program.status == 78)
+        ).outcome().expect(status: 78)
         #expect(program.errors.contains("page.metrics_token_file: \(file): ") && program.errors.contains(reason))
     }
 }

@@ -58,8 +58,7 @@ import Testing
         #expect(isInRow, "\(events.all("boards"))")
 
         // Back to a layer that sets nothing: all boards take it, and it is not shown any more.
-        let unset = try await commands.fleet(broker, "unset", "--all", "gestures.shake.sensitivity")
-        #expect(unset.status == 0, "\(unset)")
+        try await commands.fleet(broker, "unset", "--all", "gestures.shake.sensitivity").expect(status: 0)
         let isBack = await eventually { layer(events).isEmpty && events.all("fleet").count > 1 }
         #expect(isBack, "\(layer(events))")
     }
@@ -73,8 +72,7 @@ import Testing
         defer { events.close() }
         let areThere = await eventually { events.last("listed")?.object["boards"] as? Int == 2 }
         try #require(areThere, "\(events.all)")
-        let forget = try await commands.fleet(broker, "forget", "gone")
-        #expect(forget.status == 0, "\(forget)")
+        try await commands.fleet(broker, "forget", "gone").expect(status: 0)
         let isGone = await eventually {
             events.last("removed")?.json as? [String] == ["gone"]
                 && events.last("listed")?.object["boards"] as? Int == 1

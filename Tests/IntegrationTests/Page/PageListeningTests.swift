@@ -15,8 +15,7 @@ import Testing
 
     /// A file that only its owner reads.
     private func secret(_ text: String, _ name: String, in directory: TemporaryDirectory) throws -> String {
-        let path = try directory.write(text, to: name)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let path = try directory.write(text, to: name, permissions: 0o600)
         return path
     }
 
@@ -24,15 +23,12 @@ import Testing
         let directory = try TemporaryDirectory()
         let password = "page.password_file=" + (try secret("secret\n", "password", in: directory))
 
-        let bare = try await start(["--listen", "0.0.0.0:0"])
-        #expect(bare.status == 78)
+        let bare = try await start(["--listen", "0.0.0.0:0"]).expect(status: 78)
         #expect(bare.errors.contains("page.password_file, page.certificate_file and page.key_file"))
         #expect(bare.errors.contains("--insecure-http"))
-        let plain = try await start(["--listen", "0.0.0.0:0", "--set", password])
-        #expect(plain.status == 78)
+        let plain = try await start(["--listen", "0.0.0.0:0", "--set", password]).expect(status: 78)
         #expect(plain.errors.contains("needs page.certificate_file and page.key_file"))
-        let open = try await start(["--listen", "0.0.0.0:0", "--insecure-http"])
-        #expect(open.status == 78)
+        let open = try await start(["--listen", "0.0.0.0:0", "--insecure-http"]).expect(status: 78)
         #expect(open.errors.contains("needs page.password_file\n"))
         #expect((bare.output + plain.output + open.output).isEmpty)
     }
@@ -68,8 +64,7 @@ import Testing
     @Test func aPortInUseIsNamed() async throws {
         let (descriptor, port) = try Loopback.listening()
         defer { close(descriptor) }
-        let outcome = try await start(["--listen", "127.0.0.1:\(port)"])
-        #expect(outcome.status == 69)
+        let outcome = try await start(["--listen", "127.0.0.1:\(port)"]).expect(status: 69)
         #expect(outcome.errors.contains("another program uses 127.0.0.1:\(port)"))
     }
 
@@ -114,8 +109,7 @@ import Testing
         let outcome = try await start([
             "--listen", "127.0.0.1:0", "--set", "page.certificate_file=\(certificates.directory.path("server.pem"))",
             "--set", "page.key_file=\(certificates.directory.path("other.key"))",
-        ])
-        #expect(outcome.status == 78)
+        ]).expect(status: 78)
         #expect(outcome.errors.contains("not a PEM certificate and its PEM key"))
     }
 

@@ -66,7 +66,6 @@ import Testing
         let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "washer")])
         publish(boards, vibrating: false)
-        try FileManager.default.createDirectory(atPath: directory.path("state"), withIntermediateDirectories: true)
         try directory.write("{\"schema\":1,\"date\":", to: "state/page-running")
         let page = try await page(broker.port)
         defer { page.program.kill() }

@@ -17,8 +17,7 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.stop() }
         let directory = try TemporaryDirectory()
-        let file = try directory.write("correct horse\nanother line\n", to: "password")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let file = try directory.write("correct horse\nanother line\n", to: "password", permissions: 0o600)
         let page = try await PageRig(broker: broker.port, ["page.password_file=\(file)"])
         defer { page.program.kill() }
 
