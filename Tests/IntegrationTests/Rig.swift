@@ -100,4 +100,29 @@ final class Rig: Sendable {
             broker: port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
             state: state, environment: environment)
     }
+
+    /// A running `jostle-page`, as `PageRig.init`.
+    func page(
+        broker: UInt16, _ settings: [String] = [], port: UInt16 = 0, arguments: [String] = [],
+        environment: [String: String] = [:], launcher: [String] = []
+    ) async throws -> PageRig {
+        let page = try await PageRig(
+            broker: broker, settings, port: port, arguments: arguments, environment: environment, launcher: launcher)
+        atEnd { page.program.kill() }
+        return page
+    }
+
+    /// The stream of a view of a page.
+    func events(_ page: PageRig, _ query: String, _ cookie: RawHTTP.Header) throws -> PageEvents {
+        let events = try PageEvents(page, query, cookie)
+        atEnd { events.close() }
+        return events
+    }
+
+    /// A browser.
+    func browser() async throws -> Browser {
+        let browser = try await Browser.started()
+        atEnd { browser.leave() }
+        return browser
+    }
 }

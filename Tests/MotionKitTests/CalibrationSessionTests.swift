@@ -94,8 +94,7 @@ import VirtualIMU
     /// A cancellation on another thread ends the wait.
     @Test func cancelsWaitFromAnotherThread() async throws {
         let manager = MotionManager()
-        let device = ScriptedDevice([.samples(samples(Rest(), 1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: samples(Rest(), 1))
         defer { manager.stop() }
         let session = try CalibrationSession(manager: manager)
         let told = Journal<PoseSequence.Progress>()

@@ -47,8 +47,7 @@ import Testing
         let directory = TemporaryDirectory()
         let manager = MotionManager(stateDirectory: directory.path)
         #expect(throws: CalibrationStoreError.notRunning) { try manager.setCalibration(Self.straight) }
-        let device = ScriptedDevice([.samples(rest(1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(1))
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         #expect(!isLevel(manager))
@@ -69,8 +68,7 @@ import Testing
         let directory = TemporaryDirectory()
         try directory.writeCalibration(Data("jostle calibration 1\ngyro".utf8), of: "scripted")
         let manager = MotionManager(stateDirectory: directory.path)
-        let device = ScriptedDevice([.samples(rest(1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(1))
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         let path = CalibrationStore(stateDirectory: directory.path).path(of: "scripted")
@@ -81,8 +79,7 @@ import Testing
     /// A calibration is used even if there is no directory or it cannot be written.
     @Test func usesCalibrationThatCannotBeSaved() async throws {
         let manager = MotionManager(stateDirectory: "/dev/null/state")
-        let device = ScriptedDevice([.samples(rest(1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(1))
         defer { manager.stop() }
         let path = CalibrationStore(stateDirectory: "/dev/null/state").path(of: "scripted")
         #expect(throws: CalibrationStoreError.notWritten(path: path, SystemFailure(code: ENOTDIR))) {
@@ -98,8 +95,7 @@ import Testing
         let bias = Vector3(0.05, -0.02, 0.03)
         do {
             let manager = MotionManager(stateDirectory: directory.path)
-            let device = ScriptedDevice([.samples(rest(60, bias: bias))])
-            try manager.start(with: device)
+            let device = try manager.start(feeding: rest(60, bias: bias))
             #expect(await eventually { manager.calibration?.biasLine.hasBias == true && device.isExhausted })
             #expect(directory.calibrations == [])
             manager.stop()
@@ -110,8 +106,7 @@ import Testing
         #expect(kept.biasLine.referenceTemperature == 31)
 
         let manager = MotionManager(stateDirectory: directory.path)
-        let device = ScriptedDevice([.samples(rest(0.5, bias: bias))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(0.5, bias: bias))
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         #expect((manager.state?.rotationRate.length ?? 1) < 0.002)

@@ -53,8 +53,7 @@ import Testing
     /// The error of a full turn, degrees, in a run that starts with the files of the directory.
     private func turnError(_ directory: TemporaryDirectory, mount: Matrix3 = .identity) async throws -> Double {
         let manager = manager(directory, mount: mount)
-        let device = ScriptedDevice([.samples(samples(3, from: 100) { _ in .zero })])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: samples(3, from: 100) { _ in .zero })
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         let before = try #require(manager.state?.attitude)
@@ -70,8 +69,7 @@ import Testing
         #expect(before > 9)
         for _ in 0..<2 {
             let manager = manager(directory, mount: Self.mount)
-            let device = ScriptedDevice([.samples(tumbling(600))])
-            try manager.start(with: device)
+            let device = try manager.start(feeding: tumbling(600))
             #expect(await eventually(within: 50) { device.isExhausted })
             manager.stop()
         }
@@ -103,8 +101,7 @@ import Testing
         let after = try await turnError(directory)
         #expect(after < 0.5)
         let manager = manager(directory)
-        let device = ScriptedDevice([.samples(samples(1, from: 90) { _ in .zero })])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: samples(1, from: 90) { _ in .zero })
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         #expect(manager.calibration == known)

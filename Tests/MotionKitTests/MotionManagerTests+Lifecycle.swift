@@ -26,9 +26,7 @@ import Testing
         manager.stop()
         expectNothing()
 
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: Movement.rest(1))
         defer { manager.stop() }
         #expect(manager.isRunning)
         #expect(manager.sensorTitle == "scripted sensor")
@@ -76,14 +74,9 @@ import Testing
     @Test func startsAndStopsRepeatedly() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let phases = Journal<GesturePhase>()
-        manager.addRecognizer(.shake) { event in
-            phases.append(event.phase)
-            return .consume
-        }
+        manager.addRecognizer(.shake, into: phases, .consume) { $0.phase }
         for round in 1...5 {
-            var movement = Movement()
-            let device = ScriptedDevice([.samples(movement.wholeShake())])
-            try manager.start(with: device)
+            let device = try manager.start(feeding: Movement.wholeShake())
             #expect(await eventually { phases.count == 2 * round })
             manager.stop()
             #expect(device.stops == 1)
@@ -94,10 +87,8 @@ import Testing
     /// Open gestures are cancelled, and handlers have received that when stop returns.
     @Test func stopCancelsOpenGestures() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<GestureEvent>()
-        manager.setDefaultResponder { events.append($0) }
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
+        let events = manager.gestureJournal()
+        try manager.start(with: ScriptedDevice([.samples(Movement.openShake())]))
         #expect(await eventually { events.count == 1 })
         manager.stop()
         #expect(events.entries.map(\.phase) == [.began, .cancelled])
@@ -116,9 +107,7 @@ import Testing
             }
             return .passOn
         }
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.openShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: Movement.openShake())
         #expect(await eventually { isBack.isSet && events.count == 2 })
         #expect(!manager.isRunning)
         #expect(device.stops == 1)
@@ -147,8 +136,7 @@ import Testing
             if !eventuallyBlocking({ second.isExhausted }) { received.append("stuck") }
             return .consume
         }
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.openShake())]))
         defer { manager.stop() }
         #expect(await eventually { received.count >= 4 })
         #expect(received.entries == ["began", "cancelled", "began", "ended"])
@@ -174,9 +162,8 @@ import Testing
             for number in 0..<3 {
                 group.addTask {
                     for round in 0..<15 {
-                        var movement = Movement()
                         do {
-                            try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
+                            try manager.start(with: ScriptedDevice([.samples(Movement.openShake())]))
                         } catch {
                             // Another thread is about to stop the last run.
                             guard case .stillStopping = error as? SensorError else {
@@ -260,12 +247,10 @@ import Testing
     /// If a transaction does not return, stop abandons its thread, and the open gesture still ends.
     @Test func stopAbandonsStuckTransaction() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<GestureEvent>()
-        manager.setDefaultResponder { events.append($0) }
+        let events = manager.gestureJournal()
         let gate = Gate()
         defer { gate.open() }
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.openShake()), .stuck(gate)])
+        let device = ScriptedDevice([.samples(Movement.openShake()), .stuck(gate)])
         try manager.start(with: device)
         #expect(await eventually { gate.arrivals == 1 && events.count == 1 })
         let turns = manager.loopCount
@@ -303,9 +288,7 @@ import Testing
             events.append(event)
             if event.phase == .began { gate.pass() }
         }
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.openShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: Movement.openShake())
         #expect(await eventually { gate.arrivals == 1 })
         manager.stop()
         #expect(device.stops == 1)
@@ -317,8 +300,7 @@ import Testing
 
     @Test func reportsFailureToPutChipToSleep() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<SensorEvent>()
-        manager.addSensorHandler { event, _ in events.append(event) }
+        let events = manager.sensorJournal()
         let failure = BusError(.timedOut, code: ETIMEDOUT)
         try manager.start(with: ScriptedDevice(stopFailure: failure))
         manager.stop()

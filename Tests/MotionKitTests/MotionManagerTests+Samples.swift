@@ -20,10 +20,8 @@ import VirtualIMU
 
     @Test func deliversEverySampleOnceInOrder() async throws {
         let manager = MotionManager()
-        let received = Journal<MotionSample>()
-        manager.addSampleHandler { received.append(contentsOf: $0) }
-        var movement = Movement()
-        let fed = movement.wholeShake()
+        let received = manager.sampleJournal()
+        let fed = Movement.wholeShake()
         try manager.start(with: ScriptedDevice([.samples(fed)]))
         defer { manager.stop() }
         #expect(await eventually { received.count >= fed.count })
@@ -37,8 +35,7 @@ import VirtualIMU
         manager.settings.mount = Matrix3(Vector3(0, -1, 0), Vector3(1, 0, 0), Vector3(0, 0, 1))
         let received = Journal<MeasuredSample>()
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(0.5))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(0.5))
         defer { manager.stop() }
         #expect(await eventually { manager.sensorStatus?.samples == 100 && device.isExhausted })
         #expect(await eventually { manager.state?.timestamp == Timestamp(seconds: 100.495) })
@@ -86,8 +83,7 @@ import VirtualIMU
         defer { gate.open() }
         manager.addSampleHandler { received.append(contentsOf: $0) }
         manager.addSensorHandler { _, _ in gate.pass() }
-        var movement = Movement()
-        let fed = movement.rest(20)
+        let fed = Movement.rest(20)
         let device = ScriptedDevice([.event(.streaming(afterGap: 0))])
         try manager.start(with: device)
         defer { manager.stop() }
@@ -109,8 +105,7 @@ import VirtualIMU
         defer { gate.open() }
         manager.addSampleHandler { received.append(contentsOf: $0) }
         manager.addSensorHandler { _, _ in gate.pass() }
-        var movement = Movement()
-        let fed = movement.rest(25)
+        let fed = Movement.rest(25)
         let device = ScriptedDevice([.event(.streaming(afterGap: 0))])
         try manager.start(with: device)
         defer { manager.stop() }
@@ -132,10 +127,7 @@ import VirtualIMU
         let events = Journal<GestureEvent>()
         let states = Journal<MotionState>()
         let received = Journal<MotionSample>()
-        manager.addRecognizer(.shake) { event in
-            events.append(event)
-            return .consume
-        }
+        manager.addRecognizer(.shake, into: events, .consume) { $0 }
         manager.addMotionHandler { states.append($0) }
         manager.addSampleHandler { received.append(contentsOf: $0) }
         try await manager.start()
@@ -172,8 +164,7 @@ import VirtualIMU
                 bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings(), line: NoDataReadyLine()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
         let manager = MotionManager()
-        let received = Journal<MotionSample>()
-        manager.addSampleHandler { received.append(contentsOf: $0) }
+        let received = manager.sampleJournal()
         for round in 1...2 {
             let before = received.count
             try manager.start(with: device)
@@ -200,8 +191,7 @@ import VirtualIMU
                 bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings(), line: NoDataReadyLine()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
         let manager = MotionManager()
-        let events = Journal<SensorEvent>()
-        manager.addSensorHandler { event, _ in events.append(event) }
+        let events = manager.sensorJournal()
         try manager.start(with: device)
         defer { manager.stop() }
         #expect(await eventually { events.entries == [.streaming(afterGap: 0)] })

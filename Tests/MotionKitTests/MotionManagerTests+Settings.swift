@@ -19,12 +19,10 @@ import Testing
     /// Quiet hours: silenced gestures do not begin, before or after the start, whatever other settings change.
     @Test func silencedGesturesDoNotBegin() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<GestureEvent>()
-        manager.setDefaultResponder { events.append($0) }
+        let events = manager.gestureJournal()
         manager.silence([.shake, .tap])
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.wholeShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.wholeShake())
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted })
         manager.changeSettings { $0.attitudeLowPass = 3 }
@@ -45,11 +43,9 @@ import Testing
 
     @Test func disablingShakeCancelsOpenShake() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<GestureEvent>()
-        manager.setDefaultResponder { events.append($0) }
+        let events = manager.gestureJournal()
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.openShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.openShake())
         defer { manager.stop() }
         #expect(await eventually { events.count == 1 })
         manager.settings.gestures.shake.common.isEnabled = false
@@ -71,12 +67,9 @@ import Testing
         var settings = MotionSettings.shakesOnly
         settings.gestures.shake.common.isEnabled = false
         let manager = MotionManager(settings: settings)
-        let events = Journal<GestureEvent>()
-        manager.setDefaultResponder { events.append($0) }
+        let events = manager.gestureJournal()
         manager.settings.attitudeLowPass = 1
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.wholeShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: Movement.wholeShake())
         #expect(await eventually { device.isExhausted })
         manager.stop()
         #expect(events.count == 0)
@@ -87,15 +80,10 @@ import Testing
     @Test func disablingHandlerCancelsAtOnce() async throws {
         let manager = MotionManager(settings: .shakesOnly, updateInterval: .infinity)
         let events = Journal<GestureEvent>()
-        let others = Journal<GestureEvent>()
-        manager.setDefaultResponder { others.append($0) }
-        let token = manager.addRecognizer(.shake) { event in
-            events.append(event)
-            return .passOn
-        }
+        let others = manager.gestureJournal()
+        let token = manager.addRecognizer(.shake, into: events) { $0 }
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.openShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.openShake())
         defer { manager.stop() }
         #expect(await eventually { others.count == 1 })
         token.isEnabled = false
@@ -110,8 +98,7 @@ import Testing
     /// States are delivered on the grid of the interval, and a new interval starts with its first sample.
     @Test func keepsAndChangesUpdateInterval() async throws {
         let manager = MotionManager(updateInterval: 1)
-        let states = Journal<MotionState>()
-        manager.addMotionHandler { states.append($0) }
+        let states = manager.stateJournal()
         var movement = Movement()
         let device = ScriptedDevice()
         try manager.start(with: device)
@@ -142,10 +129,8 @@ import Testing
     @Test(arguments: [0, -1, Double.nan, -Double.infinity])
     func invalidIntervalDeliversEveryState(interval: Double) async throws {
         let manager = MotionManager(updateInterval: interval)
-        let states = Journal<MotionState>()
-        manager.addMotionHandler { states.append($0) }
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.rest(0.2))]))
+        let states = manager.stateJournal()
+        try manager.start(with: ScriptedDevice([.samples(Movement.rest(0.2))]))
         defer { manager.stop() }
         #expect(await eventually { states.count == 40 })
     }
@@ -158,8 +143,7 @@ import Testing
         manager.addMotionHandler { _ in rare.countUp() }
         manager.addMotionHandler(every: .infinity) { _ in rare.countUp() }
         manager.addMotionHandler(every: 0) { _ in all.countUp() }
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.rest(0.2))]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.rest(0.2))]))
         defer { manager.stop() }
         #expect(await eventually { all.value == 40 })
         #expect(rare.value <= 2)
@@ -176,8 +160,7 @@ import Testing
             for token in tokens.entries { token.remove() }
         }
         tokens.append(manager.addMotionHandler { _ in second.countUp() })
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.rest(0.1))]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.rest(0.1))]))
         defer { manager.stop() }
         #expect(await eventually { first.value == 20 })
         #expect(second.value == 0)
@@ -209,8 +192,7 @@ import Testing
 
     @Test func measuresAttitudeFromVerticalWithoutReference() async throws {
         let manager = manager(.none)
-        let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 30))
         defer { manager.stop() }
         let roll = try #require(await roll(of: manager, after: device))
         #expect(abs(roll - 30) < 0.1)
@@ -220,8 +202,7 @@ import Testing
     @Test func takesReferenceAtStartIfPolicySaysSo() async throws {
         let directory = TemporaryDirectory()
         let manager = manager(.start, in: directory)
-        let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 30))
         let roll = try #require(await roll(of: manager, after: device))
         #expect(abs(roll) < 0.1)
         #expect(manager.state?.hasReference == true)
@@ -233,8 +214,7 @@ import Testing
         let manager = manager(.none)
         var movement = Movement()
         movement.gravity = gravity(rolledBy: -40)
-        let device = ScriptedDevice([.samples(movement.rest(4))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(4))
         defer { manager.stop() }
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before + 40) < 0.1)
@@ -287,8 +267,7 @@ import Testing
         let directory = TemporaryDirectory()
         do {
             let manager = manager(.stored, in: directory)
-            let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
-            try manager.start(with: device)
+            let device = try manager.start(feeding: rest(rolledBy: 30))
             #expect(await eventually { device.isExhausted && manager.state != nil })
             #expect(directory.names == [])
             try manager.takeReference()
@@ -297,8 +276,7 @@ import Testing
             #expect(await eventually { directory.names == ["reference-attitude"] })
         }
         let manager = manager(.stored, in: directory)
-        let device = ScriptedDevice([.samples(rest(rolledBy: 50))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 50))
         defer { manager.stop() }
         let roll = try #require(await roll(of: manager, after: device))
         #expect(manager.state?.hasReference == true)
@@ -331,8 +309,7 @@ import Testing
     @Test func savesReferenceWhenPolicyBecomesStored() async throws {
         let directory = TemporaryDirectory()
         let manager = manager(.none, in: directory)
-        let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 30))
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
@@ -354,8 +331,7 @@ import Testing
         let manager = manager(policy, in: directory)
         var movement = Movement()
         movement.gravity = gravity(rolledBy: 30)
-        let device = ScriptedDevice([.samples(movement.rest(4))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(4))
         defer { manager.stop() }
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before - (policy == .start ? 0 : 30)) < 0.1)
@@ -378,8 +354,7 @@ import Testing
         let manager = manager(.none, in: directory)
         var movement = Movement()
         movement.gravity = gravity(rolledBy: 30)
-        let device = ScriptedDevice([.samples(movement.rest(4))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(4))
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
@@ -397,8 +372,7 @@ import Testing
         let directory = TemporaryDirectory()
         try directory.write("jostle reference attitude 1\n0.7 0.7", to: directory.referenceFile)
         let manager = manager(.stored, in: directory)
-        let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 30))
         defer { manager.stop() }
         let roll = try #require(await roll(of: manager, after: device))
         #expect(abs(roll - 30) < 0.1)
@@ -410,8 +384,7 @@ import Testing
         var settings = MotionSettings()
         settings.reference = .stored
         let manager = MotionManager(settings: settings, stateDirectory: "/dev/null/state")
-        let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 30))
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()

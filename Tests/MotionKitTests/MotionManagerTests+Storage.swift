@@ -35,8 +35,7 @@ import Testing
         manager.addMotionHandler { _ in states.countUp() }
         var movement = Movement()
         movement.gravity = gravity(rolledBy: 30)
-        let device = ScriptedDevice([.samples(movement.rest(4))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(4))
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
         device.feed(movement.rest(0.1))
@@ -48,8 +47,7 @@ import Testing
         manager.stop()
         #expect(directory.names == [])
 
-        let next = ScriptedDevice([.samples(rest(rolledBy: 30))])
-        try manager.start(with: next)
+        let next = try manager.start(feeding: rest(rolledBy: 30))
         #expect(await eventually { next.isExhausted && manager.state?.hasReference == true })
         #expect(abs(manager.attitude?.eulerAngles.roll ?? 1) < 0.01)
         manager.stop()
@@ -64,8 +62,7 @@ import Testing
         // A file in place of the directory.
         try directory.write("", to: directory.path + "/calibration")
         let manager = self.manager
-        let device = ScriptedDevice([.samples(rest(rolledBy: 0))])
-        try manager.start(with: device)
+        try manager.start(feeding: rest(rolledBy: 0))
         defer { manager.stop() }
         var calibration = StoredCalibration(accelerometerSource: "a test")
         calibration.chip.accelerometer.offset = Vector3(0, 1, -0.5)
@@ -86,8 +83,7 @@ import Testing
         var settings = MotionSettings()
         settings.reference = .stored
         let manager = MotionManager(settings: settings, stateDirectory: directory.path)
-        let device = ScriptedDevice([.samples(rest(rolledBy: 20))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: rest(rolledBy: 20))
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
         manager.stop()

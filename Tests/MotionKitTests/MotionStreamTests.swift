@@ -16,8 +16,7 @@ import Testing
     @Test func gesturesArriveAsASequence() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let stream = manager.gestures(.shake)
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.wholeShake())]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.wholeShake())]))
         defer { manager.stop() }
         var phases: [GesturePhase] = []
         for await event in stream {
@@ -32,8 +31,7 @@ import Testing
         let others = Journal<GesturePhase>()
         manager.setDefaultResponder { others.append($0.phase) }
         let stream = manager.gestures()
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.wholeShake())]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.wholeShake())]))
         defer { manager.stop() }
         #expect(await eventually { others.entries == [.began, .ended] })
         var iterator = stream.makeAsyncIterator()
@@ -44,9 +42,7 @@ import Testing
     @Test func slowConsumerOfMotionGetsTheNewestState() async throws {
         let manager = MotionManager(updateInterval: 10)
         let stream = manager.motion(every: 0)
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(0.2))])
-        try manager.start(with: device)
+        try manager.start(feeding: Movement.rest(0.2))
         defer { manager.stop() }
         #expect(await eventually { stream.droppedCount == 39 })
         var iterator = stream.makeAsyncIterator()
@@ -57,8 +53,7 @@ import Testing
     @Test func samplesAreNumberedInOrder() async throws {
         let manager = MotionManager()
         let stream = manager.samples
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.rest(1))]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.rest(1))]))
         defer { manager.stop() }
         var numbers: [UInt64] = []
         for await sample in stream {
@@ -173,8 +168,7 @@ import Testing
         let lamp = Lamp()
         let token = manager.addRecognizer(.shake, on: lamp) { lamp, event in lamp.note(event.phase) }
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.wholeShake() + movement.openShake())])
-        try manager.start(with: device)
+        try manager.start(feeding: movement.wholeShake() + movement.openShake())
         defer { manager.stop() }
         try await waitFor(3, lamp)
         token.remove()
@@ -220,8 +214,7 @@ import Testing
             MainActor.assertIsolated()
             count.countUp()
         }
-        var movement = Movement()
-        try manager.start(with: ScriptedDevice([.samples(movement.wholeShake())]))
+        try manager.start(with: ScriptedDevice([.samples(Movement.wholeShake())]))
         defer { manager.stop() }
         #expect(await eventually { count.value == 2 })
         #expect(below.count == 0)
@@ -253,9 +246,7 @@ import Testing
         let changes = Journal<ReferenceChange>()
         manager.addReferenceHandler { changes.append($0) }
         manager.settings.reference = .start
-        var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(6))])
-        try manager.start(with: device)
+        try manager.start(feeding: Movement.rest(6))
         defer { manager.stop() }
         #expect(await eventually { changes.entries.map(\.origin) == [.rest] })
         try manager.clearReference()

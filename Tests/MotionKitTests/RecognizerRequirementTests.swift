@@ -14,15 +14,9 @@ import Testing
     @Test func tapCountsAreDistinguishedPerHandler() async throws {
         let manager = MotionManager()
         let (singles, doubles, usual) = (Journal<Int?>(), Journal<Int?>(), Journal<Int?>())
-        manager.addRecognizer(.tap(count: 1)) {
-            singles.append($0.count); return .consume
-        }
-        manager.addRecognizer(.tap(count: 2)) {
-            doubles.append($0.count); return .consume
-        }
-        manager.addRecognizer(.tap) {
-            usual.append($0.count); return .consume
-        }
+        manager.addRecognizer(.tap(count: 1), into: singles, .consume) { $0.count }
+        manager.addRecognizer(.tap(count: 2), into: doubles, .consume) { $0.count }
+        manager.addRecognizer(.tap, into: usual, .consume) { $0.count }
         try manager.start(with: ScriptedDevice())
         defer { manager.stop() }
         try await simulate("double-tap", on: manager)
@@ -33,9 +27,7 @@ import Testing
     @Test func singleTapWaitsIfDoublesAreDistinguished() async throws {
         let manager = MotionManager()
         let singles = Journal<Int?>()
-        manager.addRecognizer(.tap(count: 1, distinguishing: [.double])) {
-            singles.append($0.count); return .passOn
-        }
+        manager.addRecognizer(.tap(count: 1, distinguishing: [.double]), into: singles) { $0.count }
         try manager.start(with: ScriptedDevice())
         defer { manager.stop() }
         try await simulate("double-tap", on: manager)
@@ -47,12 +39,8 @@ import Testing
     @Test func sensitivityDiffersPerHandler() async throws {
         let manager = MotionManager()
         let (gentle, strict, usual) = (Journal<GesturePhase>(), Journal<GesturePhase>(), Journal<GesturePhase>())
-        manager.addRecognizer(.shake.sensitivity(10)) {
-            gentle.append($0.phase); return .passOn
-        }
-        manager.addRecognizer(.shake.sensitivity(1)) {
-            strict.append($0.phase); return .passOn
-        }
+        manager.addRecognizer(.shake.sensitivity(10), into: gentle) { $0.phase }
+        manager.addRecognizer(.shake.sensitivity(1), into: strict) { $0.phase }
         manager.setDefaultResponder { if $0.gesture == .shake { usual.append($0.phase) } }
         try manager.start(with: ScriptedDevice())
         defer { manager.stop() }
@@ -66,15 +54,9 @@ import Testing
     @Test func angleAndDirectionDifferPerHandler() async throws {
         let manager = MotionManager()
         let (wide, left, right) = (Journal<GesturePhase>(), Journal<GesturePhase>(), Journal<GesturePhase>())
-        manager.addRecognizer(.turn(by: 2.5)) {
-            wide.append($0.phase); return .passOn
-        }
-        manager.addRecognizer(.turn(direction: .left, about: .z)) {
-            left.append($0.phase); return .passOn
-        }
-        manager.addRecognizer(.turn(direction: .right)) {
-            right.append($0.phase); return .passOn
-        }
+        manager.addRecognizer(.turn(by: 2.5), into: wide) { $0.phase }
+        manager.addRecognizer(.turn(direction: .left, about: .z), into: left) { $0.phase }
+        manager.addRecognizer(.turn(direction: .right), into: right) { $0.phase }
         try manager.start(with: ScriptedDevice())
         defer { manager.stop() }
         try await simulate("turn-left", on: manager)
@@ -108,12 +90,9 @@ import Testing
     @Test func requirementsFollowTheSettings() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let heard = Journal<GesturePhase>()
-        let token = manager.addRecognizer(.shake.cooldown(0)) {
-            heard.append($0.phase); return .passOn
-        }
+        let token = manager.addRecognizer(.shake.cooldown(0), into: heard) { $0.phase }
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.wholeShake())])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.wholeShake())
         defer { manager.stop() }
         #expect(await eventually { heard.entries == [.began, .ended] })
         manager.settings.gestures.shake.common.isEnabled = false

@@ -39,8 +39,7 @@ import Testing
 
     @Test func endsInTimeAndCanBeRead() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var movement = Movement()
-        let (outcome, path) = try await record(movement.rest(3), seconds: 1)
+        let (outcome, path) = try await record(Movement.rest(3), seconds: 1)
         #expect(outcome.end == .time && outcome.samples == 200 && abs(outcome.seconds - 0.995) < 1e-6)
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.size] as? Int == outcome.bytes)
@@ -52,8 +51,7 @@ import Testing
 
     @Test func staysBelowMaximumSize() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var movement = Movement()
-        let (outcome, path) = try await record(movement.rest(3), seconds: 600, bytes: 5000)
+        let (outcome, path) = try await record(Movement.rest(3), seconds: 600, bytes: 5000)
         #expect(outcome.end == .size && outcome.bytes <= 5000 && outcome.bytes > 4800)
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         #expect(size == outcome.bytes)
@@ -61,8 +59,7 @@ import Testing
 
     @Test func stopKeepsSamplesSoFar() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var movement = Movement()
-        let (outcome, _) = try await record(movement.rest(0.5), seconds: 600, stops: true)
+        let (outcome, _) = try await record(Movement.rest(0.5), seconds: 600, stops: true)
         #expect(outcome.end == .stopped && outcome.samples == 100 && outcome.lost == 0)
     }
 

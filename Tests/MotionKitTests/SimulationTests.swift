@@ -41,8 +41,7 @@ import VirtualIMU
     /// The real board is shaken during a simulation: both shakes begin and end, and the real one is the same as without a
     /// simulation.
     @Test func doesNotAffectRealGestures() async throws {
-        var movement = Movement()
-        let samples = movement.wholeShake()
+        let samples = Movement.wholeShake()
         var pipeline = MotionPipeline(settings: .shakesOnly)
         var expected: [GestureEvent] = []
         for sample in samples { pipeline.process(sample) { expected.append($0) } }
@@ -168,8 +167,7 @@ import VirtualIMU
 
     /// Users try automations especially while the sensor does not work. Its loss cancels only real gestures.
     @Test func worksWhileSensorIsLost() async throws {
-        var movement = Movement()
-        device.feed(movement.openShake())
+        device.feed(Movement.openShake())
         try manager.start(with: device)
         defer { manager.stop() }
         #expect(await eventually { real.count == 1 })

@@ -28,8 +28,7 @@ import Testing
         defer { gate.open() }
         let manager = manager(0.1, gate)
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(0.1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(0.1))
         defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         device.feed(movement.wholeShake() + movement.rest(2) + movement.wholeShake())
@@ -49,8 +48,7 @@ import Testing
         defer { gate.open() }
         let manager = manager(0.1, gate)
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(0.1))])
-        try manager.start(with: device)
+        let device = try manager.start(feeding: movement.rest(0.1))
         defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         device.feed(movement.rest(4.9))
@@ -66,10 +64,8 @@ import Testing
         let gate = Gate()
         defer { gate.open() }
         let manager = manager(0, gate)
-        var movement = Movement()
-        let shake = movement.wholeShake()
-        let device = ScriptedDevice([.samples(Array(shake.prefix(30)))])
-        try manager.start(with: device)
+        let shake = Movement.wholeShake()
+        let device = try manager.start(feeding: Array(shake.prefix(30)))
         defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         gate.open()

@@ -6,6 +6,8 @@ import Testing
 extension BrowserTests {
     /// The page can be read and operated by everybody: in both colour schemes, on a phone, without a mouse.
     @Suite struct Accessibility {
+        private let rig = Rig()
+
         /// Checks the page in both colour schemes, in a wide window and on a phone.
         private func audit(_ browser: Browser, _ name: String) throws {
             for scheme in ["light", "dark"] {
@@ -78,12 +80,9 @@ extension BrowserTests {
         }
 
         @Test func theSignIn() async throws {
-            let broker = try await TestBroker.started()
-            defer { broker.stop() }
-            let page = try await PageRig(broker: broker.port)
-            defer { page.program.kill() }
-            let browser = try await Browser.started()
-            defer { browser.leave() }
+            let broker = try await rig.broker()
+            let page = try await rig.page(broker: broker.port)
+            let browser = try await rig.browser()
             try browser.open(page.base + "/login")
             try browser.type("wrong")
             try browser.press(.enter)

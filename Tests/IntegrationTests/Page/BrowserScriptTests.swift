@@ -5,14 +5,13 @@ import Testing
 extension BrowserTests {
     /// The parts of the page's scripts that compute, in the browser that runs them.
     @Suite struct Scripts {
+        private let rig = Rig()
+
         /// Runs JavaScript with the exports of a module; a condition that does not hold throws.
         private func check(_ module: String, _ script: String) async throws {
-            let broker = try await TestBroker.started()
-            defer { broker.stop() }
-            let page = try await PageRig(broker: broker.port)
-            defer { page.program.kill() }
-            let browser = try await Browser.started()
-            defer { browser.leave() }
+            let broker = try await rig.broker()
+            let page = try await rig.page(broker: broker.port)
+            let browser = try await rig.browser()
             try browser.open("\(page.base)/?token=\(page.token)")
             let isDone = try browser.runAndWait(
                 """

@@ -5,15 +5,14 @@ import Testing
 extension BrowserTests {
     /// How a person signs in and out.
     @Suite struct SignIn {
+        private let rig = Rig()
+
         @Test func linkPasswordAndSignOut() async throws {
-            let broker = try await TestBroker.started()
-            defer { broker.stop() }
+            let broker = try await rig.broker()
             let directory = try TemporaryDirectory()
             let password = try directory.write("correct horse\n", to: "password", permissions: 0o600)
-            let page = try await PageRig(broker: broker.port, ["page.password_file=\(password)"])
-            defer { page.program.kill() }
-            let browser = try await Browser.started()
-            defer { browser.leave() }
+            let page = try await rig.page(broker: broker.port, ["page.password_file=\(password)"])
+            let browser = try await rig.browser()
 
             // Without a session, the page asks for the password, whatever was opened.
             try browser.open(page.base + "/?view=boards")

@@ -49,11 +49,9 @@ import Testing
     func events() async throws {
         let (broker, observer) = try await rig.observedBroker()
         for (topic, text) in Self.board { try publish(observer, topic, text, retain: true) }
-        let page = try await PageRig(broker: broker.port, ["page.control=true"], environment: ["TZ": "UTC"])
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port, ["page.control=true"], environment: ["TZ": "UTC"])
         let cookie = try page.signIn()
-        let first = try PageEvents(page, "view=boards", cookie)
-        defer { first.close() }
+        let first = try rig.events(page, "view=boards", cookie)
         // Until everything is known: the rows of a page that opens then are one event.
         let isKnown = await eventually {
             let row = first.last("boards")?.data ?? ""
@@ -65,16 +63,14 @@ import Testing
         func add(_ events: PageEvents, _ name: String) throws {
             golden.add(name, Self.scrubbed(try #require(events.last(name), "\(name)").data, broker))
         }
-        let list = try PageEvents(page, "view=boards", cookie)
-        defer { list.close() }
+        let list = try rig.events(page, "view=boards", cookie)
         golden.heading("all boards")
         let isListed = await eventually { list.last("listed") != nil && list.last("fleet") != nil }
         try #require(isListed, "\(list.all)")
         for name in ["broker", "boards", "listed", "fleet"] { try add(list, name) }
 
         golden.heading("one board")
-        let board = try PageEvents(page, "board=dut&stream=1", cookie)
-        defer { board.close() }
+        let board = try rig.events(page, "board=dut&stream=1", cookie)
         for name in ["broker", "availability", "reported", "health", "state", "running", "lease"] {
             #expect(await eventually { board.last(name) != nil }, "\(name)")
             try add(board, name)
@@ -108,8 +104,7 @@ import Testing
     @Test("The answers to requests, and what they publish, have the recorded form")
     func requests() async throws {
         let (broker, observer) = try await rig.observedBroker()
-        let page = try await PageRig(broker: broker.port, ["page.control=true"])
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port, ["page.control=true"])
         try #require(await page.program.logs("connected to "), "\(page.program.errors)")
         let cookie = try page.signIn()
         var golden = GoldenText()

@@ -51,11 +51,9 @@ import Testing
 
     /// A page at a broker where the board has published everything.
     func withEverythingPublished(_ body: (PageRig) async throws -> Void) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let observer = try await Observer(broker.port)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port)
         try await publishEverything(observer, page: page)
         try await body(page)
     }
@@ -136,8 +134,7 @@ import Testing
 
     @Test(.needsPrometheus) func prometheusReadsAVirtualBoard() async throws {
         let rig = try await AgentRig("shake", "publish.health.interval=1 s")
-        let page = try await PageRig(broker: rig.broker.port)
-        defer { page.program.kill() }
+        let page = try await self.rig.page(broker: rig.broker.port)
         let prometheus = try await PrometheusRig(page: page.port)
 
         #expect(await prometheus.answers("up{job=\"jostle\"}") { $0[0].value == 1 })
@@ -196,13 +193,11 @@ import Testing
     // MARK: Access
 
     @Test(.needsPrometheus) func prometheusShowsTheToken() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let token = "0123456789abcdef0123456789abcdef"
         let file = try directory.write("\(token)\n", to: "token", permissions: 0o600)
-        let page = try await PageRig(broker: broker.port, ["page.metrics_token_file=\(file)"])
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port, ["page.metrics_token_file=\(file)"])
 
         let without = try RawHTTP.get(page.port, "/metrics")
         #expect(without.status == 401 && without.header("WWW-Authenticate") == "Bearer")
@@ -221,10 +216,8 @@ import Testing
     }
 
     @Test func aProxyAndAnotherNameAreRefusedWithoutAToken() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let broker = try await rig.broker()
+        let page = try await rig.page(broker: broker.port)
         let direct = try RawHTTP.get(page.port, "/metrics")
         #expect(direct.status == 200)
         let forwarded = try RawHTTP.get(page.port, "/metrics", [("X-Forwarded-For", "192.0.2.7")])

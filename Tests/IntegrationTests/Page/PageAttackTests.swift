@@ -6,6 +6,8 @@ import Testing
 /// Clients that mean no good. While they are at work, an honest page goes on, and afterwards everything is as before.
 /// `Scripts/attack-page` does the same for longer and measures it.
 @Suite(.needsPage) struct PageAttackTests {
+    private let rig = Rig()
+
     /// A page with one honest viewer of a stream.
     private struct Scene {
         let observer: Observer
@@ -51,8 +53,7 @@ import Testing
     }
 
     @Test func halfOpenConnectionsAndFloodsHarmNobody() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         var scene = try await Scene(broker)
         defer { scene.page.program.kill() }
         let before = (memory: scene.memory, descriptors: scene.descriptors)
@@ -79,8 +80,7 @@ import Testing
     }
 
     @Test func pagesThatStopReadingHarmNobody() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         var scene = try await Scene(broker)
         defer { scene.page.program.kill() }
         let memory = scene.memory
@@ -94,8 +94,7 @@ import Testing
     }
 
     @Test func withoutDescriptorsItWaitsQuietlyAndRecovers() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         var scene = try await Scene(broker, limits: ["prlimit", "--nofile=40:40"])
         defer { scene.page.program.kill() }
         var open = try (0..<100).map { _ in try RawHTTP.Connection(scene.page.port) }

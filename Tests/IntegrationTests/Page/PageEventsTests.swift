@@ -5,11 +5,11 @@ import Testing
 
 /// What arrives in the open pages.
 @Suite(.needsPage) struct PageEventsTests {
+    private let rig = Rig()
+
     @Test func theProgramEndsInOrderWhilePagesAreOpen() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let broker = try await rig.broker()
+        let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let readers = try ["view=boards", "board=dut&stream=1", "board=dut&stream=0"].map {
             try PageStreamReader(page, $0, cookie)
@@ -22,8 +22,7 @@ import Testing
     }
 
     @Test func aLargeFleetArrivesWhole() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let observer = try await Observer(broker.port)
         let count = 1000
         // About 900 bytes a row.
@@ -42,8 +41,7 @@ import Testing
         }
         let isPublished = await observer.sees(within: .seconds(60)) { $0.all.count >= 2 * count }
         try #require(isPublished)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let reader = try PageStreamReader(page, "view=boards", cookie)
         var rows: Set<String> = []
@@ -64,11 +62,9 @@ import Testing
     }
 
     @Test func aPageThatReadsLateIsToldHowMuchItMissed() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let observer = try await Observer(broker.port)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let slow = try PageStreamReader(page, "board=dut&stream=1", cookie, receiveBuffer: 65_536)
         let quick = try PageStreamReader(page, "board=dut&stream=1", cookie)

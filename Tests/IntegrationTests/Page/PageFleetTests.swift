@@ -34,10 +34,8 @@ import Testing
             try agent("door", broker.port, remote: "attitude"),
         ]
         defer { for agent in agents { agent.kill() } }
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
-        let events = try PageEvents(page, "view=boards", try page.signIn())
-        defer { events.close() }
+        let page = try await rig.page(broker: broker.port)
+        let events = try rig.events(page, "view=boards", try page.signIn())
         let areThere = await eventually { events.last("listed")?.object["boards"] as? Int == 3 }
         try #require(areThere, "\(events.all)")
         #expect((events.last("fleet")?.object["layers"] as? [Any])?.isEmpty == true)
@@ -66,10 +64,8 @@ import Testing
     @Test func forgottenBoardLeavesTheList() async throws {
         let broker = try await rig.broker()
         let boards = try await SimulatedBoards(broker.port, [.init(id: "gone", isOnline: false), .init(id: "here")])
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
-        let events = try PageEvents(page, "view=boards", try page.signIn())
-        defer { events.close() }
+        let page = try await rig.page(broker: broker.port)
+        let events = try rig.events(page, "view=boards", try page.signIn())
         let areThere = await eventually { events.last("listed")?.object["boards"] as? Int == 2 }
         try #require(areThere, "\(events.all)")
         try await commands.fleet(broker, "forget", "gone").expect(status: 0)
@@ -90,15 +86,12 @@ import Testing
             SimulatedBoards.Board(id: "board-\($0)", health: "{\"problems\":[\(problems)]}")
         }
         let boards = try await SimulatedBoards(broker.port, many)
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
-        let first = try PageEvents(page, "view=boards", cookie)
-        defer { first.close() }
+        let first = try rig.events(page, "view=boards", cookie)
         // A page that opens when everything is known gets a megabyte at once.
         try #require(await eventually { first.last("listed")?.object["boards"] as? Int == 600 })
-        let second = try PageEvents(page, "view=boards", cookie)
-        defer { second.close() }
+        let second = try rig.events(page, "view=boards", cookie)
         let isListed = await eventually { second.last("listed")?.object["boards"] as? Int == 600 }
         #expect(isListed)
         let rows = second.all("boards").flatMap { $0.json as? [[String: Any]] ?? [] }

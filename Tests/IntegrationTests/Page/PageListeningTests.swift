@@ -34,8 +34,7 @@ import Testing
     }
 
     @Test func withoutEncryptionThePageOnlyShows() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let password = try secret("secret\n", "password", in: directory)
         let port = try Loopback.freePort()
@@ -115,8 +114,7 @@ import Testing
 
     @Test func withACertificateEverythingIsEncrypted() async throws {
         try #require(TestCertificates.isAvailable)
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let certificates = try TestCertificates(directory: try TemporaryDirectory())
         try certificates.makeServerCertificate(name: "localhost")
         let key = certificates.directory.path("server.key")

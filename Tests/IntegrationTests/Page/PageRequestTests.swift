@@ -5,13 +5,13 @@ import Testing
 
 /// What the page answers, to its own browser and to others.
 @Suite(.needsPage) struct PageRequestTests {
+    private let rig = Rig()
+
     private func withPage(
         _ settings: [String] = [], _ body: (TestBroker, PageRig, RawHTTP.Header) async throws -> Void
     ) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let page = try await PageRig(broker: broker.port, settings)
-        defer { page.program.kill() }
+        let broker = try await rig.broker()
+        let page = try await rig.page(broker: broker.port, settings)
         try #require(await page.program.logs("connected to "), "\(page.program.errors)")
         try await body(broker, page, try page.signIn())
     }

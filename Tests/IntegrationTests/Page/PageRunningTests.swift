@@ -50,8 +50,7 @@ import Testing
         publish(boards, vibrating: false)
         let second = try await page(broker.port)
         defer { second.program.kill() }
-        let again = try PageEvents(second, "board=washer", try second.signIn())
-        defer { again.close() }
+        let again = try rig.events(second, "board=washer", try second.signIn())
         let ended = await eventually { running(again).map { $0.since == nil && $0.seconds >= seconds } == true }
         #expect(ended, "\(again.all("running")) \(second.program.errors)")
 
@@ -72,8 +71,7 @@ import Testing
         #expect(page.program.errors.contains("the running hours of today are lost"), "\(page.program.errors)")
         #expect(page.program.errors.contains("page-running:1:"), "\(page.program.errors)")
         #expect(FileManager.default.fileExists(atPath: directory.path("state/page-running.bad")))
-        let events = try PageEvents(page, "board=washer", try page.signIn())
-        defer { events.close() }
+        let events = try rig.events(page, "board=washer", try page.signIn())
         let isCounted = await eventually { running(events).map { $0.seconds == 0 && $0.since == nil } == true }
         #expect(isCounted, "\(events.all)")
     }

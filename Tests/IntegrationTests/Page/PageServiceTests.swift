@@ -4,15 +4,15 @@ import Testing
 
 /// Requirement: systemd knows when the page is served, whether it has a broker, and whether its thread still runs.
 @Suite(.needsPage) struct PageServiceTests {
+    private let rig = Rig()
+
     @Test func tellsSystemdWhatItDoes() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let manager = try NotifySocket(in: directory)
-        let page = try await PageRig(
+        let page = try await rig.page(
             broker: broker.port,
             environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000000"])
-        defer { page.program.kill() }
         #expect(await manager.receives("READY=1"), "\(page.program.errors)")
         #expect(await manager.receives("STATUS=connected to the broker"), "\(page.program.errors)")
         for _ in 1...3 { #expect(await manager.receives("WATCHDOG=1"), "\(page.program.errors)") }

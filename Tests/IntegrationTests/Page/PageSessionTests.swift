@@ -14,12 +14,10 @@ import Testing
     }
 
     @Test func passwordsAreTriedSlowly() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let directory = try TemporaryDirectory()
         let file = try directory.write("correct horse\nanother line\n", to: "password", permissions: 0o600)
-        let page = try await PageRig(broker: broker.port, ["page.password_file=\(file)"])
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port, ["page.password_file=\(file)"])
 
         let foreign = try login(page, "correct horse", origin: "http://evil.example")
         #expect(foreign.status == 403)
@@ -44,8 +42,7 @@ import Testing
     }
 
     @Test func aBrowserStaysSignedInWhenThePageStartsAgain() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let state = try TemporaryDirectory()
         let environment = ["STATE_DIRECTORY": state.path]
         let port = try Loopback.freePort()
@@ -54,8 +51,7 @@ import Testing
         first.program.signal(SIGTERM)
         let status = await first.program.exitStatus()
         #expect(status == 0)
-        let second = try await PageRig(broker: broker.port, port: port, environment: environment)
-        defer { second.program.kill() }
+        let second = try await rig.page(broker: broker.port, port: port, environment: environment)
         let session = try RawHTTP.get(port, "/api/session", [cookie])
         #expect(session.status == 200)
         let old = try RawHTTP.get(port, "/?token=\(first.token)")
@@ -65,12 +61,10 @@ import Testing
     }
 
     @Test func aLinkSignsOneMoreBrowserIn() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
+        let broker = try await rig.broker()
         let state = try TemporaryDirectory()
         let environment = ["STATE_DIRECTORY": state.path]
-        let page = try await PageRig(broker: broker.port, environment: environment)
-        defer { page.program.kill() }
+        let page = try await rig.page(broker: broker.port, environment: environment)
         func link() async throws -> String {
             let program = try rig.run(["link"], environment: environment, program: Products.pageProgram)
             defer { program.kill() }

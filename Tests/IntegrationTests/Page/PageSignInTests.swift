@@ -4,11 +4,11 @@ import Testing
 
 /// How a browser signs in at the page.
 @Suite(.needsPage) struct PageSignInTests {
+    private let rig = Rig()
+
     @Test func theFirstAddressSignsOneBrowserIn() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.stop() }
-        let page = try await PageRig(broker: broker.port)
-        defer { page.program.kill() }
+        let broker = try await rig.broker()
+        let page = try await rig.page(broker: broker.port)
 
         let stranger = try RawHTTP.get(page.port, "/api/session")
         #expect(stranger.status == 401)

@@ -29,6 +29,22 @@ struct Movement {
         rest(2) + shake(1)
     }
 
+    /// The same movements from the start.
+    static func rest(_ seconds: Double) -> [MotionSample] {
+        var movement = Movement()
+        return movement.rest(seconds)
+    }
+
+    static func wholeShake() -> [MotionSample] {
+        var movement = Movement()
+        return movement.wholeShake()
+    }
+
+    static func openShake() -> [MotionSample] {
+        var movement = Movement()
+        return movement.openShake()
+    }
+
     private mutating func samples(_ seconds: Double, _ linear: (Double) -> Vector3) -> [MotionSample] {
         (0..<Int((seconds * Self.rate).rounded())).map { index in
             defer { time += 1 / Self.rate }
