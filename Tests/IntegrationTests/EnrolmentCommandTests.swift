@@ -97,9 +97,7 @@ import Testing
     }
 
     @Test func newBoardTakesThePlaceOfAnOldOne() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "old", groups: ["laundry"])])
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet([.init(id: "old", groups: ["laundry"])])
         let url = "mqtt://127.0.0.1:\(broker.port)"
         for words in [
             ["enroll", "old", "--to", enrolment, "--board-broker", url],

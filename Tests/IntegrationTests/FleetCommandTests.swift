@@ -34,9 +34,7 @@ import Testing
     // MARK: set, get, unset
 
     @Test func setReachesBoardsAndSaysSo() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(FleetCommandTests.three)
 
         let set = try await fleet(
             broker, "set", "--all", "gestures.shake.sensitivity=7", "sensor.rate=100Hz", "--note", "less eager")
@@ -299,9 +297,7 @@ import Testing
     /// The broker was killed before it stored the latest document, which the boards have, and this machine as well: it
     /// saw it at the broker, or was cut off right after it had sent it.
     @Test(arguments: ["json", "sent"]) func lostDocumentIsPublishedAgainFromHistory(kept: String) async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "washer-1", behaviour: .isSilent)])
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet([.init(id: "washer-1", behaviour: .isSilent)])
         for value in [6, 7] {
             let set = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=\(value)", "--no-wait")
             #expect(set.status == 0, "\(set.errors)")
@@ -350,8 +346,7 @@ import Testing
     }
 
     @Test func garbageOnLayerIsNotBuiltUpon() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "door")])
+        let (broker, boards) = try await rig.fleet([.init(id: "door")])
         boards.publish("jostle/_all/config", "{\"schema\":1,\"revision\":7,\u{1B}[2J")
         let observer = try await Observer(broker.port)
         #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })

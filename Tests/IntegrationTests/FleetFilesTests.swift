@@ -109,8 +109,7 @@ import Testing
     }
 
     @Test func applyOfExportPublishesNothing() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
+        let (broker, boards) = try await rig.fleet(FleetCommandTests.three)
         try directory.write(
             """
             gestures: { shake: { sensitivity: 7, cooldown: 0.5 s }, tap: { counts: [single, double] } }

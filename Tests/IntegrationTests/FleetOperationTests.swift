@@ -13,9 +13,7 @@ import Testing
     }
 
     @Test func rollbackPublishesEarlierDocumentUnderNewRevision() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(FleetCommandTests.three)
         for value in [6, 7] {
             try await commands.fleet(broker, "set", "--all", "gestures.shake.sensitivity=\(value)").expect(status: 0)
         }
@@ -39,8 +37,7 @@ import Testing
     }
 
     @Test func logSaysWhoWhenAndWhy() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
+        let (broker, boards) = try await rig.fleet(FleetCommandTests.three)
         boards.publish(
             "jostle/_group/laundry/config",
             #"{"schema":1,"revision":9,"config":{"sensor":{"rate":"50 Hz"}},"by":"ada@desk","at":1795182603123,"note":"hum"}"#
@@ -56,8 +53,7 @@ import Testing
     }
 
     @Test func groupsAreChangedInTheRegistry() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
+        let (broker, boards) = try await rig.fleet(FleetCommandTests.three)
         let add = try await commands.fleet(broker, "group", "add", "floor-2", "washer-1", "door").expect(status: 0)
         #expect(add.output.hasSuffix("2 of 2 devices applied it\n"), "\(add.output)")
         #expect(boards.boards.map(\.groups) == [["laundry", "floor-2"], ["laundry"], ["floor-2"]])

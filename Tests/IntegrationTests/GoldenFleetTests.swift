@@ -156,8 +156,7 @@ import Testing
         ]
         var golden = GoldenText()
         for run in runs {
-            let broker = try await rig.broker()
-            let boards = try await SimulatedBoards(broker.port, run.boards)
+            let (broker, boards) = try await rig.fleet(run.boards)
             golden.add(run.name, try await rollouts.run(broker.port, change + run.words, state: run.name)) {
                 $0.withoutRun()
             }

@@ -42,6 +42,18 @@ final class Rig: Sendable {
         return (broker, try await Observer(broker.port))
     }
 
+    /// A running broker that accepts everybody, and simulated boards of a fleet.
+    func fleet(_ boards: [SimulatedBoards.Board]) async throws -> (TestBroker, SimulatedBoards) {
+        let broker = try await broker()
+        return (broker, try await SimulatedBoards(broker.port, boards))
+    }
+
+    /// The same, and an observer of all topics.
+    func observedFleet(_ boards: [SimulatedBoards.Board]) async throws -> (TestBroker, SimulatedBoards, Observer) {
+        let (broker, boards) = try await fleet(boards)
+        return (broker, boards, try await Observer(broker.port))
+    }
+
     /// A proxy to a port of this machine.
     func proxy(to port: UInt16) throws -> TCPProxy {
         let proxy = try TCPProxy(to: port)

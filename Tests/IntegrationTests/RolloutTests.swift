@@ -66,9 +66,7 @@ import Testing
     }
 
     @Test func planNamesTheDevicesOfEachStepAndIsKept() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(10))
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(Self.boards(10))
         let words = Self.change + ["--canary", "5%", "--seed", "spring"]
         let plan = try await run(broker.port, words + ["--dry-run", "--json"]).expect(status: 0)
         try await observer.catchUp()
@@ -93,9 +91,7 @@ import Testing
     }
 
     @Test func directoryIsRolledOutAsOne() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(FleetCommandTests.three)
         let files = [
             "all.yaml": "gestures: {shake: {sensitivity: 9}}\n", "groups/laundry.yaml": "sensor: {rate: 100 Hz}\n",
             "devices/door.yaml": "sensor: {rate: 50 Hz}\n", "registry.yaml": "door: [front]\n",
@@ -126,9 +122,7 @@ import Testing
     // MARK: Failures
 
     @Test func badChangeStopsAtTheCanaryAndIsTakenBack() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(10, .undoesCandidates))
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(Self.boards(10, .undoesCandidates))
         #expect(try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"]).status == 0)
         let set = try await run(broker.port, Self.change + ["--canary", "5%"]).expect(status: 65)
         #expect(
@@ -142,9 +136,8 @@ import Testing
     }
 
     @Test func silentBoardFailsAtTheEndOfTheStep() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(
+            Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let words = Self.change + ["--canary", "100%", "--wait", "2s", "--json"]
         let set = try await run(broker.port, words).expect(status: 65)
         #expect(set.errors.contains("quiet: it does not report all"), "\(set.errors)")
@@ -157,9 +150,7 @@ import Testing
     }
 
     @Test func withoutAnyDeviceThatIsOnlineNothingIsPublished() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "away", isOnline: false)])
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet([.init(id: "away", isOnline: false)])
         let set = try await run(broker.port, Self.change + ["--canary", "5%"]).expect(status: 75)
         #expect(set.errors.contains("no device that reads this is online"), "\(set.errors)")
         try await observer.catchUp()
@@ -200,9 +191,7 @@ import Testing
     }
 
     @Test func sameCommandGoesOnAndWithdrawTakesBack() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(10))
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(Self.boards(10))
         boards.publish(
             "jostle/_all/config",
             #"{"schema":1,"revision":4,"config":{"sensor":{"rate":"50 Hz"}},"candidate":{"config":{"sensor":{"rate":"50 Hz"},"gestures":{"shake":{"sensitivity":9}}},"percent":30,"seed":"s"}}"#
@@ -221,9 +210,7 @@ import Testing
 
     /// The tool ends, and then the devices that got the change: that is no step that has passed.
     @Test func devicesThatWentDarkWithTheChangeStopTheResumedRollout() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(8))
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(Self.boards(8))
         boards.publish(
             "jostle/_all/config",
             #"{"schema":1,"revision":4,"config":{},"candidate":{"config":{"gestures":{"shake":{"sensitivity":9}}},"percent":80,"seed":"s"}}"#
@@ -253,9 +240,8 @@ import Testing
 
     /// The candidate contains the whole layer: at the end it would undo what was set since.
     @Test func changeBelowARolloutIsNotUndone() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(
+            Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let first = try start(
             broker.port, Self.change + ["--canary", "40%", "--abort-above", "50%", "--wait", "100s"])
         #expect(await eventually { first.output.contains("published all 1") }, "\(first.output)")
@@ -274,8 +260,7 @@ import Testing
 
     /// The broker lost the candidate while no tool was running, or got an older one back.
     @Test func rolloutThatTheBrokerHasLostIsNamed() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "door", behaviour: .isSilent)])
+        let (broker, boards) = try await rig.fleet([.init(id: "door", behaviour: .isSilent)])
         boards.publish(
             "jostle/_all/config",
             #"{"schema":1,"revision":3,"config":{},"candidate":{"config":{"sensor":{"rate":"50 Hz"}},"percent":20,"seed":"s"}}"#
@@ -295,8 +280,7 @@ import Testing
     }
 
     @Test func stopsForAnotherOperator() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
+        let (broker, boards) = try await rig.fleet(Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let rollout = try start(
             broker.port, Self.change + ["--canary", "50%", "--wait", "100s", "--abort-above", "90%"])
         #expect(await eventually { rollout.output.contains("published all 1") }, "\(rollout.errors)")
@@ -308,9 +292,8 @@ import Testing
     }
 
     @Test func publishesAgainWhatTheBrokerHasLost() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(
+            Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
         let rollout = try start(
             broker.port, Self.change + ["--canary", "100%", "--wait", "8s", "--abort-above", "50%"])
         #expect(await eventually { rollout.output.contains("published all 1") }, "\(rollout.errors)")
@@ -321,9 +304,7 @@ import Testing
     }
 
     @Test func waitsForTheMaintenanceWindow() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, Self.boards(3))
-        let observer = try await Observer(broker.port)
+        let (broker, boards, observer) = try await rig.observedFleet(Self.boards(3))
         // A window of an hour that is at least an hour away, whenever this runs.
         let hour = (Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0) + 2
         let window = String(format: "%02d:00-%02d:00", hour % 24, (hour + 1) % 24)

@@ -48,6 +48,16 @@ import Testing
             }
         }
 
+        /// Rests for 2 s, shakes, and rests again.
+        mutating func shakeFromRest(
+            seconds: Double, frequency: Double = 5, peak: Double = 2 * standardGravity,
+            axis: Vector3 = Vector3(1, 0, 0), thenRest: Double = 1
+        ) {
+            rest(seconds: 2)
+            shake(seconds: seconds, frequency: frequency, peak: peak, axis: axis)
+            rest(seconds: thenRest)
+        }
+
         static func sine(_ angle: Double) -> Double {
             Quaternion(angle: 2 * angle, axis: Vector3(1, 0, 0)).x
         }
@@ -66,9 +76,7 @@ import Testing
 
     @Test func shakeFromRestBeginsAndEnds() throws {
         var feed = Feed()
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1.2)
-        feed.rest(seconds: 1)
+        feed.shakeFromRest(seconds: 1.2)
         #expect(feed.phases == [.began, .ended])
         let began = try #require(feed.events.first)
         let ended = try #require(feed.events.last)
@@ -86,32 +94,24 @@ import Testing
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
     func decidesAlikeAtEverySampleRate(rate: Double) {
         var feed = Feed(rate: rate)
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1.2, frequency: 3.7)
-        feed.rest(seconds: 1)
+        feed.shakeFromRest(seconds: 1.2, frequency: 3.7)
         #expect(feed.phases == [.began, .ended])
     }
 
     @Test(arguments: [2.0, 2.5, 3, 4, 5, 6])
     func recognisesSlowAndFastShakes(frequency: Double) {
         var feed = Feed(rate: 100)
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1.6, frequency: frequency)
-        feed.rest(seconds: 1)
+        feed.shakeFromRest(seconds: 1.6, frequency: frequency)
         #expect(feed.phases == [.began, .ended])
     }
 
     @Test(arguments: [50.0, 100, 200])
     func decidesAtSameTimeAtEverySampleRate(rate: Double) throws {
         var feed = Feed(rate: rate)
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
-        feed.rest(seconds: 1)
+        feed.shakeFromRest(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
         let began = try #require(feed.events.first)
         var fine = Feed(rate: 400)
-        fine.rest(seconds: 2)
-        fine.shake(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
-        fine.rest(seconds: 1)
+        fine.shakeFromRest(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
         let reference = try #require(fine.events.first)
         #expect(abs(began.timestamp.seconds - reference.timestamp.seconds) <= 0.06)
     }
@@ -157,9 +157,7 @@ import Testing
 
     @Test func doesNotTakeWeakMovementForShake() {
         var feed = Feed()
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 2, peak: 0.3 * standardGravity)
-        feed.rest(seconds: 1)
+        feed.shakeFromRest(seconds: 2, peak: 0.3 * standardGravity)
         #expect(feed.events.isEmpty)
     }
 
@@ -174,10 +172,8 @@ import Testing
         var settings = ShakeSettings()
         settings.common.sensitivity = 9
         var feed = Feed(settings: settings)
-        feed.rest(seconds: 2)
         // Only three swings, but so strong that they qualify at once.
-        feed.shake(seconds: 0.5, frequency: 3, peak: 6 * standardGravity)
-        feed.rest(seconds: 1.5)
+        feed.shakeFromRest(seconds: 0.5, frequency: 3, peak: 6 * standardGravity, thenRest: 1.5)
         #expect(feed.phases == [.began, .cancelled])
         #expect(feed.events.last?.reason == .tooShort)
     }
@@ -226,18 +222,14 @@ import Testing
             var settings = ShakeSettings()
             settings.common.sensitivity = sensitivity
             var feed = Feed(settings: settings)
-            feed.rest(seconds: 2)
-            feed.shake(seconds: 1.2, peak: peak * standardGravity)
-            feed.rest(seconds: 1)
+            feed.shakeFromRest(seconds: 1.2, peak: peak * standardGravity)
             return feed.phases.contains(.began)
         }
     }
 
     @Test func reportsNearMissTooWeak() throws {
         var feed = Feed()
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1.2, peak: 0.42 * standardGravity)
-        feed.rest(seconds: 1.5)
+        feed.shakeFromRest(seconds: 1.2, peak: 0.42 * standardGravity, thenRest: 1.5)
         #expect(feed.phases.isEmpty)
         let last = feed.lastRefusal
         let refusal = try #require(last)
@@ -264,9 +256,7 @@ import Testing
 
     @Test func reportsNearMissForTwoStrongSwings() throws {
         var feed = Feed()
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 0.2, peak: 2.5 * standardGravity)
-        feed.rest(seconds: 2)
+        feed.shakeFromRest(seconds: 0.2, peak: 2.5 * standardGravity, thenRest: 2)
         #expect(feed.phases.isEmpty)
         let last = feed.lastRefusal
         let refusal = try #require(last)
@@ -275,9 +265,7 @@ import Testing
 
     @Test func recognisedShakeLeavesNoNearMiss() {
         var feed = Feed()
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1.2)
-        feed.rest(seconds: 2)
+        feed.shakeFromRest(seconds: 1.2, thenRest: 2)
         #expect(feed.lastRefusal == nil)
     }
 
@@ -285,9 +273,7 @@ import Testing
         var settings = ShakeSettings()
         settings.common.cooldown = 4
         var feed = Feed(settings: settings)
-        feed.rest(seconds: 2)
-        feed.shake(seconds: 1)
-        feed.rest(seconds: 1.5)
+        feed.shakeFromRest(seconds: 1, thenRest: 1.5)
         feed.shake(seconds: 1)
         feed.rest(seconds: 5)
         feed.shake(seconds: 1)

@@ -62,8 +62,7 @@ import Testing
     }
 
     @Test func forgottenBoardLeavesTheList() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "gone", isOnline: false), .init(id: "here")])
+        let (broker, boards) = try await rig.fleet([.init(id: "gone", isOnline: false), .init(id: "here")])
         let page = try await rig.page(broker: broker.port)
         let events = try rig.events(page, "view=boards", try page.signIn())
         let areThere = await eventually { events.last("listed")?.object["boards"] as? Int == 2 }

@@ -28,8 +28,7 @@ import Testing
     }
 
     @Test func runSurvivesRestartOfThePage() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "washer")])
+        let (broker, boards) = try await rig.fleet([.init(id: "washer")])
         // It has run for an hour when the page starts, or since midnight.
         let start = Date().addingTimeInterval(-3600)
         publish(boards, vibrating: true, at: start)
@@ -62,8 +61,7 @@ import Testing
     }
 
     @Test func damagedFileIsNamedInTheLogAndSetAside() async throws {
-        let broker = try await rig.broker()
-        let boards = try await SimulatedBoards(broker.port, [.init(id: "washer")])
+        let (broker, boards) = try await rig.fleet([.init(id: "washer")])
         publish(boards, vibrating: false)
         try directory.write("{\"schema\":1,\"date\":", to: "state/page-running")
         let page = try await page(broker.port)
