@@ -145,6 +145,13 @@ package final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
+    private init(path: String) { self.path = path }
+
+    /// A directory for a property of a suite. If it cannot be created, what uses it fails.
+    package static func new() -> TemporaryDirectory {
+        (try? TemporaryDirectory()) ?? TemporaryDirectory(path: "/nonexistent")
+    }
+
     deinit {
         try? FileManager.default.removeItem(atPath: path)
     }

@@ -4,11 +4,7 @@ import Testing
 
 /// Requirement: what `jostle run` would refuse, and what would have no effect, is found by `jostle check-config`.
 @Suite(.needsProgram) struct CheckFilesTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     private func check(_ text: String, _ words: String...) async throws -> Outcome {
         try directory.write(text, to: "jostle.yaml")

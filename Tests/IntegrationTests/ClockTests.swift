@@ -9,11 +9,7 @@ import Testing
 /// `libClockState.so` decides whether the clock is synchronised, so that the tests do not depend on this machine.
 @Suite(.needsBroker, .enabled(if: Products.hasClockState, "libClockState.so was not built")) struct ClockTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// Runs an agent until it has recognised a tap and reported its health. Returns the event's and the report's
     /// members.

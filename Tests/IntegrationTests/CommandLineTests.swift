@@ -142,11 +142,7 @@ import Testing
 
 /// Requirement: `jostle check-config` reports every problem with its position, and shows the configuration in force.
 @Suite(.needsProgram) struct CheckConfigTests {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     @Test func validFileIsAccepted() async throws {
         let file = try directory.write("sensor:\n  rate: 100 Hz\n", to: "good.yaml")

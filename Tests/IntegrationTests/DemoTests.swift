@@ -7,11 +7,7 @@ import Testing
 /// happens on any terminal.
 @Suite(.needsBroker) struct DemoTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// The configuration of a board whose rule switches a lamp.
     private func board(_ port: UInt16, _ more: String = "") throws -> [String: String] {

@@ -8,11 +8,7 @@ import Testing
 /// new board takes the place of an old one.
 @Suite(.needsBroker) struct EnrolmentCommandTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     private func fleet(_ words: String...) async throws -> Outcome { try await run(words) }
 

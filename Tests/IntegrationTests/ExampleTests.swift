@@ -63,11 +63,7 @@ import Testing
             .deletingLastPathComponent().appendingPathComponent("config/examples")
     }
 
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     @Test func everyExampleIsTried() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)

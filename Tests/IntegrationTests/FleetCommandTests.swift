@@ -7,11 +7,7 @@ import Testing
 /// it, and overwrites nothing unseen.
 @Suite(.needsBroker) struct FleetCommandTests {
     private let rig = Rig()
-    let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    let directory = TemporaryDirectory.new()
 
     /// Runs `jostle fleet` at a broker with a state directory that lasts for the test.
     func fleet(_ broker: TestBroker, _ words: String..., state: String = "state") async throws -> Outcome {

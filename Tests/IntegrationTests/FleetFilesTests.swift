@@ -6,12 +6,8 @@ import Testing
 /// Requirement: the configuration of a fleet can be kept as files, checked without a broker, and restored from them.
 @Suite(.needsBroker) struct FleetFilesTests {
     private let rig = Rig()
-    private let commands: FleetCommandTests
+    private let commands = FleetCommandTests()
     private var directory: TemporaryDirectory { commands.directory }
-
-    init() throws {
-        commands = try FleetCommandTests()
-    }
 
     @Test(arguments: [
         ("all.yaml", "gestures:\n  shak: {}\n", "/all.yaml:2:3: gestures.shak: unknown key; did you mean \"shake\"?"),

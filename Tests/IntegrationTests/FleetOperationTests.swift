@@ -6,11 +6,7 @@ import Testing
 /// Requirement: an operator can undo a change, see who made it, change groups, send commands, and remove a dead board.
 @Suite(.needsBroker) struct FleetOperationTests {
     private let rig = Rig()
-    private let commands: FleetCommandTests
-
-    init() throws {
-        commands = try FleetCommandTests()
-    }
+    private let commands = FleetCommandTests()
 
     @Test func rollbackPublishesEarlierDocumentUnderNewRevision() async throws {
         let (broker, boards, observer) = try await rig.observedFleet(FleetCommandTests.three)

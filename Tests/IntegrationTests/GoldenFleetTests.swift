@@ -6,11 +6,7 @@ import Testing
 /// Requirement: what `jostle fleet` prints for programs does not change.
 @Suite(.needsBroker) struct GoldenFleetTests {
     private let rig = Rig()
-    private let rollouts: RolloutTests
-
-    init() throws {
-        rollouts = try RolloutTests()
-    }
+    private let rollouts = RolloutTests()
 
     // MARK: What a broker holds
 

@@ -34,7 +34,7 @@ import Testing
 
     @Test("What noise prints for programs has the recorded form")
     func noise() async throws {
-        let tests = try NoiseTests()
+        let tests = NoiseTests()
         var golden = GoldenText()
         let recording = try tests.recording()
         golden.add("both sensors", try await jostle("noise", recording, "--json"))

@@ -6,11 +6,7 @@ import Testing
 /// Requirement: Home Assistant's view of a device matches its present state, through restarts, changes and renamings.
 @Suite(.needsBroker) struct HomeAssistantTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {
         let common = ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"]

@@ -5,11 +5,7 @@ import Testing
 /// Requirement: everything can be tried without hardware and without a broker.
 @Suite(.needsBroker) struct LiveTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     @Test func demoPrintsHowToSubscribe() async throws {
         let outcome = try await jostle(

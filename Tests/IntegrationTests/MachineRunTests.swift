@@ -6,11 +6,7 @@ import Testing
 /// Requirement: a machine that runs before and after a restart of the program or the sensor has run once.
 @Suite(.needsBroker) struct MachineRunTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// At rest, but for seconds of vibration along z at 20 Hz.
     private func recording(vibrating: ClosedRange<Double>) throws -> String {

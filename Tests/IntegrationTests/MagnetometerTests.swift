@@ -6,11 +6,7 @@ import Testing
 /// contain its readings. The virtual sensor is then an MPU-9250.
 @Suite(.needsBroker) struct MagnetometerTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     @Test func publishesHeading() async throws {
         let (broker, observer) = try await rig.observedBroker()

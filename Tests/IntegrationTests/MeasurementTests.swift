@@ -5,11 +5,7 @@ import Testing
 /// Requirement: what a sensor cannot measure is published as a problem, with what to do, and not as movement.
 @Suite(.needsProgram) struct MeasurementTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// A recording at 100 Hz with noise on all axes that `change` does not touch.
     private func recording(seconds: Double, _ change: (Double, inout [Double]) -> Void) throws -> String {

@@ -9,14 +9,10 @@ import Testing
 /// Requirement: `jostle noise` shows the noise of each axis of a resting recording as a table, a plot, JSON and SVG,
 /// and refuses other recordings with status 65 and the reason.
 @Suite(.needsProgram) struct NoiseTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     /// °/s/√Hz and µg/√Hz, per axis.
     private static let gyroscope = [0.005, 0.01, 0.02]
     private static let accelerometer = [200.0, 400, 800]
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     /// White noise at 100 Hz, the same in every run; optionally with a movement at a time.
     func recording(seconds: Int = 120, isMovedAt: Double? = nil, hasGyroscope: Bool = true) throws -> String {

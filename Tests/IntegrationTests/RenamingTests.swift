@@ -6,11 +6,7 @@ import Testing
 /// Requirement: a device with a new name or prefix leaves no retained messages under the old one.
 @Suite(.needsBroker) struct RenamingTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// An agent that keeps its state between starts.
     private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {

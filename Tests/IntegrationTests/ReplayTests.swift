@@ -5,14 +5,10 @@ import Testing
 /// Requirement: `jostle replay` follows the contract: rows, columns, digits, errors with their line, and reproducible
 /// output.
 @Suite(.needsProgram) struct ReplayTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private static let eventHeader =
         "t_s,gesture,phase,direction,side,count,axis,angle,strength,duration,reason,from,to,reversals,level,frequency,"
         + "height,rate"
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     private func lines(_ name: String) throws -> [String] {
         let text = try String(contentsOfFile: directory.path(name), encoding: .utf8)

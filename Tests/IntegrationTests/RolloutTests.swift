@@ -8,12 +8,8 @@ import Testing
 /// killed meanwhile, the rollout can go on.
 @Suite(.needsBroker) struct RolloutTests {
     private let rig = Rig()
-    let commands: FleetCommandTests
+    let commands = FleetCommandTests()
     private static let change = ["set", "--all", "gestures.shake.sensitivity=9"]
-
-    init() throws {
-        commands = try FleetCommandTests()
-    }
 
     static func boards(_ count: Int, _ behaviour: SimulatedBoards.Behaviour = .takesAll) -> [SimulatedBoards.Board] {
         (0..<count).map { .init(id: "board-\($0)", behaviour: behaviour) }

@@ -7,11 +7,7 @@ import Testing
 /// rules go on.
 @Suite(.needsBroker) struct RuleSwitchTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     private static let rules =
         "actions=[{on: tap, name: lamp, publish: {topic: lamp, payload: '${id}'}}, "

@@ -6,11 +6,7 @@ import Testing
 /// Requirement: permitted settings can be changed while the agent runs and survive a restart; others cannot be changed.
 @Suite(.needsBroker) struct SetTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     private func agent(_ broker: TestBroker, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
         try rig.agent(

@@ -8,11 +8,7 @@ import Testing
 /// back to an older one that a broker brings along.
 @Suite(.needsBroker) struct SeveralBrokersTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// Two brokers that pass everything on to each other.
     private func bridged() async throws -> (first: TestBroker, second: TestBroker) {

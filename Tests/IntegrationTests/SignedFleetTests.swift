@@ -7,11 +7,7 @@ import Testing
 /// Requirement: with trusted keys on the boards, only who has a private key can change them, with the same commands.
 @Suite(.needsBroker) struct SignedFleetTests {
     private let rig = Rig()
-    private let commands: FleetCommandTests
-
-    init() throws {
-        commands = try FleetCommandTests()
-    }
+    private let commands = FleetCommandTests()
 
     private func run(_ words: [String]) async throws -> Outcome {
         return try await JostleProgram(

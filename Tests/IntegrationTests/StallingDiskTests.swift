@@ -10,12 +10,8 @@ import Testing
 @Suite(.needsBroker, .enabled(if: Products.hasStallingDisk, "libStallingDisk.so was not built"))
 struct StallingDiskTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let seconds = Double(ProcessInfo.processInfo.environment["JOSTLE_STALL_SECONDS"] ?? "") ?? 4
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     private var state: String { directory.path("state") }
     private var stall: String { directory.path("stall") }

@@ -2,12 +2,8 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: what one sensitivity catches, every higher one catches too.
-///
-/// - Parameters:
-///   - sizes: how strong, large or long the movement is.
-///   - unit: that of the sizes.
-///   - catches: whether a movement of a size is recognised at a sensitivity.
+/// Requirement: what one sensitivity catches, every higher one catches too. The sizes say how strong, large or long a
+/// movement is.
 func expectHigherSensitivityCatchesMore(
     _ sizes: some Sequence<Double>, _ unit: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ catches: (_ size: Double, _ sensitivity: Int) -> Bool

@@ -36,6 +36,11 @@ import Testing
             return RecognizerToken(chain: chain, responder: responder) { _ in }
         }
 
+        /// Delivers events with these phases, one after the other.
+        func deliver(_ first: GesturePhase, _ others: GesturePhase...) {
+            for phase in [first] + others { deliver(phase, isSimulated: false) }
+        }
+
         func deliver(
             _ phase: GesturePhase, strength: Double? = nil, reason: CancellationReason? = nil, isSimulated: Bool = false
         ) {
@@ -52,9 +57,7 @@ import Testing
         rig.chain.setLast(rig.responder("default", for: nil))
         rig.add("old")
         rig.add("new")
-        rig.deliver(.began)
-        rig.deliver(.changed)
-        rig.deliver(.ended)
+        rig.deliver(.began, .changed, .ended)
         #expect(
             rig.received.entries == [
                 "new began", "old began", "default began", "new changed", "old changed", "default changed",
@@ -68,9 +71,7 @@ import Testing
         rig.add("below")
         rig.add("consumer", .consume)
         rig.add("above")
-        rig.deliver(.began)
-        rig.deliver(.ended)
-        rig.deliver(.recognized)
+        rig.deliver(.began, .ended, .recognized)
         #expect(
             rig.received.entries == [
                 "above began", "consumer began", "above ended", "consumer ended", "above recognized",
@@ -87,8 +88,7 @@ import Testing
             return event.phase == .ended ? .consume : .passOn
         }
         rig.chain.add(responder)
-        rig.deliver(.began)
-        rig.deliver(.ended)
+        rig.deliver(.began, .ended)
         #expect(rig.received.entries == ["above began", "below began", "above ended", "below ended"])
     }
 
@@ -119,9 +119,7 @@ import Testing
         rig.deliver(.changed)
         token.isEnabled = false
         #expect(!token.isEnabled)
-        rig.deliver(.changed)
-        rig.deliver(.ended)
-        rig.deliver(.began)
+        rig.deliver(.changed, .ended, .began)
         #expect(
             rig.received.entries == [
                 "leaves began", "stays began", "leaves changed", "stays changed", "leaves cancelled", "stays changed",
@@ -136,8 +134,7 @@ import Testing
         rig.deliver(.began)
         token.remove()
         token.remove()
-        rig.deliver(.ended)
-        rig.deliver(.began)
+        rig.deliver(.ended, .began)
         #expect(rig.received.entries == ["leaves began", "leaves cancelled"])
         #expect(rig.reasons.entries == [.disabled])
     }
@@ -149,10 +146,7 @@ import Testing
         rig.deliver(.began)
         token.isEnabled = false
         token.isEnabled = true
-        rig.deliver(.changed)
-        rig.deliver(.ended)
-        rig.deliver(.began)
-        rig.deliver(.ended)
+        rig.deliver(.changed, .ended, .began, .ended)
         #expect(rig.received.entries == ["handler began", "handler cancelled", "handler began", "handler ended"])
     }
 
@@ -161,11 +155,9 @@ import Testing
         rig.chain.setLast(rig.responder("first", for: nil))
         rig.deliver(.began)
         rig.chain.setLast(rig.responder("second", for: nil))
-        rig.deliver(.ended)
-        rig.deliver(.began)
+        rig.deliver(.ended, .began)
         rig.chain.setLast(nil)
-        rig.deliver(.ended)
-        rig.deliver(.began)
+        rig.deliver(.ended, .began)
         #expect(rig.received.entries == ["first began", "first cancelled", "second began", "second cancelled"])
         #expect(rig.reasons.entries == [.disabled, .disabled])
     }
@@ -191,9 +183,7 @@ import Testing
             if event.phase == .began { token.withLock { $0 }?.remove() }
         }
         token.withLock { $0 = leaving }
-        rig.deliver(.began)
-        rig.deliver(.ended)
-        rig.deliver(.began)
+        rig.deliver(.began, .ended, .began)
         #expect(rig.received.entries == ["leaves began", "leaves cancelled"])
     }
 
@@ -203,8 +193,7 @@ import Testing
         rig.add("above") { event in
             if event.phase == .began { below.remove() }
         }
-        rig.deliver(.began)
-        rig.deliver(.ended)
+        rig.deliver(.began, .ended)
         #expect(rig.received.entries == ["above began", "above ended"])
     }
 
@@ -217,8 +206,7 @@ import Testing
             below.isEnabled = false
             below.isEnabled = true
         }
-        rig.deliver(.began)
-        rig.deliver(.ended)
+        rig.deliver(.began, .ended)
         #expect(rig.received.entries == ["above began", "below began", "above ended", "below ended"])
     }
 
@@ -228,8 +216,7 @@ import Testing
         rig.add("above") { event in
             if event.phase == .ended { below.remove() }
         }
-        rig.deliver(.began)
-        rig.deliver(.ended)
+        rig.deliver(.began, .ended)
         rig.chain.deliverCancellations()
         #expect(rig.received.entries == ["above began", "below began", "above ended", "below cancelled"])
     }
@@ -238,8 +225,7 @@ import Testing
     @Test func cancelsGestureWithoutEnd() {
         let rig = Rig()
         rig.add("handler")
-        rig.deliver(.began)
-        rig.deliver(.began)
+        rig.deliver(.began, .began)
         rig.chain.cancelAll(.stopped)
         rig.chain.cancelAll(.stopped)
         rig.deliver(.ended)
@@ -254,10 +240,7 @@ import Testing
         let token = rig.add("handler") { isSimulated.append($0.isSimulated) }
         rig.deliver(.began)
         rig.deliver(.began, isSimulated: true)
-        rig.deliver(.changed)
-        rig.deliver(.ended)
-        rig.deliver(.ended)
-        rig.deliver(.began)
+        rig.deliver(.changed, .ended, .ended, .began)
         rig.deliver(.ended, isSimulated: true)
         rig.deliver(.began, isSimulated: true)
         token.remove()
@@ -301,8 +284,7 @@ import Testing
                 }
             })
         for _ in 0..<2000 {
-            rig.deliver(.began)
-            rig.deliver(.ended)
+            rig.deliver(.began, .ended)
         }
         isOver.set()
         #expect(thread.join(within: 10))

@@ -5,11 +5,7 @@ import Testing
 /// Requirement: a demonstration shows a newcomer its web page first, and the page ends with it, however it ends.
 @Suite(.needsPage) struct DemoPageTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     /// A demonstration on the virtual sensor, and the address of its page.
     private func demo(

@@ -5,11 +5,7 @@ import Testing
 /// Requirement: the page of all boards shows rollouts as they go, with the boards that do not follow and why.
 @Suite(.needsPage) struct PageFleetTests {
     private let rig = Rig()
-    private let commands: FleetCommandTests
-
-    init() throws {
-        commands = try FleetCommandTests()
-    }
+    private let commands = FleetCommandTests()
 
     private func agent(_ id: String, _ port: UInt16, remote: String = "gestures") throws -> JostleProgram {
         let settings = [

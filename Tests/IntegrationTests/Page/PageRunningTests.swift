@@ -5,11 +5,7 @@ import Testing
 /// Requirement: the page of a board shows for how long its machine has run today, and a restart of the page forgets nothing.
 @Suite(.needsPage) struct PageRunningTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
+    private let directory = TemporaryDirectory.new()
 
     private func page(_ broker: UInt16) async throws -> PageRig {
         try await PageRig(broker: broker, environment: ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"])
