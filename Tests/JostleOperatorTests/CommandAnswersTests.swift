@@ -29,7 +29,7 @@ import Testing
         #expect(!answers.isComplete)
         answers.take(answer("r", "nonsense", correlation: "2"))
         #expect(answers.isComplete)
-        guard case .answered(let first, _)? = answers.answers["a"], case .malformed? = answers.answers["b"] else {
+        guard case .success(let first)? = answers.answers["a"], case .failure? = answers.answers["b"] else {
             Issue.record("\(answers.answers)")
             return
         }

@@ -72,8 +72,8 @@ import Testing
         let washer = try #require(model.boards["washer"]?.report)
         #expect(washer.groups == ["ok"])
         let layers = try #require(washer.layers)
-        #expect(layers.keys.map(\.text).sorted() == ["all", "group:x"])
-        let strange = try #require(layers[.group("x")])
+        #expect(layers.compactMap(\.layer?.text).sorted() == ["all", "group:x"])
+        let strange = try #require(washer.layer(.group("x")))
         #expect(strange.status.word.count <= 201 && strange.revision == nil && strange.inForce == nil)
         #expect(model.skippedMessages >= 2)
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// Requirement: a client that sends a command gets its own answer, and every event.
 @Suite struct ReceivedMessagesTests {
-    private var received = ReceivedMessages(Topics(prefix: "jostle", id: "a"))
+    private var received = ReceivedMessages(prefix: "jostle", id: "a")
 
     private mutating func receive(
         _ topic: String, _ text: String, correlationData: [UInt8]? = nil, retain: Bool = false
@@ -16,24 +16,26 @@ import Testing
         received.take(message)
     }
 
-    @Test mutating func answerMatchesCorrelationData() {
-        receive("jostle/_reply/x", "too early", correlationData: [1])
-        received.expectAnswer(on: "jostle/_reply/x", correlationData: [1])
-        receive("jostle/_reply/x", "another's", correlationData: [2])
-        receive("jostle/_reply/x", "no data")
+    private static func answer(_ message: String) -> String { #"{"ok":true,"message":"\#(message)"}"# }
+
+    @Test mutating func answerMatchesCorrelationData() throws {
+        receive("jostle/_reply/x", Self.answer("too early"), correlationData: [1])
+        received.expectAnswer(to: "simulate", replyTopic: "jostle/_reply/x", correlationData: [1])
+        receive("jostle/_reply/x", Self.answer("another's"), correlationData: [2])
+        receive("jostle/_reply/x", Self.answer("no data"))
         #expect(received.answer == nil)
-        receive("jostle/_reply/x", "mine", correlationData: [1])
-        receive("jostle/_reply/x", "again", correlationData: [1])
-        #expect(received.answer == Array("mine".utf8))
+        receive("jostle/_reply/x", Self.answer("mine"), correlationData: [1])
+        receive("jostle/_reply/x", Self.answer("again"), correlationData: [1])
+        #expect(try received.answer?.get().message == "mine")
     }
 
     /// As with MQTT 3.1.1, which has no correlation data.
-    @Test mutating func firstAnswerCountsWithoutCorrelationData() {
-        received.expectAnswer(on: "jostle/a/command/simulate/result", correlationData: nil)
-        receive("jostle/a/command/simulate/result", "of an earlier question", retain: true)
+    @Test mutating func firstAnswerCountsWithoutCorrelationData() throws {
+        received.expectAnswer(to: "simulate", replyTopic: nil, correlationData: [1])
+        receive("jostle/a/command/simulate/result", Self.answer("of an earlier question"), retain: true)
         #expect(received.answer == nil)
-        receive("jostle/a/command/simulate/result", "mine")
-        #expect(received.answer == Array("mine".utf8))
+        receive("jostle/a/command/simulate/result", Self.answer("mine"))
+        #expect(try received.answer?.get().message == "mine")
     }
 
     @Test mutating func takesEventsOnceInOrder() {
@@ -43,10 +45,11 @@ import Testing
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}", retain: true)
         receive("jostle/a/availability", "online", retain: true)
         let events = received.takeEvents().events
-        #expect(events.map(\.gesture) == ["shake", "tap"] && events.map(\.phase) == ["began", "recognized"])
-        #expect(events.map(\.isSimulated) == [true, false])
+        #expect(
+            events.map(\.event.gesture) == ["shake", "tap"] && events.map(\.event.phase) == ["began", "recognized"])
+        #expect(events.map(\.event.isSimulated) == [true, false])
         #expect(received.takeEvents().events.isEmpty)
-        #expect(received.availability == "online")
+        #expect(received.board?.isOnline == true)
     }
 
     /// A device must not fill the memory of whoever waits for its events.

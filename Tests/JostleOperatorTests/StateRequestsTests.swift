@@ -8,8 +8,8 @@ import Testing
 @Suite struct StateRequestsTests {
     private let start = Timestamp(nanoseconds: 1_000_000_000)
 
-    private func model(_ messages: [(String, String)], onlyDevice: String? = nil) -> WatchModel {
-        var model = WatchModel(prefix: "jostle", onlyDevice: onlyDevice)
+    private func model(_ messages: [(String, String)], onlyDevice: String? = nil) -> FleetModel {
+        var model = FleetModel(prefix: "jostle", onlyDevice: onlyDevice)
         for (topic, text) in messages {
             _ = model.update(with: MQTTMessage(topic: "jostle/\(topic)", text: text), at: start)
         }
@@ -57,31 +57,31 @@ import Testing
             {"ok":true,"attitude":{"t":1,"roll":1.5,"pitch":2,"yaw":3},"state":{"side":"+x","moving":false}}
             """#
         let device = model([("a/availability", "online"), ("a/command/get-state/result", answer)], onlyDevice: "a")
-            .devices["a"]
+            .boards["a"]
         #expect(device?.attitude?.roll == 1.5 && device?.state?.side == "+x")
         // The attitude is what was asked for, whether or not the state has changed too.
         var known = model([("a/state", #"{"side":"-x","moving":false}"#)], onlyDevice: "a")
         let message = MQTTMessage(topic: "jostle/a/command/get-state/result", text: answer)
         let change = known.update(with: message, at: start)
-        #expect(change?.change == .attitude && known.devices["a"]?.state?.side == "+x")
+        #expect(change?.change == .attitude && known.boards["a"]?.state?.side == "+x")
         let refused = model([("a/command/get-state/result", #"{"ok":false,"state":{"side":"+x"}}"#)], onlyDevice: "a")
-        #expect(refused.devices["a"]?.state == nil && refused.devices["a"]?.malformedMessages ?? 0 == 0)
+        #expect(refused.boards["a"]?.state == nil && refused.boards["a"]?.malformedMessages ?? 0 == 0)
     }
 
     @Test func remembersOtherDevices() {
         let other = model([("b/availability", "offline"), ("c/state", "{}"), ("d/availability", "")], onlyDevice: "a")
-        #expect(other.otherDevices == ["b"] && other.devices.isEmpty)
+        #expect(other.otherDevices == ["b"] && other.boards.isEmpty)
     }
 
     @Test func notesWhenDeviceWentOffline() {
         var model = model([("a/availability", "online"), ("a/health", #"{"t":1795182603123}"#)], onlyDevice: "a")
-        #expect(model.devices["a"]?.lastReport == 1_795_182_603_123 && model.devices["a"]?.offlineSince == nil)
+        #expect(model.boards["a"]?.lastReport == 1_795_182_603_123 && model.boards["a"]?.offlineSince == nil)
         let later = start.advanced(bySeconds: 5)
         _ = model.update(with: MQTTMessage(topic: "jostle/a/availability", text: "offline"), at: later)
-        #expect(model.devices["a"]?.offlineSince == later)
-        var retained = WatchModel(prefix: "jostle", onlyDevice: "a")
+        #expect(model.boards["a"]?.offlineSince == later)
+        var retained = FleetModel(prefix: "jostle", onlyDevice: "a")
         let message = MQTTMessage(topic: "jostle/a/availability", text: "offline", qos: .atLeastOnce, retain: true)
         _ = retained.update(with: message, at: start)
-        #expect(retained.devices["a"]?.isOnline == false && retained.devices["a"]?.offlineSince == nil)
+        #expect(retained.boards["a"]?.isOnline == false && retained.boards["a"]?.offlineSince == nil)
     }
 }

@@ -30,14 +30,14 @@ import Testing
         let before = list.changes
         let forgotten = ["a", "a", "unknown"].map { list.forget($0) }
         #expect(forgotten == [true, false, false])
-        #expect(list.model.devices.keys.sorted() == ["b"] && list.attitude(of: "a") == nil)
+        #expect(list.model.boards.keys.sorted() == ["b"] && list.attitude(of: "a") == nil)
         let removed = try #require(list.removed(after: before))
         #expect(removed.ids == ["a"])
         #expect(list.removed(after: removed.change)?.ids == [])
         #expect(list.rows(after: first.change, limit: 10).rows.isEmpty)
         // The other topics are cleared after the availability.
         Self.take(&list, "a/state", "", retain: false)
-        #expect(list.model.devices["a"] == nil)
+        #expect(list.model.boards["a"] == nil)
         Self.take(&list, "a/availability", "online")
         #expect(Self.ids(list.rows(after: first.change, limit: 10).rows) == ["a"], "it is there again")
     }
@@ -57,16 +57,16 @@ import Testing
 
     @Test func boardsComeAndGoWithoutEnd() {
         var list = BoardList(prefix: "jostle")
-        for number in 0..<WatchModel.maximumDevices + 20 {
+        for number in 0..<FleetModel.maximumWatched + 20 {
             Self.take(&list, "board-\(number)/availability", "offline")
             Self.take(&list, "board-\(number)/state", #"{"moving":false}"#)
         }
-        #expect(list.model.devices.count == WatchModel.maximumDevices)
+        #expect(list.model.boards.count == FleetModel.maximumWatched)
         #expect(list.ignoredBoards == 20, "boards, not messages")
         let isForgotten = list.forget("board-1")
         #expect(isForgotten)
         Self.take(&list, "board-5010/availability", "offline")
-        #expect(list.model.devices["board-5010"] != nil)
+        #expect(list.model.boards["board-5010"] != nil)
         #expect(list.ignoredBoards == 19)
     }
 

@@ -9,7 +9,7 @@ import Testing
 @Suite struct EventCountsTests {
     /// The events that a model reads from these messages.
     private func events(_ payloads: [String]) -> [WatchedEvent] {
-        var model = WatchModel(prefix: "jostle")
+        var model = FleetModel(prefix: "jostle")
         return payloads.compactMap { payload in
             let message = MQTTMessage(topic: "jostle/dut/event/x", text: payload, retain: false)
             guard case .event(let event)? = model.update(with: message, at: Timestamp(nanoseconds: 0))?.change else {

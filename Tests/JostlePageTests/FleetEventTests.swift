@@ -45,7 +45,7 @@ import Testing
         _ messages: [(String, String)], trustedKeys: [JostleSettings.TrustedKey] = []
     ) throws -> Event {
         let (documents, list) = state(messages, trustedKeys: trustedKeys)
-        let bytes = FleetEvent(documents, list.model.devices.values).event.bytes
+        let bytes = FleetEvent(documents, list.model.boards.values).event.bytes
         let text = String(decoding: bytes, as: UTF8.self)
         #expect(text.hasPrefix("event: fleet\ndata: ") && text.hasSuffix("\n\n"))
         #expect(bytes.count < 262_144 / 2, "it fits into the queue of a page")

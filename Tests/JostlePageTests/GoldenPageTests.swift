@@ -62,7 +62,7 @@ import Testing
         _ messages: [(String, String)], trustedKeys: [JostleSettings.TrustedKey] = []
     ) -> [UInt8] {
         let (documents, list) = FleetEventTests().state(messages, trustedKeys: trustedKeys)
-        return FleetEvent(documents, list.model.devices.values).event.bytes
+        return FleetEvent(documents, list.model.boards.values).event.bytes
     }
 
     @Test("The layers of the fleet have the recorded form")

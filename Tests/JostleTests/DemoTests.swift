@@ -53,7 +53,7 @@ import Testing
     private func screen(
         _ columns: Int, _ rows: Int, isUnicode: Bool = true, page: PageInvitation? = nil
     ) -> [ScreenLine] {
-        var model = WatchModel(prefix: "jostle", onlyDevice: "demo")
+        var model = FleetModel(prefix: "jostle", onlyDevice: "demo")
         let start = Timestamp(nanoseconds: 0)
         for (topic, text) in [
             ("availability", "online"), ("attitude", #"{"roll":12.3,"pitch":-14.56,"yaw":78.9}"#),
@@ -63,7 +63,7 @@ import Testing
             _ = model.update(with: MQTTMessage(topic: "jostle/demo/\(topic)", text: text), at: start)
         }
         return DemoScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: { _ in "13:50:03" }).lines(
-            model.devices["demo"] ?? model.emptyDevice("demo"), ConnectionStatus(), page: page, listen: Self.command,
+            model.boards["demo"] ?? FleetBoard(id: "demo"), ConnectionStatus(), page: page, listen: Self.command,
             notes: ["No sensor: it is in use.", "Using a virtual MPU-6050 instead."], at: start,
             size: ScreenSize(columns: columns, rows: rows))
     }

@@ -157,17 +157,17 @@ import Testing
 
     // MARK: The agent
 
-    private func device(_ messages: (topic: String, text: String)...) -> WatchedDevice {
-        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+    private func device(_ messages: (topic: String, text: String)...) -> FleetBoard {
+        var model = FleetModel(prefix: "jostle", onlyDevice: "dut")
         for (topic, text) in messages {
             _ = model.update(
                 with: MQTTMessage(topic: "jostle/dut/\(topic)", text: text, retain: true), at: Timestamp(nanoseconds: 1)
             )
         }
-        return model.devices["dut"] ?? model.emptyDevice("dut")
+        return model.boards["dut"] ?? FleetBoard(id: "dut")
     }
 
-    private func agent(_ device: WatchedDevice, isService: Bool = true) -> [Finding] {
+    private func agent(_ device: FleetBoard, isService: Bool = true) -> [Finding] {
         AgentExamination.findings(device, topic: "jostle/dut", isService: isService)
     }
 

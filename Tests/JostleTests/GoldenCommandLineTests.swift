@@ -104,12 +104,12 @@ import Testing
         for isUnicode in [true, false] {
             golden.heading("lines, Unicode: \(isUnicode)")
             var lines = WatchLines(glyphs: Glyphs(isUnicode: isUnicode))
-            var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+            var model = FleetModel(prefix: "jostle", onlyDevice: "dut")
             for (second, message) in Self.messages.enumerated() {
                 let now = Timestamp(seconds: Double(10 * second))
                 let received = MQTTMessage(topic: "jostle/dut/\(message.topic)", text: message.text)
                 let change = model.update(with: received, at: now)?.change
-                guard let change, let device = model.devices["dut"] else { continue }
+                guard let change, let device = model.boards["dut"] else { continue }
                 let line = lines.line(change, of: device, at: now, time: "12:00:00") ?? "no line"
                 golden.add("\(second + 1)", ForeignText.oneLine(line))
             }

@@ -34,8 +34,8 @@ import Testing
         ),
     ]
 
-    private static func model(_ messages: [(String, String)], onlyDevice: String? = "lamp") -> WatchModel {
-        var model = WatchModel(prefix: "jostle", onlyDevice: onlyDevice)
+    private static func model(_ messages: [(String, String)], onlyDevice: String? = "lamp") -> FleetModel {
+        var model = FleetModel(prefix: "jostle", onlyDevice: onlyDevice)
         for (topic, text) in messages {
             _ = model.update(with: MQTTMessage(topic: "jostle/" + topic, text: text), at: start)
         }
@@ -63,7 +63,7 @@ import Testing
         let screen = DeviceScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: timeOfDay)
         let model = model(messages)
         return screen.lines(
-            model.devices["lamp"] ?? model.emptyDevice("lamp"), connection, at: start.advanced(bySeconds: seconds),
+            model.boards["lamp"] ?? FleetBoard(id: "lamp"), connection, at: start.advanced(bySeconds: seconds),
             size: ScreenSize(columns: columns, rows: rows))
     }
 
@@ -147,7 +147,7 @@ import Testing
             topic: "jostle/lamp/event/tap",
             text: #"{"id":"a-9","t":1795182606123,"gesture":"tap","phase":"recognized"}"#)
         _ = model.update(with: later, at: Self.start.advanced(bySeconds: 1))
-        let device = model.devices["lamp"] ?? model.emptyDevice("lamp")
+        let device = model.boards["lamp"] ?? FleetBoard(id: "lamp")
         let lines = DeviceScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: Self.timeOfDay).lines(
             device, Self.connected, at: Self.start, size: ScreenSize(columns: 80, rows: 24))
         #expect(
@@ -235,16 +235,16 @@ import Testing
     }
 
     @Test func saysSinceWhenDeviceIsOffline() {
-        let device = { (messages: [(String, String)]) in Self.model(messages).devices["lamp"] }
+        let device = { (messages: [(String, String)]) in Self.model(messages).boards["lamp"] }
         let later = Self.start.advanced(bySeconds: 200)
         let gone = [("lamp/availability", "offline")]
         #expect(device(gone).flatMap { WatchText.offline($0, at: later, milliseconds: 0) } == "offline for 3 min")
-        var retained = WatchModel(prefix: "jostle", onlyDevice: "lamp")
+        var retained = FleetModel(prefix: "jostle", onlyDevice: "lamp")
         for (topic, text) in gone + [("lamp/health", #"{"t":1795182603123}"#)] {
             let message = MQTTMessage(topic: "jostle/" + topic, text: text, qos: .atLeastOnce, retain: true)
             _ = retained.update(with: message, at: Self.start)
         }
-        let old = retained.devices["lamp"]
+        let old = retained.boards["lamp"]
         #expect(
             old.flatMap { WatchText.offline($0, at: later, milliseconds: 1_795_182_603_123 + 7_200_000) }
                 == "offline, last report 2 h 0 min ago")
@@ -321,11 +321,11 @@ import Testing
                 == ScreenLine(
                     "configuration: group:laundry 3 rejected (2 in force): gestures.shake.sensitivit…", .warning))
         var lines = WatchLines(glyphs: Glyphs(isUnicode: true))
-        let device = Self.model([("lamp/config/reported", Self.rejected)]).emptyDevice("lamp")
+        let device = FleetBoard(id: "lamp")
         #expect(
             lines.line(.configuration, of: device, at: Self.start, time: "now") == "now  lamp  configuration  no layers"
         )
-        let known = Self.model([("lamp/config/reported", Self.rejected)]).devices["lamp"]
+        let known = Self.model([("lamp/config/reported", Self.rejected)]).boards["lamp"]
         #expect(
             known.flatMap { lines.line(.configuration, of: $0, at: Self.start, time: "now") }
                 == "now  lamp  configuration  all 12 applied, device none, "
@@ -412,11 +412,11 @@ import Testing
 
     @Test func printsAttitudeOncePerSecondAndStateOnChange() {
         var lines = WatchLines(glyphs: Self.ascii)
-        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+        var model = FleetModel(prefix: "jostle", onlyDevice: "dut")
         func line(_ topic: String, _ text: String, at seconds: Double) -> String? {
             let now = Timestamp(nanoseconds: Int64(seconds * 1e9))
             let message = MQTTMessage(topic: "jostle/dut/" + topic, text: text)
-            guard let change = model.update(with: message, at: now)?.change, let device = model.devices["dut"] else {
+            guard let change = model.update(with: message, at: now)?.change, let device = model.boards["dut"] else {
                 return nil
             }
             return lines.line(change, of: device, at: now, time: "12:00:00")

@@ -19,7 +19,7 @@ package struct RemoteAnswer: Sendable {
     private let tree: JSONValue
 
     /// - Throws: `malformed` if it is not an answer.
-    package init(_ payload: [UInt8]) throws {
+    package init(_ payload: [UInt8]) throws(BrokerError) {
         self.payload = payload
         do {
             tree = try JSONReader.read(payload, source: .message("answer"))
@@ -42,34 +42,6 @@ package struct RemoteAnswer: Sendable {
     package func number(_ name: String) -> Double? { tree[name]?.text.flatMap(Double.init) }
 }
 
-/// A phase of a gesture, as a device published it.
-package struct RemoteEvent: Sendable {
-    /// The contract names of the gesture and of its phase.
-    package let gesture: String
-    package let phase: String
-
-    /// Whether the agent simulated the event.
-    package let isSimulated: Bool
-
-    /// The whole message.
-    package let json: String
-
-    /// Returns `nil` if the message is not an event.
-    init?(_ payload: [UInt8]) {
-        let tree: JSONValue
-        do {
-            tree = try JSONReader.read(payload, source: .message("event"))
-        } catch {
-            return nil
-        }
-        guard let gesture = tree["gesture"]?.text, let phase = tree["phase"]?.text else { return nil }
-        self.gesture = gesture
-        self.phase = phase
-        isSimulated = tree["simulated"]?.text == "true"
-        json = String(decoding: payload, as: UTF8.self)
-    }
-}
-
 extension RemoteAnswer {
     /// The refusal of a command, as a failure.
     package var refusal: Failure {
@@ -82,4 +54,44 @@ extension RemoteAnswer {
             }
         return Failure(status, message ?? "refused: \(error ?? "no reason given")")
     }
+}
+
+/// The answers of devices to one command.
+package struct CommandAnswers: Sendable {
+    /// The answers so far, by device; or why one cannot be parsed.
+    package private(set) var answers: [String: Result<RemoteAnswer, BrokerError>] = [:]
+
+    /// The devices that were asked, by the correlation data of their question and by the topic of their answer.
+    private var idsByCorrelation: [[UInt8]: String] = [:]
+    private var idsByTopic: [String: String] = [:]
+    private let replyTopic: String?
+
+    /// Expects answers on `replyTopic` with the correlation data; without a reply topic, on the devices' result topics.
+    init(replyTopic: String?) {
+        self.replyTopic = replyTopic
+    }
+
+    /// Expects an answer of a device.
+    ///
+    /// The correlation data must not be guessable by other devices, which read the same reply topic's name.
+    mutating func expect(_ id: String, correlation: [UInt8], resultTopic: String) {
+        idsByCorrelation[correlation] = id
+        idsByTopic[resultTopic] = id
+    }
+
+    /// Takes a message; others than answers are ignored.
+    mutating func take(_ message: MQTTMessage) {
+        let id: String?
+        if let replyTopic {
+            guard message.topic == replyTopic, let correlation = message.properties.correlationData else { return }
+            id = idsByCorrelation[correlation]
+        } else {
+            id = message.retain ? nil : idsByTopic[message.topic]
+        }
+        guard let id, answers[id] == nil else { return }
+        answers[id] = Result { () throws(BrokerError) in try RemoteAnswer(message.payload) }
+    }
+
+    /// Whether every device has answered.
+    package var isComplete: Bool { answers.count == idsByCorrelation.count }
 }

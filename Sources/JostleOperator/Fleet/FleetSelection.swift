@@ -39,8 +39,8 @@ package struct FleetFilter: Equatable, Sendable {
 
     package init() {}
 
-    /// The words for `status` beside those of reports.
-    package static let states = ["current", "waiting", "refused", "offline"]
+    /// The words for `status`: those of reports, and the states of devices.
+    package static let statuses = LayerStatus.words + ["current", "waiting", "refused", "offline"]
 
     /// Whether a device is shown.
     package func admits(_ board: FleetBoard, in model: FleetModel) -> Bool {

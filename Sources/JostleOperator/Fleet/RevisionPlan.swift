@@ -96,7 +96,7 @@ package struct RevisionPlan: Equatable, Sendable {
             guard let revision = stored?.revision, let layer = board.status(of: document),
                 layer.revision == revision.number
             else { return false }
-            return layer.status == .conflict || layer.hash.map { $0 != revision.shortHash } ?? false
+            return layer.status == .conflict || !layer.hasHash(revision.shortHash)
         }
     }
 }

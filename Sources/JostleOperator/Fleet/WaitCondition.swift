@@ -92,26 +92,25 @@ package struct WaitCondition: Equatable, Sendable {
             return .waiting("it does not report layers: its program is too old")
         }
         guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
-        // A broker, perhaps another one of several, has an older document, which the device ignores.
-        if layer.status == .stale, layer.inForce == revision.number { return .applied }
+        let standing = layer.standing(on: revision.number, hash: revision.shortHash)
+        if standing == .applied { return .applied }
         let reported = "it reports \(name) \(layer.status.word)"
         guard let number = layer.revision, number >= revision.number else {
             let number = layer.revision.map { " \($0)" } ?? ""
             return .waiting("\(reported)\(number), not revision \(revision.number)")
         }
-        let isSame = number == revision.number && layer.hash.map { $0 == revision.shortHash } ?? true
-        switch layer.status {
-        case .applied where isSame, .missing where isSame: return .applied
-        case .applied where number == revision.number, .conflict:
+        switch standing {
+        case .missing where number == revision.number && layer.hasHash(revision.shortHash): return .applied
+        case .conflict:
             return .refused(["\(name) \(revision.number): conflict: it holds another document of this revision"])
-        case .rejected, .rolledBack:
-            var lines = layer.errors.map { "\(name) \(number) \(layer.status.word): \($0.text)" }
-            if let reason = layer.reason { lines.append("\(name) \(number) \(layer.status.word): \(reason)") }
-            return .refused(lines.isEmpty ? ["\(name) \(number) \(layer.status.word)"] : lines)
-        case .applied, .stale:
+        case .refused:
+            let head = "\(name) \(number) \(layer.status.word)"
+            let reasons = layer.errors.map(\.text) + [layer.reason].compactMap { $0 }
+            return .refused(reasons.isEmpty ? [head] : reasons.map { "\(head): \($0)" })
+        case .newer:
             let newer = layer.acceptedNumber ?? number
             return .refused(["\(name) \(revision.number): it holds the newer revision \(newer)"])
-        case .none, .pending, .missing, .other:
+        case .none, .waiting, .applied, .missing, .unknown:
             return .waiting("\(reported) \(number)" + (layer.reason.map { ": \($0)" } ?? ""))
         }
     }

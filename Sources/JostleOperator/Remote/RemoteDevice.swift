@@ -24,7 +24,7 @@ package final class RemoteDevice {
     package init(id: String, settings: JostleSettings) throws {
         view = try BrokerView(settings, name: "ask", longestPause: 2, maximumMessage: nil)
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
-        received = ReceivedMessages(topics)
+        received = ReceivedMessages(prefix: settings.mqtt.prefix, id: id)
         self.id = id
     }
 
@@ -35,9 +35,8 @@ package final class RemoteDevice {
         _ command: String, _ arguments: JSONObject, within seconds: Double, signals: SignalWaiter
     ) throws -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
-        let result = topics.result(of: command)
         // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
-        try connect(subscribingTo: result, until: deadline, signals)
+        try connect(subscribingTo: topics.result(of: command), until: deadline, signals)
 
         var message = BrokerView.request(topics.command(command), arguments.bytes)
         let correlationData = Array(view.replyTopic.utf8)
@@ -45,14 +44,12 @@ package final class RemoteDevice {
         message.properties.correlationData = correlationData
         // What has arrived is no answer.
         received.take(from: view)
-        if view.status.hasProperties {
-            received.expectAnswer(on: view.replyTopic, correlationData: correlationData)
-        } else {
-            received.expectAnswer(on: result, correlationData: nil)
-        }
+        received.expectAnswer(
+            to: command, replyTopic: view.status.hasProperties ? view.replyTopic : nil, correlationData: correlationData
+        )
         try publish(message)
         try wait(until: deadline, signals) { received.answer != nil }
-        if let answer = received.answer { return try RemoteAnswer(answer) }
+        if let answer = received.answer { return try answer.get() }
         throw try silence(signals)
     }
 
@@ -62,13 +59,13 @@ package final class RemoteDevice {
 
     /// Why no answer came. If the broker knows no such device, the error names those that it knows.
     private func silence(_ signals: SignalWaiter) throws -> BrokerError {
-        guard received.availability == nil else { return .silent(id: id, availability: received.availability) }
+        if let isOnline = received.board?.isOnline { return .silent(id: id, isOnline: isOnline) }
         let filter = topics.everyAvailability
         try view.subscribe(to: [BrokerView.Filter(filter, isReliable: true)])
         // A user may be allowed to see only this device; then nothing arrives.
         let deadline = WallClock.monotonic.advanced(bySeconds: RemoteDevice.retainedTime)
         try wait(until: deadline, signals) { view.status.refused[filter] != nil }
-        return .unknown(id: id, known: received.known.sorted())
+        return .unknown(id: id, known: received.model.otherDevices.sorted())
     }
 
     /// Removes values that were set over MQTT, and waits until the device reports it, at most `seconds` in all. Call it
@@ -81,25 +78,25 @@ package final class RemoteDevice {
         try connect(subscribingTo: topics.reported, until: deadline, signals)
         // Both are retained, so they arrive at once or not at all.
         let patience = min(deadline, WallClock.monotonic.advanced(bySeconds: RemoteDevice.retainedTime))
-        try wait(until: patience, signals) { received.availability != nil && received.report != nil }
-        guard received.availability == "online" else {
-            throw BrokerError.silent(id: id, availability: received.availability)
+        try wait(until: patience, signals) { received.board?.isOnline != nil && received.board?.report != nil }
+        guard received.board?.isOnline == true else {
+            throw BrokerError.silent(id: id, isOnline: received.board?.isOnline)
         }
         for key in keys { try publish(BrokerView.request(topics.set(key), [])) }
         var settings: BoardReport.Settings?
         try wait(until: deadline, signals) {
-            settings = received.report.flatMap { RemoteDevice.settings($0, without: keys) }
+            settings = received.board?.report.flatMap { RemoteDevice.settings($0, without: keys) }
             return settings != nil
         }
-        guard let settings else { throw BrokerError.silent(id: id, availability: "online") }
+        guard let settings else { throw BrokerError.silent(id: id, isOnline: true) }
         return Dictionary(
             settings.values.filter { keys.contains($0.key) }.map { ($0.key, $0.value) },
             uniquingKeysWith: { _, last in last })
     }
 
     /// The reported settings, if none of the keys was set at home; `nil` without such a report.
-    private static func settings(_ report: [UInt8], without keys: [String]) -> BoardReport.Settings? {
-        guard let settings = try? BoardReport(reading: report).settings() else { return nil }
+    private static func settings(_ report: BoardReport, without keys: [String]) -> BoardReport.Settings? {
+        let settings = report.settings()
         return keys.allSatisfy { settings.origins[$0] != "local" } ? settings : nil
     }
 
@@ -119,8 +116,8 @@ package final class RemoteDevice {
         guard status.isConnected, status.pending.isEmpty else { throw BrokerError.notConnected(status.lastFailure) }
     }
 
-    /// Returns and removes the events received since the last call, in order.
-    package func takeEvents() -> (events: [RemoteEvent], dropped: Int) {
+    /// Returns and removes the events received since the last call, in order, with their messages.
+    package func takeEvents() -> (events: [(event: WatchedEvent, json: String)], dropped: Int) {
         received.take(from: view)
         return received.takeEvents()
     }
@@ -136,32 +133,39 @@ package final class RemoteDevice {
 
 /// What a device published, and answered.
 struct ReceivedMessages {
-    private(set) var availability: String?
-    /// The ids of devices, at most a thousand.
-    private(set) var known: Set<String> = []
-    /// The device's last `config/reported`.
-    private(set) var report: [UInt8]?
-    private(set) var answer: [UInt8]?
-    private var events: [RemoteEvent] = []
+    /// What the device reports.
+    private(set) var model: FleetModel
+    private var events: [(event: WatchedEvent, json: String)] = []
     /// The number of events that were dropped since the last were taken.
     private var droppedEvents = 0
-    /// The answer's topic and, with MQTT 5, its correlation data.
-    private var expected: (topic: String, correlationData: [UInt8]?)?
+    /// The awaited answer.
+    private var answers: CommandAnswers?
+    private let id: String
     private let topics: Topics
 
     /// The most events that wait to be taken.
     private static let mostEvents = 1000
 
-    init(_ topics: Topics) {
-        self.topics = topics
+    init(prefix: String, id: String) {
+        self.id = id
+        topics = Topics(prefix: prefix, id: id)
+        model = FleetModel(prefix: prefix, onlyDevice: id)
     }
 
-    /// Sets which message is the answer.
-    mutating func expectAnswer(on topic: String, correlationData: [UInt8]?) {
-        expected = (topic, correlationData)
+    var board: FleetBoard? { model.boards[id] }
+
+    /// The answer, or why it cannot be parsed.
+    var answer: Result<RemoteAnswer, BrokerError>? { answers?.answers[id] }
+
+    /// Sets which message is the answer: on `replyTopic` with the correlation data; without a reply topic, as with MQTT
+    /// 3.1.1, on the result topic of the command.
+    mutating func expectAnswer(to command: String, replyTopic: String?, correlationData: [UInt8]) {
+        var answers = CommandAnswers(replyTopic: replyTopic)
+        answers.expect(id, correlation: correlationData, resultTopic: topics.result(of: command))
+        self.answers = answers
     }
 
-    mutating func takeEvents() -> (events: [RemoteEvent], dropped: Int) {
+    mutating func takeEvents() -> (events: [(event: WatchedEvent, json: String)], dropped: Int) {
         defer { (events, droppedEvents) = ([], 0) }
         return (events, droppedEvents)
     }
@@ -174,26 +178,16 @@ struct ReceivedMessages {
     }
 
     mutating func take(_ message: MQTTMessage) {
-        if let expected, message.topic == expected.topic, !message.retain, answer == nil {
-            guard
-                expected.correlationData == nil
-                    || message.properties.correlationData == expected.correlationData
-            else { return }
-            answer = message.payload
-        } else if message.topic == topics.availability {
-            // An empty one removes the retained message.
-            availability = message.payload.isEmpty ? nil : String(decoding: message.payload, as: UTF8.self)
-        } else if message.topic == topics.reported {
-            report = message.payload
-        } else if message.topic.hasSuffix("/availability"), !message.payload.isEmpty, known.count < 1000 {
-            known.insert(Topics(root: String(message.topic.dropLast("/availability".count))).device)
-        } else if message.topic.hasPrefix(topics.events), !message.retain {
-            // Whoever takes the events may wait for a full pipe.
-            guard message.payload.count <= BrokerView.maximumMessage, events.count < ReceivedMessages.mostEvents else {
-                droppedEvents += 1
-                return
-            }
-            if let event = RemoteEvent(message.payload) { events.append(event) }
+        answers?.take(message)
+        let isEvent = message.topic.hasPrefix(topics.events) && !message.retain
+        // Whoever takes the events may wait for a full pipe.
+        guard
+            !isEvent || message.payload.count <= BrokerView.maximumMessage && events.count < ReceivedMessages.mostEvents
+        else {
+            droppedEvents += 1
+            return
         }
+        guard case .event(let event)? = model.update(with: message, at: WallClock.monotonic)?.change else { return }
+        events.append((event, String(decoding: message.payload, as: UTF8.self)))
     }
 }

@@ -52,7 +52,7 @@ package struct RolloutWatch: Sendable {
     /// The documents that the devices should have. They change if they have to be published again.
     package var documents: [FleetDocumentID: DocumentRevision]
     /// The devices' health before they got the change.
-    package let before: [String: WatchedDevice.Health]
+    package let before: [String: FleetBoard.Health]
     /// The gestures an hour of the median device that did not have the change; `nil` if it is not known.
     private let usualRate: Double?
     /// The devices that had the change before the watch began, because the rollout was interrupted. How they were before
@@ -62,8 +62,6 @@ package struct RolloutWatch: Sendable {
     private let othersProblems: Set<String>
     /// When each device first reported that it has the documents and that its trial is over.
     private var provenAt: [String: Timestamp] = [:]
-    /// Whether devices send health reports with the change, as of their last configuration report.
-    private var sendsHealth: [String: (report: Timestamp, answer: Bool)] = [:]
 
     /// Seconds that a device must have run for its own rate of gestures to be known.
     private static let shortestRun = 600.0
@@ -75,7 +73,7 @@ package struct RolloutWatch: Sendable {
     /// an earlier run. `earlier` is the health before the change of devices that got it in an earlier step of this run.
     package init(
         _ step: RolloutStep, _ model: FleetModel, eventRate: EventRateLimit?, isResumed: Bool = false,
-        earlier: [String: WatchedDevice.Health] = [:]
+        earlier: [String: FleetBoard.Health] = [:]
     ) {
         self.step = step
         self.eventRate = eventRate
@@ -164,12 +162,8 @@ package struct RolloutWatch: Sendable {
     }
 
     /// Whether a device sends health reports, by the settings that it reports, or because it has sent some.
-    private mutating func sendsHealth(_ board: FleetBoard) -> Bool {
-        guard let report = board.report, let arrival = board.reportArrival else { return before[board.id] != nil }
-        if let known = sendsHealth[board.id], known.report == arrival { return known.answer }
-        let answer = report.settings().seconds("publish.health.interval").map { $0 > 0 } ?? (before[board.id] != nil)
-        sendsHealth[board.id] = (arrival, answer)
-        return answer
+    private func sendsHealth(_ board: FleetBoard) -> Bool {
+        board.report?.healthInterval.map { $0 > 0 } ?? (before[board.id] != nil)
     }
 
     /// Whether it is known how a device was before the change.

@@ -77,10 +77,10 @@ package struct StateRequests: Equatable, Sendable {
 
     /// The devices to ask now. A device is asked if it is online and has told the view nothing of what it shows: the
     /// attitude for a single device, the state in a list.
-    package mutating func due(_ model: WatchModel, at now: Timestamp) -> [String] {
-        asked = asked.filter { model.devices[$0.key]?.isOnline == true }
+    package mutating func due(_ model: FleetModel, at now: Timestamp) -> [String] {
+        asked = asked.filter { model.boards[$0.key]?.isOnline == true }
         var due: [String] = []
-        for device in model.devices.values.sorted(by: { $0.id < $1.id }) where isMissing(device, model) {
+        for device in model.boards.values.sorted(by: { $0.id < $1.id }) where isMissing(device, model) {
             let last = asked[device.id]
             if let last {
                 let isTired = last.count >= StateRequests.attempts
@@ -93,7 +93,7 @@ package struct StateRequests: Equatable, Sendable {
         return due
     }
 
-    private func isMissing(_ device: WatchedDevice, _ model: WatchModel) -> Bool {
+    private func isMissing(_ device: FleetBoard, _ model: FleetModel) -> Bool {
         guard device.isOnline == true else { return false }
         return model.onlyDevice == nil ? device.state == nil : device.attitude == nil
     }

@@ -37,7 +37,7 @@ struct BoardList {
     /// The most bytes of the rows that are returned together, but for one row.
     static let rowBytes = 100_000
 
-    private(set) var model: WatchModel
+    private(set) var model: FleetModel
     private(set) var details: [String: Details] = [:]
     /// The number of the last change.
     private(set) var changes: UInt64 = 0
@@ -52,7 +52,7 @@ struct BoardList {
     private var ignored: Set<Int> = []
 
     init(prefix: String) {
-        model = WatchModel(prefix: prefix)
+        model = FleetModel(prefix: prefix)
     }
 
     /// What a message means for the list.
@@ -83,8 +83,8 @@ struct BoardList {
         }
         let change = model.update(with: message, at: now)?.change
         if topic.name == .gesture, !message.retain { update.isRepeated = change == nil }
-        guard model.devices[id] != nil else {
-            let isFull = model.devices.count >= WatchModel.maximumDevices
+        guard model.boards[id] != nil else {
+            let isFull = model.boards.count >= FleetModel.maximumWatched
             if isFull, ignored.count < BoardList.maximum.ignored { ignored.insert(id.hashValue) }
             return update
         }
@@ -96,7 +96,7 @@ struct BoardList {
         details[id, default: Details()].change = changes
         switch change {
         case .availability:
-            update.isOnline = model.devices[id]?.isOnline
+            update.isOnline = model.boards[id]?.isOnline
             update.concernsFleet = true
         case .configuration: update.concernsFleet = true
         default: break
@@ -122,7 +122,7 @@ struct BoardList {
     /// Forgets a board whose retained messages were removed; returns whether it was known.
     mutating func forget(_ id: String) -> Bool {
         ignored.remove(id.hashValue)
-        guard model.devices[id] != nil else { return false }
+        guard model.boards[id] != nil else { return false }
         model.forget(id)
         details[id] = nil
         changes += 1
@@ -172,7 +172,7 @@ struct BoardList {
         for (id, details) in changed {
             guard rows.count < limit, size < bytes else { return (rows, last, false) }
             last = details.change
-            guard let device = model.devices[id] else { continue }
+            guard let device = model.boards[id] else { continue }
             let row = row(device, details)
             size += row.bytes.count
             rows.append(row)
@@ -180,18 +180,16 @@ struct BoardList {
         return (rows, changes, true)
     }
 
-    private func row(_ device: WatchedDevice, _ details: Details) -> JSONObject {
+    private func row(_ device: FleetBoard, _ details: Details) -> JSONObject {
         var row = JSONObject()
         row.add("id", device.id)
-        row.add("name", device.name)
+        row.add("name", device.report?.name)
         row.add("online", device.isOnline)
         row.add("problems", device.health?.problems ?? [])
-        row.add("groups", device.groups)
-        if let configuration = device.configuration {
-            row.add("config", configuration.status)
-            let worst = configuration.layers.first { $0.needsAttention }
-            row.add("config_detail", worst.map { "\($0.name): \($0.status)" + ($0.error.map { ": \($0)" } ?? "") })
-        }
+        row.add("groups", device.report?.groups ?? [])
+        row.add("config", device.worstStatus?.word)
+        let problem = device.layers.first { $0.status.isProblem }
+        row.add("config_detail", problem.map { "\($0.name): \($0.status.word)" + ($0.error.map { ": \($0)" } ?? "") })
         if let event = device.events.first {
             var last = JSONObject()
             last.add("gesture", event.gesture)

@@ -73,7 +73,7 @@ struct FleetEvent {
 
     let event: ServerSentEvent
 
-    init(_ documents: FleetDocuments, _ devices: some Sequence<WatchedDevice>) {
+    init(_ documents: FleetDocuments, _ devices: some Sequence<FleetBoard>) {
         let all = LayerProgress.all(documents, devices)
         var room = FleetEvent.maximum.allFailures
         let layers = all.prefix(FleetEvent.maximum.layers).map { FleetEvent.layer($0.id, $0.progress, room: &room) }
@@ -142,26 +142,15 @@ struct LayerProgress {
 
     /// The layers of boards and broker, those first on which a board does not follow or does not have them yet.
     static func all(
-        _ documents: FleetDocuments, _ devices: some Sequence<WatchedDevice>
+        _ documents: FleetDocuments, _ devices: some Sequence<FleetBoard>
     ) -> [(id: FleetDocumentID, progress: LayerProgress)] {
         var all = documents.documents.mapValues { LayerProgress($0) }
-        // The same few names at all boards.
-        var ids: [String: FleetDocumentID] = [:]
         for device in devices {
-            for layer in device.configuration?.layers ?? [] {
-                let id: FleetDocumentID
-                if layer.name == "device" {
-                    id = .device(device.id)
-                } else if let known = ids[layer.name] {
-                    id = known
-                } else if let name = LayerName(layer.name) {
-                    id = FleetDocumentID(name, of: device.id)
-                    ids[layer.name] = id
-                } else {
-                    continue
-                }
+            for layer in device.layers {
+                guard let name = layer.layer else { continue }
+                let id = FleetDocumentID(name, of: device.id)
                 // Most boards have no layer of their own.
-                if layer.status == "none", all[id] == nil { continue }
+                if layer.status == .none, all[id] == nil { continue }
                 all[id, default: LayerProgress(nil)].add(layer, of: device)
             }
         }
@@ -172,9 +161,9 @@ struct LayerProgress {
     /// A layer that sets nothing is only shown until all boards know.
     private var isWorthShowing: Bool { document.map { !$0.isEmpty || $0.problem != nil } ?? true }
 
-    private mutating func add(_ layer: WatchedConfiguration.Layer, of device: WatchedDevice) {
+    private mutating func add(_ layer: BoardReport.Layer, of device: FleetBoard) {
         boards += 1
-        if let revision = layer.revision { reportedRevision = max(reportedRevision ?? 0, Int64(revision)) }
+        if let revision = layer.revision { reportedRevision = max(reportedRevision ?? 0, revision) }
         let status = LayerProgress.status(of: layer, device, document?.revision)
         counts[status, default: 0] += 1
         guard LayerStatus(status).isProblem else { return }
@@ -182,23 +171,15 @@ struct LayerProgress {
     }
 
     /// What became of the revision `held` of the broker at a board, which may have reported another one.
-    private static func status(
-        of layer: WatchedConfiguration.Layer, _ device: WatchedDevice, _ held: Int64?
-    ) -> String {
-        let waiting = device.isOnline == false ? "offline" : "pending"
-        switch LayerStatus(layer.status) {
-        case .other: return "unknown"
-        case .pending: return waiting
-        case .none: return held == nil ? "none" : waiting
-        // The board has it already, and got an older one from another broker.
-        case .stale where held != nil && layer.revisionInForce.map({ Int64($0) }) == held: return "applied"
-        case .stale, .conflict: return layer.status
-        case .applied, .missing, .rejected, .rolledBack:
-            guard let held, let revision = layer.revision.map({ Int64($0) }) else { return layer.status }
-            if revision < held { return waiting }
-            if revision > held, layer.status == "applied" { return "stale" }
-            // The candidate is not in force on a board that it is for.
-            return layer.status == "applied" && layer.candidateError != nil ? "rejected" : layer.status
+    private static func status(of layer: BoardReport.Layer, _ device: FleetBoard, _ held: Int64?) -> String {
+        switch layer.standing(on: held) {
+        case .none: "none"
+        case .waiting: device.isOnline == false ? "offline" : "pending"
+        // The candidate is not in force on a board that it is for.
+        case .applied: layer.status == .applied && layer.candidateError != nil ? "rejected" : "applied"
+        case .newer: "stale"
+        case .missing, .refused, .conflict: layer.status.word
+        case .unknown: "unknown"
         }
     }
 }

@@ -15,14 +15,22 @@ struct MetricFamily: Equatable, Sendable {
     let unit: String?
     /// The labels of its samples, besides `board` of those of a board.
     let labels: [String]
+    /// The number in a board's health report that it shows, and what that is divided by; `nil` if it shows something else.
+    let field: String?
+    let divisor: Double
     /// A sentence about it, which the documentation repeats.
     let help: String
 
-    private init(_ kind: Kind, _ name: String, unit: String? = nil, labels: [String] = [], _ help: String) {
+    private init(
+        _ kind: Kind, _ name: String, unit: String? = nil, labels: [String] = [], field: String? = nil,
+        divisor: Double = 1, _ help: String
+    ) {
         self.kind = kind
         self.name = unit.map { "\(name)_\($0)" } ?? name
         self.unit = unit
         self.labels = labels
+        self.field = field
+        self.divisor = divisor
         self.help = help
     }
 
@@ -41,9 +49,11 @@ struct MetricFamily: Equatable, Sendable {
     }
 
     private static func board(
-        _ kind: Kind, _ name: String, unit: String? = nil, labels: [String] = [], _ help: String
+        _ kind: Kind, _ name: String, unit: String? = nil, labels: [String] = [], field: String? = nil,
+        divisor: Double = 1, _ help: String
     ) -> MetricFamily {
-        MetricFamily(kind, "jostle_board_\(name)", unit: unit, labels: labels, help)
+        MetricFamily(
+            kind, "jostle_board_\(name)", unit: unit, labels: labels, field: field, divisor: divisor, help)
     }
 }
 
@@ -62,34 +72,46 @@ extension MetricFamily {
         "jostle_board_configuration_followed", "The board follows all layers of the fleet's configuration")
     static let clock = flag("jostle_board_clock_synchronised", "The clock of the board is synchronised")
     static let stopped = flag("jostle_board_stopped", "Sensing is stopped by a command")
-    static let uptime = board(.gauge, "uptime", unit: "seconds", "Time since the start of the agent.")
-    static let processor = board(.gauge, "cpu", unit: "ratio", "Use of the processor by the agent; 1 is a whole core.")
-    static let memory = board(.gauge, "memory", unit: "bytes", "Memory of the agent.")
-    static let temperature = board(.gauge, "temperature", unit: "celsius", "Temperature of the chip.")
-    static let rate = board(.gauge, "sample_rate", unit: "hertz", "Measured rate of the samples.")
+    static let uptime = board(.gauge, "uptime", unit: "seconds", field: "uptime", "Time since the start of the agent.")
+    static let processor = board(
+        .gauge, "cpu", unit: "ratio", field: "cpu_percent", divisor: 100,
+        "Use of the processor by the agent; 1 is a whole core.")
+    static let memory = board(
+        .gauge, "memory", unit: "bytes", field: "memory_mb", divisor: 1 / 1_048_576, "Memory of the agent.")
+    static let temperature = board(
+        .gauge, "temperature", unit: "celsius", field: "temperature", "Temperature of the chip.")
+    static let rate = board(.gauge, "sample_rate", unit: "hertz", field: "rate", "Measured rate of the samples.")
     static let wantedRate = board(.gauge, "wanted_sample_rate", unit: "hertz", "Rate of the samples in the settings.")
     static let periodError = board(
-        .gauge, "sample_period_error", unit: "ratio", "Error of the chip's oscillator: the period is longer by this.")
-    static let samples = board(.counter, "samples", "Samples that were measured.")
-    static let gaps = board(.counter, "sample_gaps", "Times that samples were lost.")
-    static let lostSamples = board(.counter, "lost_samples", "Samples that were lost.")
-    static let overflows = board(.counter, "sensor_overflows", "Times that the buffer of the chip was full.")
+        .gauge, "sample_period_error", unit: "ratio", field: "period_ppm", divisor: 1e6,
+        "Error of the chip's oscillator: the period is longer by this.")
+    static let samples = board(.counter, "samples", field: "samples", "Samples that were measured.")
+    static let gaps = board(.counter, "sample_gaps", field: "gaps", "Times that samples were lost.")
+    static let lostSamples = board(.counter, "lost_samples", field: "lost_samples", "Samples that were lost.")
+    static let overflows = board(
+        .counter, "sensor_overflows", field: "overflows", "Times that the buffer of the chip was full.")
     static let misalignments = board(
-        .counter, "sensor_misalignments", "Times that the buffer of the chip was out of step.")
-    static let recoveries = board(.counter, "sensor_recoveries", "Times that the chip was set up again after a fault.")
-    static let clippedSamples = board(.counter, "clipped_samples", "Samples at the end of a measuring range.")
+        .counter, "sensor_misalignments", field: "misalignments", "Times that the buffer of the chip was out of step.")
+    static let recoveries = board(
+        .counter, "sensor_recoveries", field: "recoveries", "Times that the chip was set up again after a fault.")
+    static let clippedSamples = board(
+        .counter, "clipped_samples", field: "clipped_samples", "Samples at the end of a measuring range.")
     static let busErrors = board(
         .counter, "bus_errors", labels: ["kind"], "Errors on the bus of the sensor, by their kinds.")
-    static let gestures = board(.counter, "gestures", "Gestures that the agent recognised.")
+    static let gestures = board(.counter, "gestures", field: "gestures", "Gestures that the agent recognised.")
     static let droppedDeliveries = board(
-        .counter, "dropped_deliveries", "Messages between threads of the agent that found no room.")
-    static let connects = board(.counter, "mqtt_connects", "Connections of the agent to a broker.")
-    static let outbox = board(.gauge, "outbox_messages", "Messages that wait for the broker.")
-    static let outboxSize = board(.gauge, "outbox_size", unit: "bytes", "Size of these messages.")
+        .counter, "dropped_deliveries", field: "dropped_deliveries",
+        "Messages between threads of the agent that found no room.")
+    static let connects = board(.counter, "mqtt_connects", field: "connects", "Connections of the agent to a broker.")
+    static let outbox = board(.gauge, "outbox_messages", field: "outbox", "Messages that wait for the broker.")
+    static let outboxSize = board(
+        .gauge, "outbox_size", unit: "bytes", field: "outbox_bytes", "Size of these messages.")
     static let outboxDropped = board(
-        .counter, "outbox_dropped_messages", "Messages that were dropped because the outbox was full.")
+        .counter, "outbox_dropped_messages", field: "outbox_dropped",
+        "Messages that were dropped because the outbox was full.")
     static let outboxExpired = board(
-        .counter, "outbox_expired_messages", "Messages that were dropped because they were too old.")
+        .counter, "outbox_expired_messages", field: "outbox_expired",
+        "Messages that were dropped because they were too old.")
     static let events = board(
         .counter, "events", labels: ["gesture", "phase", "simulated"],
         "Phases of gestures that arrived at the page, each event once, since its start.")

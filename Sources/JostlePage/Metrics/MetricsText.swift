@@ -140,8 +140,8 @@ extension BoardList {
     /// shows an old one: the board is offline, or has been silent for too long, or this page has no connection to the
     /// broker.
     func addMetrics(to text: inout MetricsText, isConnected: Bool, at now: Timestamp) {
-        for id in model.devices.keys.sorted() {
-            guard let device = model.devices[id] else { continue }
+        for id in model.boards.keys.sorted() {
+            guard let device = model.boards[id] else { continue }
             let labels = MetricLabels(["board": id])
             let details = details[id] ?? Details()
             BoardList.addIdentity(of: device, to: &text, labels)
@@ -154,8 +154,10 @@ extension BoardList {
             }
             if let health = device.health { BoardList.addCounters(of: health, to: &text, labels) }
             guard isConnected, device.isOnline == true else { continue }
-            text.add(.followsConfiguration, labels, device.configuration.map { !$0.needsAttention })
-            text.add(.wantedRate, labels, device.settings.rate)
+            text.add(
+                .followsConfiguration, labels,
+                device.layers.isEmpty ? nil : !device.layers.contains { $0.status.isProblem })
+            text.add(.wantedRate, labels, device.report?.rate)
             text.add(.stopped, labels, device.state?.isStopped ?? device.health?.isStopped)
             BoardList.addHealth(of: device, to: &text, labels, at: now)
             guard !device.isStopped else { continue }
@@ -164,27 +166,17 @@ extension BoardList {
         }
     }
 
-    private static func addIdentity(of device: WatchedDevice, to text: inout MetricsText, _ labels: MetricLabels) {
-        let identity = labels.and("name", device.name ?? "").and("groups", device.groups.joined(separator: ","))
+    private static func addIdentity(of device: FleetBoard, to text: inout MetricsText, _ labels: MetricLabels) {
+        let identity = labels.and("name", device.report?.name ?? "")
+            .and("groups", (device.report?.groups ?? []).joined(separator: ","))
+
             .and("version", device.health?.version ?? "").and("sensor", device.health?.sensor ?? "")
             .and("simulated", device.state.map { $0.isSimulated ? "true" : "false" } ?? "")
         text.add(.boardInfo, identity, 1)
     }
 
-    private static func addCounters(of health: WatchedDevice.Health, to text: inout MetricsText, _ labels: MetricLabels)
-    {
-        text.add(.samples, labels, health.samples.all)
-        text.add(.gaps, labels, health.samples.gaps)
-        text.add(.lostSamples, labels, health.samples.lost)
-        text.add(.overflows, labels, health.samples.overflows)
-        text.add(.misalignments, labels, health.samples.misalignments)
-        text.add(.recoveries, labels, health.samples.recoveries)
-        text.add(.clippedSamples, labels, health.samples.clipped)
-        text.add(.gestures, labels, health.gestures)
-        text.add(.droppedDeliveries, labels, health.droppedDeliveries)
-        text.add(.connects, labels, health.connects)
-        text.add(.outboxDropped, labels, health.outboxDropped)
-        text.add(.outboxExpired, labels, health.outboxExpired)
+    private static func addCounters(of health: FleetBoard.Health, to text: inout MetricsText, _ labels: MetricLabels) {
+        addNumbers(.counter, of: health, to: &text, labels)
         // A later agent may have further kinds; two words that are none would be the same series.
         var kinds: [String: Double] = [:]
         for (kind, count) in health.busErrorKinds { kinds[EventCounts.word(kind), default: 0] += count }
@@ -192,27 +184,29 @@ extension BoardList {
     }
 
     private static func addHealth(
-        of device: WatchedDevice, to text: inout MetricsText, _ labels: MetricLabels, at now: Timestamp
+        of device: FleetBoard, to text: inout MetricsText, _ labels: MetricLabels, at now: Timestamp
     ) {
         // Without reports, the last one is not valid for ever.
-        let interval = device.settings.healthInterval.flatMap { $0 > 0 ? $0 : nil } ?? intervals.health
+        let interval = device.report?.healthInterval.flatMap { $0 > 0 ? $0 : nil } ?? intervals.health
         guard let health = device.health, now.seconds(since: health.arrival) <= patience * interval else { return }
         for problem in Set(health.problems.map(EventCounts.word)).sorted() {
             text.add(.problem, labels.and("problem", problem), 1)
         }
         text.add(.clock, labels, health.isClockSynchronised)
-        text.add(.uptime, labels, health.uptime)
-        text.add(.processor, labels, health.processor.map { $0 / 100 })
-        text.add(.memory, labels, health.memory.map { $0 * 1_048_576 })
-        text.add(.temperature, labels, health.temperature)
-        text.add(.rate, labels, health.rate)
-        text.add(.periodError, labels, health.period.map { $0 / 1e6 })
-        text.add(.outbox, labels, health.outbox)
-        text.add(.outboxSize, labels, health.outboxBytes)
+        addNumbers(.gauge, of: health, to: &text, labels)
+    }
+
+    private static func addNumbers(
+        _ kind: MetricFamily.Kind, of health: FleetBoard.Health, to text: inout MetricsText, _ labels: MetricLabels
+    ) {
+        for family in MetricFamily.all where family.kind == kind {
+            guard let field = family.field, let number = health.numbers[field] else { continue }
+            text.add(family, labels, number / family.divisor)
+        }
     }
 
     private static func add(
-        _ state: WatchedDevice.State, _ details: Details, to text: inout MetricsText, _ labels: MetricLabels
+        _ state: FleetBoard.State, _ details: Details, to text: inout MetricsText, _ labels: MetricLabels
     ) {
         text.add(.moving, labels, state.isMoving)
         text.add(.tilt, labels, state.tilt.map { $0 * radiansPerDegree })
@@ -222,12 +216,12 @@ extension BoardList {
     }
 
     private static func addAttitude(
-        of device: WatchedDevice, _ details: Details, to text: inout MetricsText, _ labels: MetricLabels,
+        of device: FleetBoard, _ details: Details, to text: inout MetricsText, _ labels: MetricLabels,
         at now: Timestamp
     ) {
-        let heartbeat = device.settings.attitudeHeartbeat ?? intervals.attitude
+        let heartbeat = device.report?.attitudeHeartbeat ?? intervals.attitude
         guard let last = details.attitude, heartbeat == 0 || now.seconds(since: last.arrival) <= patience * heartbeat,
-            let attitude = WatchedDevice.Attitude(payload: last.payload, at: last.arrival)
+            let attitude = FleetBoard.Attitude(payload: last.payload, at: last.arrival)
         else { return }
         text.add(.roll, labels, attitude.roll * radiansPerDegree)
         text.add(.pitch, labels, attitude.pitch * radiansPerDegree)

@@ -10,7 +10,7 @@ internal import MotionCore
 /// none; the wall clock only says when the day began.
 struct RunningHours {
     /// The most boards that are kept.
-    static let maximumBoards = WatchModel.maximumDevices
+    static let maximumBoards = FleetModel.maximumWatched
 
     /// The longest interruption of the server or its connection, s, in which a machine is taken to run on if it ran before and after.
     static let longestInterruption = 3600.0
@@ -68,9 +68,6 @@ struct RunningHours {
         let seconds = board.seconds + seconds(of: run, until: run.isInterrupted ? run.heard : now)
         return Today(seconds: seconds, since: run.isInterrupted ? nil : run.start)
     }
-
-    /// Whether any machine runs.
-    var isAnyRunning: Bool { boards.values.contains { $0.run?.isInterrupted == false } }
 
     /// The seconds of a run that belong to today.
     private func seconds(of run: Run, until end: Timestamp) -> Double {

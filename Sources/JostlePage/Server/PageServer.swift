@@ -188,7 +188,7 @@ final class PageServer {
     }
 
     private func askForStreams(at now: Double) {
-        for (id, arguments) in leases.due(at: now, isOnline: { boards.model.devices[$0]?.isOnline == true }) {
+        for (id, arguments) in leases.due(at: now, isOnline: { boards.model.boards[$0]?.isOnline == true }) {
             let topic = Topics(prefix: prefix, id: id).command("stream")
             do {
                 try listener.send(BrokerView.request(topic, arguments.bytes))
@@ -260,7 +260,7 @@ final class PageServer {
         subscribe(to: watched.open(board))
         if isNew {
             for event in boards.gestures(of: board) { watched.keep(event, of: board) }
-            if let isOnline = boards.model.devices[board]?.isOnline {
+            if let isOnline = boards.model.boards[board]?.isOnline {
                 watched.keep(PageServer.availability(isOnline, at: nil), of: board)
             }
             if let attitude = boards.attitude(of: board) {
@@ -337,7 +337,7 @@ final class PageServer {
         metrics.add(
             to: &text,
             PageMetrics.Present(
-                isConnected: brokerFailure == nil, boards: boards.model.devices.count, viewers: viewers.count,
+                isConnected: brokerFailure == nil, boards: boards.model.boards.count, viewers: viewers.count,
                 ignoredMessages: boards.model.ignoredMessages,
                 viewerDroppedMessages: viewers.values.reduce(0) { $0 + $1.droppedAltogether }))
         return text.takeBytes(format)
@@ -371,7 +371,7 @@ extension PageServer {
         viewer.rowsSent = rows.change
         viewer.hasMoreRows = !rows.isLast
         if let event = rows.event { viewer.send(event) }
-        let count = boards.model.devices.count
+        let count = boards.model.boards.count
         guard rows.isLast, viewer.listed != count else { return }
         viewer.listed = count
         var object = JSONObject()
@@ -419,7 +419,7 @@ extension PageServer {
     private func sendFleet() {
         let list = viewers.values.filter { $0.board == nil }
         guard fleetEvent == nil, !list.isEmpty else { return }
-        let event = FleetEvent(fleet, boards.model.devices.values).event
+        let event = FleetEvent(fleet, boards.model.boards.values).event
         fleetEvent = event
         for viewer in list where viewer.fleetSent != event {
             viewer.fleetSent = event
@@ -433,7 +433,7 @@ extension PageServer {
     /// Takes what a board says of vibration, or that it says anything.
     private func noteRunning(_ topic: BoardTopic, _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64) {
         let id = topic.board
-        let device = boards.model.devices[id]
+        let device = boards.model.boards[id]
         switch topic.name {
         case .availability:
             guard let isOnline = device?.isOnline else { return }
@@ -462,7 +462,7 @@ extension PageServer {
 
     /// Tells the pages of a board for how long its machine has run, unless they have been told the same.
     private func sendRunning(of id: String, isRepeated: Bool = false) {
-        guard watched.contains(id), boards.model.devices[id]?.state?.isVibrating != nil else { return }
+        guard watched.contains(id), boards.model.boards[id]?.state?.isVibrating != nil else { return }
         let now = WallClock.monotonic
         let milliseconds = PageServer.milliseconds
         let today = running.hours.today(id, at: now)

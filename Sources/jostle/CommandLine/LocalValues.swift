@@ -38,7 +38,7 @@ enum LocalValues {
             }
             switch error {
             case BrokerError.unknown, BrokerError.notConnected, BrokerError.privateBroker,
-                BrokerError.silent(_, "offline"), BrokerError.silent(_, nil):
+                BrokerError.silent(_, false), BrokerError.silent(_, nil):
                 try clear(keys, in: layers.directory)
                 return .inDirectory
             case BrokerError.interrupted: throw failure

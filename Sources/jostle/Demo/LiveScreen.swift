@@ -38,7 +38,7 @@ final class LiveScreen: LiveFormat {
     private let glyphs: Glyphs
     private let screen = TerminalScreen()
     private let errors = HeldErrors()
-    private var model: WatchModel
+    private var model: FleetModel
     private var connection = ConnectionStatus()
     private var eventCount = 0
     private var size: ScreenSize
@@ -52,7 +52,7 @@ final class LiveScreen: LiveFormat {
         self.introduction = introduction
         self.notes = notes
         self.glyphs = glyphs
-        model = WatchModel(prefix: prefix, onlyDevice: id)
+        model = FleetModel(prefix: prefix, onlyDevice: id)
         size = TerminalScreen.currentSize
         screen.enter(mayBeSuspended: false)
     }
@@ -129,7 +129,7 @@ final class LiveScreen: LiveFormat {
         let newSize = TerminalScreen.currentSize
         if newSize != size { screen.invalidate() }
         size = newSize
-        let device = model.devices[id] ?? model.emptyDevice(id)
+        let device = model.boards[id] ?? FleetBoard(id: id)
         let lines = DemoScreen(glyphs: glyphs).lines(
             device, connection, page: introduction.page, listen: introduction.listen,
             notes: notes + (errors.lastLine.map { [$0] } ?? []),
@@ -263,7 +263,7 @@ struct DemoScreen {
     /// The screen's lines, cut to the size of the window. The address of the page and the command stay in view while the
     /// window has room for them and for three more lines.
     func lines(
-        _ device: WatchedDevice, _ connection: ConnectionStatus, page: PageInvitation?, listen: String,
+        _ device: FleetBoard, _ connection: ConnectionStatus, page: PageInvitation?, listen: String,
         notes: [String], at now: Timestamp, size: ScreenSize
     ) -> [ScreenLine] {
         let header = header(page, size)

@@ -7,7 +7,7 @@ internal import LinuxSystem
 /// Examines what the agent itself reports at the broker.
 enum AgentExamination {
     /// The findings about a device. `isService` says that the service runs, so that the device must be online.
-    static func findings(_ device: WatchedDevice, topic: String, isService: Bool) -> [Finding] {
+    static func findings(_ device: FleetBoard, topic: String, isService: Bool) -> [Finding] {
         guard device.isOnline == true, let health = device.health else {
             return [silence(of: device, topic: topic, isService: isService)]
         }
@@ -27,7 +27,7 @@ enum AgentExamination {
     }
 
     /// A device without a health report.
-    private static func silence(of device: WatchedDevice, topic: String, isService: Bool) -> Finding {
+    private static func silence(of device: FleetBoard, topic: String, isService: Bool) -> Finding {
         switch device.isOnline {
         case true?:
             .warning(
@@ -45,7 +45,7 @@ enum AgentExamination {
     }
 
     /// What a problem of the health report means, and where to look.
-    private static func meaning(of problem: String, _ health: WatchedDevice.Health) -> (String, String) {
+    private static func meaning(of problem: String, _ health: FleetBoard.Health) -> (String, String) {
         let log = "journalctl -u jostle -p warning -n 50"
         switch problem {
         case "sensor": return ("it does not measure" + (health.sensorFault.map { ": \($0)" } ?? ""), log)

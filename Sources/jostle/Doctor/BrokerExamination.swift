@@ -13,7 +13,7 @@ struct BrokerExamination {
     private(set) var findings: [Finding] = []
 
     /// What the agent has published; `nil` if no broker was reached.
-    private(set) var device: WatchedDevice?
+    private(set) var device: FleetBoard?
 
     private let settings: JostleSettings
     private let id: String
@@ -208,7 +208,7 @@ final class BrokerProbe {
         /// Whether somebody reads discovery messages; `nil` if the broker does not say.
         var hasDiscoveryReader: Bool?
         /// What the agent has published.
-        var device: WatchedDevice
+        var device: FleetBoard
     }
 
     /// A subscription or a message that the broker refused.
@@ -228,7 +228,7 @@ final class BrokerProbe {
     private let echo: String
     private let discoveryPrefix: String?
     private let signals: SignalWaiter
-    private var model: WatchModel
+    private var model: FleetModel
     private var outcome: Outcome
 
     /// Prepares a probe. `options` are the agent's, for this broker alone.
@@ -238,8 +238,8 @@ final class BrokerProbe {
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
         echo = "\(topics.events)doctor"
         discoveryPrefix = settings.homeAssistant.discovery ? settings.homeAssistant.prefix : nil
-        model = WatchModel(prefix: settings.mqtt.prefix, onlyDevice: id)
-        outcome = Outcome(device: model.emptyDevice(id))
+        model = FleetModel(prefix: settings.mqtt.prefix, onlyDevice: id)
+        outcome = Outcome(device: FleetBoard(id: id))
         view = try BrokerView(options)
         self.signals = signals
     }
@@ -260,9 +260,9 @@ final class BrokerProbe {
         if outcome.connection != nil {
             try wait(Self.answerTime) { $0.pending.isEmpty }
             // Retained messages follow the answers. An agent that has just connected has not sent its report yet.
-            try wait(0.5) { _ in model.devices[id]?.isOnline != nil }
-            if model.devices[id]?.isOnline == true {
-                try wait(Self.answerTime) { _ in model.devices[id]?.health != nil }
+            try wait(0.5) { _ in model.boards[id]?.isOnline != nil }
+            if model.boards[id]?.isOnline == true {
+                try wait(Self.answerTime) { _ in model.boards[id]?.health != nil }
             }
             try testEvents()
             try testDiscovery(id)
@@ -270,7 +270,7 @@ final class BrokerProbe {
         let failures = view.status.failures
         // One address may refuse the connection, and another one say more.
         outcome.failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.first
-        outcome.device = model.devices[id] ?? outcome.device
+        outcome.device = model.boards[id] ?? outcome.device
         return outcome
     }
 
@@ -302,7 +302,7 @@ final class BrokerProbe {
         let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
         guard var isUnread = try isUnmatched(message) else { return }
         // In its first seconds, the agent itself reads what the broker holds.
-        if !isUnread, let device = model.devices[id], device.isOnline == true, device.health?.uptime ?? 0 < 60 {
+        if !isUnread, let device = model.boards[id], device.isOnline == true, device.health?.uptime ?? 0 < 60 {
             try wait(Self.readingTime) { _ in false }
             isUnread = try isUnmatched(message) ?? false
         }

@@ -88,9 +88,8 @@ extension FleetCommand {
         let passwords = try files.passwords()
         guard passwords.has(old) else { throw files.hasNoUser(old) }
         guard !passwords.has(new) else { throw EnrolmentFiles.isEnrolled(new) }
-        let operation = try FleetOperation(arguments)
         let documents: [FleetDocumentID] = [.device(old), .registry(old), .device(new), .registry(new)]
-        try operation.complete(documents)
+        let operation = try FleetOperation(arguments, documents: documents)
         let model = operation.model
         for id in documents { _ = try FleetEdit.nextRevision(of: id, in: model) }
         let groups = model.groups(of: old)

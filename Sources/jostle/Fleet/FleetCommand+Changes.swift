@@ -5,31 +5,9 @@ internal import JostleMessages
 internal import JostleOperator
 internal import LinuxSystem
 
-/// `jostle fleet set`, `unset` and `get`: the keys of a layer.
+/// The commands that publish.
 extension FleetCommand {
-    static let setUsage = CommandUsage(
-        name: "fleet set", summary: "set keys for all devices, for groups or for single devices",
-        details: """
-            The values are merged into the layer that the broker holds, and published as its next revision. A value is
-            written as with --set; null takes away the value of lower layers. The command waits until the devices that
-            are online have taken the layer over, and names those that have not (exit status 75).
-
-            \(RolloutOptions.details)
-            """,
-        operands: [Operand("KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)],
-        options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options
-            + [FleetEdit.unknownOption, FleetOptions.json] + FleetOperation.options)
-
-    static let unsetUsage = CommandUsage(
-        name: "fleet unset", summary: "remove keys from a layer, so that the layers below decide again",
-        operands: [Operand("KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)],
-        options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options + [FleetOptions.json]
-            + FleetOperation.options)
-
-    static let getUsage = CommandUsage(
-        name: "fleet get", summary: "print the keys of a layer as the broker holds it",
-        operands: [Operand("KEY", help: "only this key or section", isRequired: false, isRepeatable: true)],
-        options: FleetOptions.selection + [FleetOptions.json] + FleetOperation.options)
+    // MARK: set, unset
 
     static func set(_ arguments: Arguments) throws {
         try publish(try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments), arguments)
@@ -41,8 +19,7 @@ extension FleetCommand {
 
     private static func publish(_ edit: LayerEdit, _ arguments: Arguments) throws {
         let selection = try FleetOptions.selection(arguments)
-        let operation = try FleetOperation(arguments, mayRollOut: true)
-        try operation.complete(selection.layers)
+        let operation = try FleetOperation(arguments, documents: selection.layers, mayRollOut: true)
         let result = try FleetEdit.apply(edit, to: selection.layers, operation.model)
         if !operation.isJSON {
             for id in result.unchanged {
@@ -64,87 +41,7 @@ extension FleetCommand {
         }
     }
 
-    static func get(_ arguments: Arguments) throws {
-        let selection = try FleetOptions.selection(arguments)
-        let keys = arguments.operands(from: 0)
-        let operation = try FleetOperation(arguments)
-        try operation.complete(selection.layers)
-        for id in selection.layers {
-            try FleetEdit.requireUsable(id, in: operation.model)
-            let stored = operation.model.documents[id]
-            let document = stored?.layer
-            let values = document.map { leaves(of: $0.config, path: "") } ?? []
-            let shown = values.filter { value in
-                keys.isEmpty || keys.contains { value.key == $0 || value.key.hasPrefix("\($0).") }
-            }
-            guard !operation.isJSON else {
-                let config = JSONValue.object(shown.map { .init($0.key, $0.value) })
-                let head = stored.map { FleetJSON.document(id, $0) } ?? ["document": .string(id.text)]
-                Output.json(head.adding(["config": config]))
-                continue
-            }
-            if let envelope = document?.envelope {
-                Output.line("# \(id.text), revision \(envelope.revision.number), \(FleetText.origin(envelope))")
-            } else {
-                Output.line("# \(id.text): none on the broker")
-            }
-            for value in shown { Output.line("\(value.key)=\(FleetText.value(value.value))") }
-            if let candidate = document?.candidate {
-                Output.line("# and a candidate for \(decimal(candidate.percent, 1)) % of the devices")
-            }
-        }
-    }
-
-    /// The values of a layer with their paths.
-    static func leaves(of config: JSONValue, path: String) -> [(key: String, value: JSONValue)] {
-        guard let members = config.members, path.isEmpty || !members.isEmpty else { return [(path, config)] }
-        return members.flatMap { leaves(of: $0.value, path: path.isEmpty ? $0.name : "\(path).\($0.name)") }
-    }
-}
-
-extension FleetText {
-    /// A value as `jostle fleet set` takes it.
-    static func value(_ value: JSONValue) -> String {
-        guard let text = value.string, let first = text.first, !"[{\"'".contains(first), JSONValue(plain: text) == value
-        else { return value.compactText }
-        return text
-    }
-}
-
-/// `jostle fleet apply` and `export`: a fleet's configuration as a directory of files.
-extension FleetCommand {
-    private static let form = """
-        The directory has all.yaml, groups/GROUP.yaml, devices/ID.yaml and registry.yaml. A layer is written as in
-        jostle.yaml; registry.yaml lists the groups of devices: washer-1: [laundry].
-        """
-
-    static let applyUsage = CommandUsage(
-        name: "fleet apply", summary: "publish the configuration of a fleet from a directory of files",
-        details: """
-            \(form)
-
-            Only documents that differ are published, under revisions above those of the broker and of the boards. So it
-            also restores what a broker lost. Documents that are not in the directory are listed, and stay.
-
-            \(RolloutOptions.details)
-            """,
-        operands: [Operand("DIRECTORY", help: "the directory of files")],
-        options: [
-            Option("check", help: "only check the files, without a broker"),
-            Option("prune", help: "empty the layers and groups that are not in the directory"),
-            Option(
-                "document", value: "NAME",
-                help: "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
-                isRepeatable: true, suggestions: .documents),
-        ] + FleetOptions.publishing + RolloutOptions.options + [FleetEdit.unknownOption, FleetOptions.json]
-            + FleetOperation.options)
-
-    static let exportUsage = CommandUsage(
-        name: "fleet export", summary: "write what the broker holds as files for jostle fleet apply",
-        details: form,
-        operands: [Operand("DIRECTORY", help: "an empty or a new directory")],
-        options: [Option("force", help: "overwrite files in a directory that is not empty")]
-            + FleetOperation.options)
+    // MARK: apply, export
 
     static func apply(_ arguments: Arguments) throws {
         let path = arguments.operand(0) ?? ""
@@ -164,8 +61,7 @@ extension FleetCommand {
             Output.line("\(path): valid, \(layers), groups of \(FleetText.count(directory.registry.count, "device"))")
             return
         }
-        let operation = try FleetOperation(arguments, mayRollOut: true)
-        try operation.complete(directory.documents)
+        let operation = try FleetOperation(arguments, documents: directory.documents, mayRollOut: true)
         let plan = ApplyPlan(directory, operation.model, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
         let showsRest = !arguments.has("prune") && !arguments.has("document")
         if !operation.isJSON { describe(plan, showsRest: showsRest) }
@@ -235,20 +131,8 @@ extension FleetCommand {
         }
         Output.line("\(path): \(FleetText.count(files.count, "file")) written")
     }
-}
 
-/// `jostle fleet rollback`: publishes an earlier document again.
-extension FleetCommand {
-    static let rollbackUsage = CommandUsage(
-        name: "fleet rollback", summary: "publish the document before the present one again, under a new revision",
-        details: """
-            Every command of jostle fleet keeps the documents that it sees in the state directory of this machine.
-            rollback goes back to the last one that differs from the present one.
-            """,
-        operands: [Operand("DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")],
-        options: [
-            Option("to", value: "REVISION", help: "go back to this revision")
-        ] + FleetOptions.publishing + [FleetOptions.json] + FleetOperation.options)
+    // MARK: rollback
 
     static func rollback(_ arguments: Arguments) throws {
         let name = arguments.operand(0) ?? ""
@@ -261,7 +145,7 @@ extension FleetCommand {
             let prefix = operation.session.topics.prefix
             throw Failure(.usage, "\"\(name)\" is no topic of a document under \(prefix)/")
         }
-        try operation.complete([id])
+        try operation.session.complete([id])
         let present = operation.model.documents[id]
         let revisions = operation.revisions(of: id)
         let plan = RevisionPlan(for: id, in: operation.model)
@@ -293,42 +177,15 @@ extension FleetCommand {
                 "If your files are in Git: check out the earlier version and run jostle fleet apply DIRECTORY",
             ])
     }
-}
 
-/// `jostle fleet group`: the groups that the fleet puts devices in.
-extension FleetCommand {
-    static var group: Command {
-        Command(
-            usage: CommandUsage(
-                name: "fleet group", summary: "add devices to a group, or remove them from it",
-                details: """
-                    The groups of a device are a retained message of their own. It replaces the groups in the device's
-                    file, and gives their order: a later group overrides an earlier one.
-                    """),
-            commands: [
-                Command(
-                    usage: groupUsage("add", "add devices to a group, as their last one"),
-                    run: { arguments throws in
-                        try changeGroups(arguments) { groups, name in
-                            groups.contains(name) ? groups : groups + [name]
-                        }
-                    }),
-                Command(
-                    usage: groupUsage("remove", "remove devices from a group"),
-                    run: { arguments throws in
-                        try changeGroups(arguments) { groups, name in groups.filter { $0 != name } }
-                    }),
-            ])
+    // MARK: group
+
+    static func addToGroup(_ arguments: Arguments) throws {
+        try changeGroups(arguments) { groups, name in groups.contains(name) ? groups : groups + [name] }
     }
 
-    private static func groupUsage(_ word: String, _ summary: String) -> CommandUsage {
-        CommandUsage(
-            name: "fleet group \(word)", summary: summary,
-            operands: [
-                Operand("GROUP", help: "the group"),
-                Operand("ID", help: "the devices", isRepeatable: true),
-            ],
-            options: FleetOptions.publishing + [FleetOptions.json] + FleetOperation.options)
+    static func removeFromGroup(_ arguments: Arguments) throws {
+        try changeGroups(arguments) { groups, name in groups.filter { $0 != name } }
     }
 
     private static func changeGroups(_ arguments: Arguments, _ change: ([String], String) -> [String]) throws {
@@ -336,8 +193,7 @@ extension FleetCommand {
         let ids = arguments.operands(from: 1)
         try FleetOptions.check(group: name)
         for id in ids { try DeviceIDArgument.check(operand: id) }
-        let operation = try FleetOperation(arguments)
-        try operation.complete(ids.map { .registry($0) })
+        let operation = try FleetOperation(arguments, documents: ids.map { .registry($0) })
         let model = operation.model
         var changes: [FleetChange] = []
         var unchanged: [FleetDocumentID] = []
@@ -358,21 +214,8 @@ extension FleetCommand {
         }
         try operation.publish(changes, unchanged: unchanged)
     }
-}
 
-/// `jostle fleet forget`: removes what the broker holds of a device that is gone.
-extension FleetCommand {
-    static let forgetUsage = CommandUsage(
-        name: "fleet forget", summary: "remove all retained messages of a device that is gone",
-        details: """
-            Removes its state, its layer, its groups and its announcements to Home Assistant. Its layer stays in the
-            history of this machine, for jostle fleet rollback.
-            """,
-        operands: [Operand("ID", help: "the device's id")],
-        options: [
-            Option("force", help: "also if the device is online"),
-            Option("dry-run", help: "list the topics, and remove nothing"),
-        ] + FleetOperation.options)
+    // MARK: forget
 
     static func forget(_ arguments: Arguments) throws {
         let id = arguments.operand(0) ?? ""

@@ -16,479 +16,214 @@ enum FleetCommand {
                     a retained message on the broker. A board validates it, takes it over and reports that.
                     """),
             commands: [
-                Command(usage: listUsage, run: list),
-                Command(usage: showUsage, run: show),
-                Command(usage: getUsage, run: get),
-                Command(usage: setUsage, run: set),
-                Command(usage: unsetUsage, run: unset),
-                Command(usage: diffUsage, run: diff),
-                Command(usage: applyUsage, run: apply),
-                Command(usage: exportUsage, run: export),
+                connected(
+                    "list", "list the devices, their groups, and whether they have their configuration",
+                    details: """
+                        The state of a device is current, waiting (it has not taken over a layer that the broker \
+                        holds), refused (it
+                        does not take over a layer) or offline.
+                        """,
+                    options: [
+                        Option("group", value: "GROUP", help: "only devices of this group"),
+                        Option("version", value: "VERSION", help: "only devices with this version of Jostle"),
+                        Option("chip", value: "NAME", help: "only devices whose chip has this in its name"),
+                        Option(
+                            "status", value: "STATUS",
+                            help: "only devices with this state, or with a layer of this status",
+                            suggestions: .words(FleetFilter.statuses)),
+                        Option("problem", help: "only devices with a problem"),
+                        Option("online", help: "only devices that are online"),
+                        Option("offline", help: "only devices that are not online"),
+                        Option(
+                            "listen", value: "SECONDS",
+                            help: "listen for so long, and show the last event of each device"),
+                    ], run: list),
+                connected(
+                    "show", "show a device: its layers, what it refused, and the settings in force",
+                    operands: [Operand("ID", help: "the device's id")],
+                    options: [Option("defaults", help: "also show settings that have their built-in default")],
+                    run: show),
+                connected(
+                    "get", "print the keys of a layer as the broker holds it",
+                    operands: [Operand("KEY", help: "only this key or section", isRequired: false, isRepeatable: true)],
+                    options: FleetOptions.selection, run: get),
+                connected(
+                    "set", "set keys for all devices, for groups or for single devices",
+                    details: """
+                        The values are merged into the layer that the broker holds, and published as its next \
+                        revision. A value is
+                        written as with --set; null takes away the value of lower layers. The command waits until \
+                        the devices that
+                        are online have taken the layer over, and names those that have not (exit status 75).
+
+                        \(RolloutOptions.details)
+                        """,
+                    operands: [
+                        Operand("KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)
+                    ],
+                    options: FleetOptions.selection, FleetOptions.publishing, RolloutOptions.options,
+                    [FleetEdit.unknownOption], run: set),
+                connected(
+                    "unset", "remove keys from a layer, so that the layers below decide again",
+                    operands: [
+                        Operand("KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)
+                    ],
+                    options: FleetOptions.selection, FleetOptions.publishing, RolloutOptions.options, run: unset),
+                connected(
+                    "diff", "show what jostle fleet set or apply would change, device by device",
+                    details: "The present values are those that the devices report. Nothing is published.",
+                    operands: [
+                        Operand(
+                            "DIRECTORY|KEY=VALUE",
+                            help: "a directory as for apply; or keys as for set, with --device, --group or --all",
+                            isRepeatable: true)
+                    ],
+                    options: FleetOptions.selection, [Option("prune", help: "as for apply"), FleetEdit.unknownOption],
+                    run: diff),
+                connected(
+                    "apply", "publish the configuration of a fleet from a directory of files",
+                    details: """
+                        \(FleetFiles.form)
+
+                        Only documents that differ are published, under revisions above those of the broker and of \
+                        the boards. So it
+                        also restores what a broker lost. Documents that are not in the directory are listed, and stay.
+
+                        \(RolloutOptions.details)
+                        """,
+                    operands: [Operand("DIRECTORY", help: "the directory of files")],
+                    options: [
+                        Option("check", help: "only check the files, without a broker"),
+                        Option("prune", help: "empty the layers and groups that are not in the directory"),
+                        Option(
+                            "document", value: "NAME",
+                            help:
+                                "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
+                            isRepeatable: true, suggestions: .documents),
+                    ], FleetOptions.publishing, RolloutOptions.options, [FleetEdit.unknownOption], run: apply),
+                connected(
+                    "export", "write what the broker holds as files for jostle fleet apply",
+                    details: FleetFiles.form,
+                    operands: [Operand("DIRECTORY", help: "an empty or a new directory")],
+                    options: [Option("force", help: "overwrite files in a directory that is not empty")],
+                    printsJSON: false, run: export),
                 rollout,
-                Command(usage: waitUsage, run: wait),
-                Command(usage: logUsage, run: log),
-                Command(usage: rollbackUsage, run: rollback),
+                connected(
+                    "wait", "wait until devices have taken over the layers and groups that the broker holds for them",
+                    details: "Exit status 0 if all selected devices that are online have them, else 75.",
+                    options: FleetOptions.selection,
+                    [Option("wait", value: "SECONDS", help: "the longest time; 60 by default")], run: wait),
+                connected(
+                    "log", "show who published each document in force, when and why",
+                    options: [
+                        Option(
+                            "document", value: "NAME",
+                            help:
+                                "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID",
+                            suggestions: .documents)
+                    ], run: log),
+                connected(
+                    "rollback", "publish the document before the present one again, under a new revision",
+                    details: """
+                        Every command of jostle fleet keeps the documents that it sees in the state directory of \
+                        this machine.
+                        rollback goes back to the last one that differs from the present one.
+                        """,
+                    operands: [Operand("DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")],
+                    options: [Option("to", value: "REVISION", help: "go back to this revision")],
+                    FleetOptions.publishing, run: rollback),
                 group,
-                Command(usage: commandUsage, run: command),
-                Command(usage: forgetUsage, run: forget),
+                connected(
+                    "command", "send a command to many devices and collect their answers",
+                    details: """
+                        Devices that are not online are not asked. Exit status 0 if every device that was asked \
+                        carried the command
+                        out, 75 if one did not answer, 69 if one refused it.
+                        """,
+                    operands: [
+                        Operand(
+                            "NAME", help: "the command: ping, identify, get-state, …",
+                            suggestions: .words(JostleSettings.Command.allCases.map(\.rawValue))),
+                        Operand("JSON", help: "its arguments, for example {\"seconds\":20}", isRequired: false),
+                    ],
+                    options: FleetOptions.selection,
+                    [Option("timeout", value: "SECONDS", help: "wait so long for answers; 10 by default")],
+                    run: command),
+                connected(
+                    "forget", "remove all retained messages of a device that is gone",
+                    details: """
+                        Removes its state, its layer, its groups and its announcements to Home Assistant. Its layer \
+                        stays in the
+                        history of this machine, for jostle fleet rollback.
+                        """,
+                    operands: [Operand("ID", help: "the device's id")],
+                    options: [
+                        Option("force", help: "also if the device is online"),
+                        Option("dry-run", help: "list the topics, and remove nothing"),
+                    ], printsJSON: false, run: forget),
                 Command(usage: keygenUsage, run: keygen),
                 Command(usage: enrollUsage, run: enroll),
                 Command(usage: revokeUsage, run: revoke),
                 Command(usage: replaceUsage, run: replace),
             ])
     }
-}
 
-/// `jostle fleet wait`: waits until devices have their configuration.
-extension FleetCommand {
-    static let waitUsage = CommandUsage(
-        name: "fleet wait",
-        summary: "wait until devices have taken over the layers and groups that the broker holds for them",
-        details: "Exit status 0 if all selected devices that are online have them, else 75.",
-        options: FleetOptions.selection + [
-            Option("wait", value: "SECONDS", help: "the longest time; 60 by default"),
-            FleetOptions.json,
-        ] + FleetOperation.options)
-
-    static func wait(_ arguments: Arguments) throws {
-        let selection = try FleetOptions.optionalSelection(arguments) ?? .all
-        let seconds = try arguments.seconds("wait") ?? 60
-        let operation = try FleetOperation(arguments)
-        let model = operation.model
-        if case .devices(let named) = selection {
-            let known = Set(model.allBoards.map(\.id))
-            if let unknown = named.first(where: { !known.contains($0) }) {
-                throw Failure(.unavailable, FleetText.unknown(unknown, model))
-            }
-        }
-        let condition = WaitCondition(everythingIn: model, ids: Set(selection.ids(in: model)))
-        guard !condition.boards(in: model).isEmpty else {
-            throw Failure(.temporary, "no device of these has reported its configuration")
-        }
-        try operation.wait(for: condition, seconds)
-    }
-}
-
-/// `jostle fleet list`: the devices and whether they have their configuration.
-extension FleetCommand {
-    static let listUsage = CommandUsage(
-        name: "fleet list", summary: "list the devices, their groups, and whether they have their configuration",
-        details: """
-            The state of a device is current, waiting (it has not taken over a layer that the broker holds), refused (it
-            does not take over a layer) or offline.
-            """,
-        options: [
-            Option("group", value: "GROUP", help: "only devices of this group"),
-            Option("version", value: "VERSION", help: "only devices with this version of Jostle"),
-            Option("chip", value: "NAME", help: "only devices whose chip has this in its name"),
-            Option(
-                "status", value: "STATUS", help: "only devices with this state, or with a layer of this status",
-                suggestions: .words(LayerStatus.words + FleetFilter.states)),
-            Option("problem", help: "only devices with a problem"),
-            Option("online", help: "only devices that are online"),
-            Option("offline", help: "only devices that are not online"),
-            Option("listen", value: "SECONDS", help: "listen for so long, and show the last event of each device"),
-            FleetOptions.json,
-        ] + FleetOperation.options)
-
-    static func list(_ arguments: Arguments) throws {
-        let filter = try filter(arguments)
-        let listening = try arguments.seconds("listen")
-        let operation = try FleetOperation(arguments, interests: listening == nil ? .health : [.health, .events])
-        if let listening { try operation.session.listen(for: listening) }
-        let model = operation.model
-        let boards = model.allBoards.filter { filter.admits($0, in: model) }
-        guard !operation.isJSON else {
-            for board in boards { Output.json(FleetJSON.board(board, in: model)) }
-            return
-        }
-        guard !boards.isEmpty else {
-            Output.line(model.allBoards.isEmpty ? "The broker knows no device." : "No device matches.")
-            return
-        }
-        var header = ["device", "", "version", "groups", "layers", "state", "problems"]
-        if listening != nil { header.insert("last event", at: 6) }
-        let rows = boards.map { board in
-            var row = [
-                board.id, FleetText.availability(board.isOnline), board.health?.version ?? "-",
-                list(model.groups(of: board.id)), FleetText.layers(board).ifEmpty("-"), model.state(of: board).word,
-                list(board.problems),
-            ]
-            if listening != nil { row.insert(board.lastEvent.map(WatchText.event) ?? "-", at: 6) }
-            return row
-        }
-        Output.text(TextTable([header] + rows).description)
+    private static var rollout: Command {
+        let seed = Operand("ROLLOUT", help: "its name, if there are several", isRequired: false)
+        return Command(
+            usage: CommandUsage(
+                name: "fleet rollout", summary: "see, resume or withdraw changes that are being rolled out",
+                details: """
+                    A rollout begins with --canary in jostle fleet set, unset or apply. Its state is in the \
+                    documents at the
+                    broker, so anybody can go on with it.
+                    """),
+            commands: [
+                connected("rollout list", "show the rollouts that are under way", run: listRollouts),
+                connected(
+                    "rollout resume", "go on with a rollout from the share that it has reached",
+                    details: RolloutOptions.details, operands: [seed],
+                    options: RolloutOptions.pace,
+                    [
+                        FleetOptions.note,
+                        Option("wait", value: "TIME", help: "the longest time of a step; 10m by default"),
+                        Option("dry-run", help: "show the devices of each step, and publish nothing"),
+                        FleetOptions.signKey,
+                    ], run: resumeRollout),
+                connected(
+                    "rollout withdraw", "take a rollout back: the configuration before is in force everywhere",
+                    operands: [seed], options: [FleetOptions.note, FleetOptions.signKey], run: withdrawRollout),
+            ])
     }
 
-    private static func list(_ names: [String]) -> String { names.joined(separator: ", ").ifEmpty("-") }
-
-    private static func filter(_ arguments: Arguments) throws -> FleetFilter {
-        var filter = FleetFilter()
-        filter.group = arguments.value("group")
-        if let name = filter.group { try FleetOptions.check(group: name) }
-        filter.version = arguments.value("version")
-        filter.chip = arguments.value("chip")
-        filter.status = arguments.value("status")
-        let statuses = LayerStatus.words + FleetFilter.states
-        if let status = filter.status, !statuses.contains(status) {
-            throw Failure(.usage, "--status is \"\(status)\"; the statuses are \(statuses.joined(separator: ", "))")
-        }
-        filter.hasProblem = arguments.has("problem")
-        try arguments.exclude("online", "offline")
-        if arguments.has("online") { filter.isOnline = true }
-        if arguments.has("offline") { filter.isOnline = false }
-        return filter
-    }
-}
-
-extension String {
-    /// The text, or another one if it is empty.
-    func ifEmpty(_ other: String) -> String { isEmpty ? other : self }
-}
-
-/// `jostle fleet show`: everything known of one device.
-extension FleetCommand {
-    static let showUsage = CommandUsage(
-        name: "fleet show", summary: "show a device: its layers, what it refused, and the settings in force",
-        operands: [Operand("ID", help: "the device's id")],
-        options: [
-            Option("defaults", help: "also show settings that have their built-in default"),
-            FleetOptions.json,
-        ] + FleetOperation.options)
-
-    static func show(_ arguments: Arguments) throws {
-        let id = arguments.operand(0) ?? ""
-        try DeviceIDArgument.check(operand: id)
-        let operation = try FleetOperation(arguments, interests: .health)
-        let model = operation.model
-        guard let board = model.allBoards.first(where: { $0.id == id }) else {
-            throw Failure(.unavailable, FleetText.unknown(id, model))
-        }
-        let reported = board.report?.settings() ?? BoardReport.Settings()
-        let refused = board.report?.refusedValues() ?? []
-        guard !operation.isJSON else {
-            let documents = model.documents(of: board.id).compactMap { id in
-                model.documents[id].map { FleetJSON.document(id, $0) }
-            }
-            let settings = reported.values.map { JSONValue.Member($0.key, $0.value) }
-            let sources = reported.origins.sorted { $0.key < $1.key }
-                .map { JSONValue.Member($0.key, .string($0.value)) }
-            Output.json(
-                FleetJSON.board(board, in: model).adding([
-                    "documents": .array(documents), "settings": .object(settings), "origins": .object(sources),
-                    "refused": .array(refused.map(FleetJSON.refusal)),
-                    "health": .strings(board.health.map(WatchText.health) ?? []),
-                ]))
-            return
-        }
-        Output.text(TextTable(facts(of: board, model)).description)
-        showLayers(of: board, model)
-        let shown = reported.values.filter { arguments.has("defaults") || reported.origins[$0.key] != nil }
-        if !shown.isEmpty {
-            Output.line()
-            Output.line(arguments.has("defaults") ? "Settings in force:" : "Settings that are not defaults:")
-            Output.text(
-                TextTable(shown.map { [$0.key, $0.value.compactText, reported.origins[$0.key] ?? "default"] })
-                    .description)
-        }
-        if !refused.isEmpty {
-            Output.line()
-            Output.line("Refused values of the home:")
-            for refusal in refused { Output.line("  \(refusal.text)") }
-        }
+    private static var group: Command {
+        let operands = [Operand("GROUP", help: "the group"), Operand("ID", help: "the devices", isRepeatable: true)]
+        return Command(
+            usage: CommandUsage(
+                name: "fleet group", summary: "add devices to a group, or remove them from it",
+                details: """
+                    The groups of a device are a retained message of their own. It replaces the groups in the device's
+                    file, and gives their order: a later group overrides an earlier one.
+                    """),
+            commands: [
+                connected(
+                    "group add", "add devices to a group, as their last one", operands: operands,
+                    options: FleetOptions.publishing, run: addToGroup),
+                connected(
+                    "group remove", "remove devices from a group", operands: operands,
+                    options: FleetOptions.publishing, run: removeFromGroup),
+            ])
     }
 
-    private static func facts(of board: FleetBoard, _ model: FleetModel) -> [[String]] {
-        var rows = [
-            ["device", board.id], ["availability", FleetText.availability(board.isOnline)],
-            ["groups", list(model.groups(of: board.id))],
-            ["version", board.health?.version ?? "-"],
-        ]
-        switch model.state(of: board) {
-        case .applied: rows.append(["state", "current"])
-        case .offline: rows.append(["state", "offline; it takes over its configuration when it returns"])
-        case .waiting(let reason): rows.append(["state", "waiting: \(reason)"])
-        case .refused(let lines): rows.append(["state", "refused: \(lines.joined(separator: "; "))"])
-        }
-        if let health = board.health { rows.append(["health", WatchText.health(health).joined(separator: ", ")]) }
-        if let state = board.state { rows.append(["board", WatchText.state(state)]) }
-        if !board.problems.isEmpty { rows.append(["problems", board.problems.joined(separator: ", ")]) }
-        return rows
-    }
-
-    private static func showLayers(of board: FleetBoard, _ model: FleetModel) {
-        let reported = board.statuses
-        var documents = model.documents(of: board.id)
-        for entry in reported where !documents.contains(entry.document) { documents.append(entry.document) }
-        var rows: [[String]] = []
-        var notes: [String] = []
-        for document in documents {
-            let layer = reported.first { $0.document == document }?.layer
-            let stored = model.documents[document]
-            guard stored != nil || layer != nil && layer?.status != LayerStatus.none else { continue }
-            var held = "-"
-            if let envelope = stored?.envelope {
-                held = "\(envelope.revision.number), \(FleetText.origin(envelope))"
-            } else if stored != nil {
-                held = "unreadable"
-            }
-            let name = FleetText.name(document)
-            rows.append([name, layer.map { FleetText.status(document, $0) } ?? "not reported", held])
-            for error in layer?.errors ?? [] { notes.append("\(name): \(error.text)") }
-            for error in layer?.candidateErrors ?? [] { notes.append("\(name): candidate: \(error.text)") }
-            if let reason = layer?.reason { notes.append("\(name): \(reason)") }
-            if let keys = layer?.unknownKeys, !keys.isEmpty {
-                notes.append("\(name): left out, because the device does not know it: \(keys.joined(separator: ", "))")
-            }
-        }
-        guard !rows.isEmpty else { return }
-        Output.line()
-        Output.text(TextTable([["layer", "reported", "on the broker"]] + rows).description)
-        for note in notes { Output.line("  \(note)") }
-    }
-}
-
-/// `jostle fleet log`: who published what.
-extension FleetCommand {
-    static let logUsage = CommandUsage(
-        name: "fleet log", summary: "show who published each document in force, when and why",
-        options: [
-            Option(
-                "document", value: "NAME",
-                help: "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID",
-                suggestions: .documents),
-            FleetOptions.json,
-        ] + FleetOperation.options)
-
-    static func log(_ arguments: Arguments) throws {
-        let name = arguments.value("document")
-        let id = name.flatMap { FleetDocumentID($0) }
-        if let name, id == nil {
-            throw Failure(.usage, "--document is \"\(name)\", not all, group:GROUP, device:ID or registry:ID")
-        }
-        let operation = try FleetOperation(arguments)
-        let model = operation.model
-        var documents: [(id: FleetDocumentID, stored: StoredDocument)]
-        if let id {
-            documents = operation.revisions(of: id).map { (id, $0) }
-        } else {
-            documents = model.documents.map { ($0.key, $0.value) }
-            documents.sort { one, other in
-                let (a, b) = (one.stored.envelope?.at ?? 0, other.stored.envelope?.at ?? 0)
-                return a == b ? one.id < other.id : a > b
-            }
-        }
-        guard !operation.isJSON else {
-            for (id, stored) in documents {
-                let (applied, all) = counts(id, stored, model)
-                Output.json(
-                    FleetJSON.document(id, stored).adding(["applied": .number(applied), "devices": .number(all)]))
-            }
-            return
-        }
-        guard !documents.isEmpty else {
-            let none = id.map { "This machine has seen no revision of \($0.text)." }
-            Output.line(none ?? "The broker holds no document.")
-            return
-        }
-        let rows = documents.map { id, stored in
-            guard let envelope = stored.envelope else {
-                return ["-", id.text, "-", "-", "-", "-", "unreadable: \(stored.problem.map { "\($0)" } ?? "")"]
-            }
-            let (applied, all) = counts(id, stored, model)
-            return [
-                FleetText.time(envelope.at), id.text, "\(envelope.revision.number)", envelope.revision.shortHash,
-                "\(applied) of \(all)", envelope.by ?? "-", envelope.note ?? "",
-            ]
-        }
-        Output.text(TextTable([["time", "document", "revision", "hash", "applied", "by", "note"]] + rows).description)
-    }
-
-    private static func counts(
-        _ id: FleetDocumentID, _ stored: StoredDocument, _ model: FleetModel
-    ) -> (applied: Int, all: Int) {
-        guard let revision = stored.revision else { return (0, 0) }
-        let readers = model.readers(of: id)
-        let applied = readers.filter {
-            guard let layer = $0.status(of: id) else { return false }
-            return layer.status == .applied && layer.revision == revision.number
-                && layer.hash ?? revision.shortHash == revision.shortHash
-        }
-        return (applied.count, readers.count)
-    }
-}
-
-/// `jostle fleet diff`: what a change would alter, device by device.
-extension FleetCommand {
-    static let diffUsage = CommandUsage(
-        name: "fleet diff", summary: "show what jostle fleet set or apply would change, device by device",
-        details: "The present values are those that the devices report. Nothing is published.",
-        operands: [
-            Operand(
-                "DIRECTORY|KEY=VALUE",
-                help: "a directory as for apply; or keys as for set, with --device, --group or --all",
-                isRepeatable: true)
-        ],
-        options: FleetOptions.selection + [
-            Option("prune", help: "as for apply"), FleetEdit.unknownOption, FleetOptions.json,
-        ] + FleetOperation.options)
-
-    static func diff(_ arguments: Arguments) throws {
-        let changes: [FleetChange]
-        let operation: FleetOperation
-        if let selection = try FleetOptions.optionalSelection(arguments) {
-            let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
-            operation = try FleetOperation(arguments)
-            try operation.complete(selection.layers)
-            changes = try FleetEdit.apply(edit, to: selection.layers, operation.model).changes
-        } else {
-            guard arguments.operand(1) == nil, let path = arguments.operand(0), !path.contains("=") else {
-                throw Failure(.usage, "name a directory, or the devices: --all, --group GROUP or --device ID")
-            }
-            let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
-            let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
-            operation = try FleetOperation(arguments)
-            try operation.complete(directory.documents)
-            changes =
-                ApplyPlan(directory, operation.model, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores).items
-        }
-        let preview = FleetPreview(FleetPreview.Proposal(changes), operation.model)
-        if operation.isJSON {
-            for board in preview.boards { Output.json(json(board)) }
-        } else {
-            show(preview)
-        }
-    }
-
-    /// Devices with the same changes are shown together.
-    private static func show(_ preview: FleetPreview) {
-        guard !preview.boards.isEmpty else {
-            Output.line("No device would change.")
-            return
-        }
-        var parts: [(boards: [FleetPreview.Board], first: FleetPreview.Board)] = []
-        for board in preview.boards {
-            let index = parts.firstIndex {
-                $0.first.changes == board.changes && $0.first.refusedKeys == board.refusedKeys
-            }
-            if let index { parts[index].boards.append(board) } else { parts.append(([board], board)) }
-        }
-        for (boards, first) in parts {
-            let names = boards.map { $0.isOnline == true ? $0.id : "\($0.id) (not online)" }
-            let count = boards.count > 1 ? "\(boards.count) devices: " : ""
-            Output.line("\(count)\(FleetText.names(names))")
-            Output.text(
-                TextTable(
-                    first.changes.map { change in
-                        [change.key, "\(change.old ?? "?") -> \(change.new ?? "its own value")", change.layer ?? ""]
-                    }
-                ).description)
-            for key in first.refusedKeys {
-                Output.line("  would be refused: \(key) is not in the board's fleet.remote")
-            }
-        }
-    }
-
-    private static func json(_ board: FleetPreview.Board) -> JSONValue {
-        let changes = board.changes.map { change -> JSONValue in
-            [
-                "key": .string(change.key), "old": .optional(change.old), "new": .optional(change.new),
-                "layer": .optional(change.layer),
-            ]
-        }
-        return [
-            "id": .string(board.id), "online": .optional(board.isOnline), "changes": .array(changes),
-            "refused_keys": .strings(board.refusedKeys),
-        ]
-    }
-}
-
-/// `jostle fleet command`: sends a command to many devices and collects the answers.
-extension FleetCommand {
-    static let commandUsage = CommandUsage(
-        name: "fleet command", summary: "send a command to many devices and collect their answers",
-        details: """
-            Devices that are not online are not asked. Exit status 0 if every device that was asked carried the command
-            out, 75 if one did not answer, 69 if one refused it.
-            """,
-        operands: [
-            Operand(
-                "NAME", help: "the command: ping, identify, get-state, …",
-                suggestions: .words(JostleSettings.Command.allCases.map(\.rawValue))),
-            Operand("JSON", help: "its arguments, for example {\"seconds\":20}", isRequired: false),
-        ],
-        options: FleetOptions.selection + [
-            Option("timeout", value: "SECONDS", help: "wait so long for answers; 10 by default"),
-            FleetOptions.json,
-        ] + FleetOperation.options)
-
-    static func command(_ arguments: Arguments) throws {
-        let name = arguments.operand(0) ?? ""
-        guard !name.isEmpty, name.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == 0x2D }) else {
-            throw Failure(.usage, "\"\(name)\" is not a command: small letters and -")
-        }
-        let json = arguments.operand(1) ?? "{}"
-        do {
-            guard try JSONReader.read(Array(json.utf8), source: .argument("JSON")).members != nil else {
-                throw Failure(.usage, "the arguments must be a JSON object: is not an object")
-            }
-        } catch let problem as DocumentProblem {
-            throw Failure(.usage, "the arguments must be a JSON object: \(problem.reason)")
-        }
-        let selection = try FleetOptions.selection(arguments)
-        let seconds = try arguments.seconds("timeout") ?? 10
-        let operation = try FleetOperation(arguments)
-        let model = operation.model
-        let online = Set(model.allBoards.filter { $0.isOnline == true }.map(\.id))
-        let selected = selection.ids(in: model)
-        let asked = selected.filter(online.contains)
-        let answers = try operation.session.command(name, Array(json.utf8), to: asked, within: seconds) { count in
-            guard !operation.isJSON else { return }
-            TerminalScreen.progress("\(count) of \(FleetText.count(asked.count, "device")) answered")
-        }
-        if operation.isJSON {
-            for id in selected { Output.json(result(id, isAsked: asked.contains(id), answers)) }
-        } else if selected.isEmpty {
-            Output.line("No device is selected.")
-        } else {
-            Output.text(TextTable(selected.map { row($0, isAsked: asked.contains($0), answers) }).description)
-        }
-        try check(asked, selected.filter { !online.contains($0) }, selection, answers)
-    }
-
-    private static func row(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> [String] {
-        guard isAsked else { return [id, "not online", ""] }
-        switch answers.answers[id] {
-        case nil: return [id, "no answer", ""]
-        case .malformed(let reason): return [id, "unreadable answer", reason]
-        case .answered(let answer, let json):
-            guard answer.isAccepted else { return [id, "refused", answer.message ?? answer.error ?? ""] }
-            return [id, "done", String(json.prefix(200))]
-        }
-    }
-
-    private static func result(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> String {
-        let head: JSONValue = ["id": .string(id), "asked": .bool(isAsked)]
-        switch answers.answers[id] {
-        case nil: return head.adding(["answer": .null]).compactText
-        case .malformed(let reason): return head.adding(["unreadable": .string(reason)]).compactText
-        case .answered(_, let json):
-            // It was parsed before, so it is valid JSON.
-            return "\(head.compactText.dropLast()), \"answer\": \(json)}"
-        }
-    }
-
-    private static func check(
-        _ asked: [String], _ absent: [String], _ selection: FleetSelection, _ answers: CommandAnswers
-    ) throws {
-        let silent = asked.filter { answers.answers[$0] == nil }
-        if !silent.isEmpty { throw Failure(.temporary, "no answer from \(FleetText.names(silent))") }
-        let refused = asked.filter { id in
-            if case .answered(let answer, _)? = answers.answers[id] { !answer.isAccepted } else { true }
-        }
-        if !refused.isEmpty { throw Failure(.unavailable, "refused by \(FleetText.names(refused))") }
-        if case .devices = selection, !absent.isEmpty {
-            throw Failure(.unavailable, "not online: \(FleetText.names(absent))")
-        }
+    /// A command that connects to the fleet's broker.
+    private static func connected(
+        _ name: String, _ summary: String, details: String = "", operands: [Operand] = [], options: [Option]...,
+        printsJSON: Bool = true, run: @escaping (Arguments) throws -> Void
+    ) -> Command {
+        let options = options.flatMap(\.self) + (printsJSON ? [FleetOptions.json] : []) + FleetOperation.options
+        return Command(
+            usage: CommandUsage(
+                name: "fleet \(name)", summary: summary, details: details, operands: operands, options: options),
+            run: run)
     }
 }

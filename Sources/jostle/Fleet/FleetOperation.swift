@@ -35,7 +35,12 @@ struct FleetOperation {
         ] + CommandUsage.configurationOptions
 
     /// Connects and reads what the broker holds. The documents are kept for `rollback`, the names for completion.
-    init(_ arguments: Arguments, interests: FleetSession.Interests = [], mayRollOut: Bool = false) throws {
+    ///
+    /// `documents`, which are about to be changed, are read by their own topics if the broker may not have sent them.
+    init(
+        _ arguments: Arguments, documents: [FleetDocumentID] = [], interests: FleetSession.Interests = [],
+        mayRollOut: Bool = false
+    ) throws {
         isJSON = arguments.has("json")
         isDryRun = arguments.has("dry-run")
         note = try FleetOptions.note(arguments)
@@ -62,6 +67,7 @@ struct FleetOperation {
         keepDocuments()
         FleetNames(model).keep(stateDirectory: Configuration.stateDirectory)
         reportSkipped()
+        try session.complete(documents)
     }
 
     private func reportSkipped() {
@@ -75,11 +81,6 @@ struct FleetOperation {
         Output.errors(
             ["jostle: \(count) \(count == 1 ? "message was" : "messages were") ignored:"]
                 + model.firstSkipped.map { "  \($0.topic): \($0.reason)" })
-    }
-
-    /// Reads documents by their own topics before they are changed, if the broker may not have sent them.
-    func complete(_ documents: [FleetDocumentID]) throws {
-        try session.complete(documents)
     }
 
     // MARK: Kept documents

@@ -76,6 +76,11 @@ enum FleetOptions {
 
 /// The directory of files of a fleet, for `apply`, `diff` and `export`.
 enum FleetFiles {
+    static let form = """
+        The directory has all.yaml, groups/GROUP.yaml, devices/ID.yaml and registry.yaml. A layer is written as in
+        jostle.yaml; registry.yaml lists the groups of devices: washer-1: [laundry].
+        """
+
     /// Reads and checks the files.
     ///
     /// - Throws: status 66 if they cannot be read, 65 with file, line and column of every problem.

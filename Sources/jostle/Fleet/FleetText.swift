@@ -82,6 +82,13 @@ enum FleetText {
         }
         return reasons.map { (names(ids[$0] ?? []), $0) }
     }
+
+    /// A value as `jostle fleet set` takes it.
+    static func value(_ value: JSONValue) -> String {
+        guard let text = value.string, let first = text.first, !"[{\"'".contains(first), JSONValue(plain: text) == value
+        else { return value.compactText }
+        return text
+    }
 }
 
 /// The JSON that `jostle fleet` prints: see "For programs" in docs/fleet.md.
@@ -97,7 +104,7 @@ enum FleetJSON {
             "state": .string(model.state(of: board).word), "layers": .object(layers),
             "registry": board.report?.registry.map(status) ?? .null, "problems": .strings(board.problems),
         ]
-        guard let event = board.lastEvent else { return value }
+        guard let event = board.events.first else { return value }
         let last: JSONValue = [
             "gesture": .string(event.gesture), "phase": .string(event.phase), "t": .optional(event.time),
         ]

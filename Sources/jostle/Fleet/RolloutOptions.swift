@@ -113,48 +113,7 @@ struct RolloutOptions {
 
 /// `jostle fleet rollout`: the rollouts that are under way, and what `--canary` does in other commands.
 extension FleetCommand {
-    static var rollout: Command {
-        Command(
-            usage: CommandUsage(
-                name: "fleet rollout", summary: "see, resume or withdraw changes that are being rolled out",
-                details: """
-                    A rollout begins with --canary in jostle fleet set, unset or apply. Its state is in the documents at the
-                    broker, so anybody can go on with it.
-                    """),
-            commands: [
-                Command(
-                    usage: CommandUsage(
-                        name: "fleet rollout list", summary: "show the rollouts that are under way",
-                        options: [FleetOptions.json] + FleetOperation.options),
-                    run: listRollouts),
-                Command(
-                    usage: CommandUsage(
-                        name: "fleet rollout resume",
-                        summary: "go on with a rollout from the share that it has reached",
-                        details: RolloutOptions.details, operands: [seedOperand],
-                        options: RolloutOptions.pace + [
-                            FleetOptions.note,
-                            Option("wait", value: "TIME", help: "the longest time of a step; 10m by default"),
-                            Option("dry-run", help: "show the devices of each step, and publish nothing"),
-                            FleetOptions.signKey,
-                            FleetOptions.json,
-                        ] + FleetOperation.options),
-                    run: resumeRollout),
-                Command(
-                    usage: CommandUsage(
-                        name: "fleet rollout withdraw",
-                        summary: "take a rollout back: the configuration before is in force everywhere",
-                        operands: [seedOperand],
-                        options: [FleetOptions.note, FleetOptions.signKey, FleetOptions.json] + FleetOperation.options),
-                    run: withdrawRollout),
-            ])
-    }
-
-    private static let seedOperand = Operand("ROLLOUT", help: "its name, if there are several", isRequired: false)
-
-    // MARK: Commands
-
-    private static func listRollouts(_ arguments: Arguments) throws {
+    static func listRollouts(_ arguments: Arguments) throws {
         let operation = try FleetOperation(arguments)
         let model = operation.model
         let plans = RolloutPlan.seeds(in: model).compactMap { RolloutPlan(runningIn: model, seed: $0) }
@@ -185,7 +144,7 @@ extension FleetCommand {
         }
     }
 
-    private static func resumeRollout(_ arguments: Arguments) throws {
+    static func resumeRollout(_ arguments: Arguments) throws {
         let options = try RolloutOptions(arguments)
         let operation = try FleetOperation(arguments, interests: .health)
         let plan = try plan(arguments, operation)
@@ -194,7 +153,7 @@ extension FleetCommand {
         try run.run()
     }
 
-    private static func withdrawRollout(_ arguments: Arguments) throws {
+    static func withdrawRollout(_ arguments: Arguments) throws {
         let operation = try FleetOperation(arguments)
         let plan = try plan(arguments, operation)
         var run = RolloutRun(plan, try RolloutOptions(arguments), operation, note: operation.note ?? "withdrawn")
@@ -218,7 +177,7 @@ extension FleetCommand {
 
     /// The rollout that is named, or the only one.
     private static func plan(_ arguments: Arguments, _ operation: FleetOperation) throws -> RolloutPlan {
-        try operation.complete(Array(operation.model.documents.keys))
+        try operation.session.complete(Array(operation.model.documents.keys))
         let model = operation.model
         let seeds = RolloutPlan.seeds(in: model)
         guard let seed = arguments.operand(0) ?? (seeds.count == 1 ? seeds[0] : nil) else {

@@ -25,7 +25,7 @@ struct RolloutRun {
     /// Whether the broker holds candidates.
     private var isUnderWay: Bool
     /// The devices' health before they got the change.
-    private var healthBefore: [String: WatchedDevice.Health] = [:]
+    private var healthBefore: [String: FleetBoard.Health] = [:]
     /// The steps as they were announced.
     private var announced: [RolloutStep] = []
     /// Why the change is being withdrawn; `nil` as long as it is not.
@@ -187,11 +187,9 @@ struct RolloutRun {
     private mutating func extendWait(_ readers: [RolloutReader]) throws {
         var needed = 0.0
         for reader in readers.filter(\.isOnline).prefix(100) {
-            guard let settings = operation.model.boards[reader.id]?.report?.settings(),
-                let trial = settings.seconds("fleet.probation")
-            else { continue }
+            guard let report = operation.model.boards[reader.id]?.report, let trial = report.probation else { continue }
             // The report itself takes some time too.
-            needed = max(needed, trial + (settings.seconds("publish.health.interval") ?? 0) + 5)
+            needed = max(needed, trial + (report.healthInterval ?? 0) + 5)
         }
         guard needed > options.wait else { return }
         func text(_ seconds: Double) -> String { formatted(seconds, "%.15g") }

@@ -151,9 +151,9 @@ extension SimulateCommand {
             if taken.dropped > 0 {
                 Output.warn("events arrived too fast, or were too long: \(taken.dropped) are not shown")
             }
-            for event in taken.events {
+            for (event, json) in taken.events {
                 Output.line(
-                    "\(formatted(time, "%7.1f")) s  \(event.gesture) \(event.phase)  \(ForeignText.json(event.json))")
+                    "\(formatted(time, "%7.1f")) s  \(event.gesture) \(event.phase)  \(ForeignText.json(json))")
                 Output.flush()
                 guard event.isSimulated else { continue }
                 simulated += 1

@@ -19,7 +19,7 @@ struct DeviceScreen {
 
     /// The screen's lines, cut to the size of the window.
     func lines(
-        _ device: WatchedDevice, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
+        _ device: FleetBoard, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
     ) -> [ScreenLine] {
         let header = header(device, connection, now, size)
         var lines: [ScreenLine] = []
@@ -46,7 +46,7 @@ struct DeviceScreen {
 
     /// The title and, if there is a problem, a line about it.
     private func header(
-        _ device: WatchedDevice, _ connection: ConnectionStatus, _ now: Timestamp, _ size: ScreenSize
+        _ device: FleetBoard, _ connection: ConnectionStatus, _ now: Timestamp, _ size: ScreenSize
     ) -> [ScreenLine] {
         let offline = WatchText.offline(device, at: now, milliseconds: wallTime(now))
         let availability = offline.map { "○ \($0)" } ?? (device.isOnline == true ? "● online" : "○ no message yet")
@@ -57,7 +57,7 @@ struct DeviceScreen {
         return lines
     }
 
-    private func problem(_ device: WatchedDevice, _ connection: ConnectionStatus) -> String? {
+    private func problem(_ device: FleetBoard, _ connection: ConnectionStatus) -> String? {
         if let problem = connection.problem { return problem }
         if let health = device.health, !health.problems.isEmpty {
             let fault = (health.sensorFault ?? health.sensorAdvice).map { ": \($0)" } ?? ""
@@ -70,7 +70,7 @@ struct DeviceScreen {
     // MARK: Attitude and state
 
     /// The horizon and the figures side by side, and the heading below.
-    private func instruments(_ device: WatchedDevice, _ now: Timestamp, _ size: ScreenSize, room: Int) -> [ScreenLine] {
+    private func instruments(_ device: FleetBoard, _ now: Timestamp, _ size: ScreenSize, room: Int) -> [ScreenLine] {
         // Odd, so that there is a middle row.
         let height = max(7, min(15, room - 3) - 1) | 1
         let width = (min(4 * height, size.columns - DeviceScreen.figures - 3) - 1) | 1
@@ -94,7 +94,7 @@ struct DeviceScreen {
     }
 
     /// Names and values, aligned, the most important first.
-    private func figures(_ device: WatchedDevice, _ now: Timestamp) -> [String] {
+    private func figures(_ device: FleetBoard, _ now: Timestamp) -> [String] {
         var rows: [(String, String)] = []
         if let attitude = device.attitude {
             rows += [
@@ -121,7 +121,7 @@ struct DeviceScreen {
     }
 
     /// Attitude and state on two lines, for a small window.
-    private func brief(_ device: WatchedDevice, _ now: Timestamp) -> [ScreenLine] {
+    private func brief(_ device: FleetBoard, _ now: Timestamp) -> [ScreenLine] {
         var first = "attitude unknown"
         if let attitude = device.attitude {
             first =
@@ -135,7 +135,7 @@ struct DeviceScreen {
         return [first, second].map { ScreenLine(glyphs.clean($0)) }
     }
 
-    private func vibration(_ state: WatchedDevice.State) -> String {
+    private func vibration(_ state: FleetBoard.State) -> String {
         guard let level = state.vibration, level > 0 else { return aligned(word(state.isVibrating)) }
         return "\(aligned(word(state.isVibrating))), \(number(level, "%.2f m/s²"))"
     }
@@ -146,7 +146,7 @@ struct DeviceScreen {
     private func word(_ flag: Bool?) -> String { flag.map { $0 ? "yes" : "no" } ?? "-" }
 
     /// The age of the attitude if it is outdated.
-    private func age(_ device: WatchedDevice, _ now: Timestamp) -> String? {
+    private func age(_ device: FleetBoard, _ now: Timestamp) -> String? {
         guard let seconds = device.attitude.map({ now.seconds(since: $0.arrival) }) else { return nil }
         return seconds < DeviceScreen.freshness ? nil : "\(durationText(seconds)) old"
     }
@@ -159,7 +159,7 @@ struct DeviceScreen {
 
     // MARK: Health
 
-    private func health(_ device: WatchedDevice, _ now: Timestamp, _ columns: Int) -> [ScreenLine] {
+    private func health(_ device: FleetBoard, _ now: Timestamp, _ columns: Int) -> [ScreenLine] {
         guard let health = device.health else { return [ScreenLine("health unknown", .dim)] }
         let items = WatchText.health(health).map(glyphs.clean)
         var lines: [String] = []
@@ -175,17 +175,17 @@ struct DeviceScreen {
     }
 
     /// The layers of the configuration on one line, those that need attention first.
-    private func configuration(_ device: WatchedDevice, _ style: ScreenLine.Style) -> [ScreenLine] {
-        guard let configuration = device.configuration else { return [] }
-        let layers = configuration.layers
-        let sorted = layers.filter(\.needsAttention) + layers.filter { !$0.needsAttention }
+    private func configuration(_ device: FleetBoard, _ style: ScreenLine.Style) -> [ScreenLine] {
+        guard !device.layers.isEmpty else { return [] }
+        let problems = device.layers.filter(\.status.isProblem)
+        let sorted = problems + device.layers.filter { !$0.status.isProblem }
         let text = "configuration: " + sorted.map(WatchText.layer).joined(separator: ", ")
-        return [ScreenLine(glyphs.clean(text), configuration.needsAttention ? .warning : style)]
+        return [ScreenLine(glyphs.clean(text), problems.isEmpty ? style : .warning)]
     }
 
     // MARK: Gestures
 
-    private func gestures(_ device: WatchedDevice, room: Int) -> [ScreenLine] {
+    private func gestures(_ device: FleetBoard, room: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         var lines = device.events.isEmpty ? [ScreenLine("no gesture yet", .dim)] : events(device, room)
         // Among the events in the order of arrival, so that they move down as gestures follow.
@@ -196,13 +196,13 @@ struct DeviceScreen {
                 lines.insert(ScreenLine(glyphs.clean("\(time)  \(miss.text)"), .dim), at: later)
             }
         }
-        if device.nearMisses.isEmpty, device.settings.nearMisses == false {
+        if device.nearMisses.isEmpty, device.report?.publishesNearMisses == false {
             lines.append(ScreenLine("publish.near_misses is off: it would say why a movement was no gesture", .dim))
         }
         return Array(lines.prefix(room))
     }
 
-    private func events(_ device: WatchedDevice, _ room: Int) -> [ScreenLine] {
+    private func events(_ device: FleetBoard, _ room: Int) -> [ScreenLine] {
         device.events.prefix(room).enumerated().map { index, event in
             let time = event.time.map(timeOfDay) ?? "--:--:--"
             let text = "\(time)  \(glyphs.fit(event.gesture, 9)) \(glyphs.fit(event.phase, 10)) \(event.remarks)"

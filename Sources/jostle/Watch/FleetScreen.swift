@@ -13,9 +13,9 @@ struct FleetScreen {
 
     /// The screen's lines, cut to the size of the window.
     func lines(
-        _ model: WatchModel, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
+        _ model: FleetModel, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
     ) -> [ScreenLine] {
-        let devices = model.devices.values.sorted { a, b in
+        let devices = model.boards.values.sorted { a, b in
             a.needsAttention == b.needsAttention ? a.id < b.id : a.needsAttention
         }
         let left = glyphs.clean(" " + summary(devices))
@@ -29,28 +29,28 @@ struct FleetScreen {
         return lines.prefix(max(0, size.rows)).map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
     }
 
-    private func summary(_ devices: [WatchedDevice]) -> String {
+    private func summary(_ devices: [FleetBoard]) -> String {
         let online = devices.count { $0.isOnline == true }
         let problems = devices.count { $0.health?.problems.isEmpty == false }
         return "\(devices.count) devices, \(online) online" + (problems > 0 ? ", \(problems) with problems" : "")
     }
 
-    private func problem(_ model: WatchModel, _ connection: ConnectionStatus) -> String? {
+    private func problem(_ model: FleetModel, _ connection: ConnectionStatus) -> String? {
         if let problem = connection.problem { return problem }
         if model.ignoredMessages > 0 {
-            let limit = WatchModel.maximumDevices
+            let limit = FleetModel.maximumWatched
             return "more than \(limit) devices: \(model.ignoredMessages) messages of others were ignored"
         }
-        let malformed = model.devices.values.filter { $0.malformedMessages > 0 }
+        let malformed = model.boards.values.filter { $0.malformedMessages > 0 }
         guard let first = malformed.min(by: { $0.id < $1.id }), let reason = first.lastProblem else { return nil }
         return "malformed messages of \(malformed.count) devices, of \(first.id): \(reason)"
     }
 
-    private func table(_ devices: [WatchedDevice], _ now: Timestamp, room: Int, columns: Int) -> [ScreenLine] {
+    private func table(_ devices: [FleetBoard], _ now: Timestamp, room: Int, columns: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         let width = min(max(8, devices.map(\.id.count).max() ?? 0), max(8, columns / 3))
         // Without layers, the column would only take room.
-        let hasLayers = devices.contains { $0.configuration != nil }
+        let hasLayers = devices.contains { !$0.layers.isEmpty }
         func row(
             _ id: String, _ availability: String, _ layers: String, _ rate: String, _ state: String, _ last: String
         )
@@ -64,7 +64,7 @@ struct FleetScreen {
         for device in devices.prefix(isCut ? max(0, room - 2) : devices.count) {
             let rate = device.health?.rate.map { formatted($0, "%.1f Hz") } ?? "-"
             let state = device.state.map(WatchText.state) ?? "-"
-            let layers = device.configuration?.status ?? "-"
+            let layers = device.worstStatus?.word ?? "-"
             let text = row(device.id, WatchText.availability(device), layers, rate, state, last(device, now))
             let isDim = device.isStopped || device.isOnline == false
             let style: ScreenLine.Style = isDim ? .dim : device.needsAttention ? .warning : .plain
@@ -87,14 +87,14 @@ struct FleetScreen {
     }
 
     /// The last gesture, or for how long the device has been offline, or its problems, or the layer that it does not follow.
-    private func last(_ device: WatchedDevice, _ now: Timestamp) -> String {
+    private func last(_ device: FleetBoard, _ now: Timestamp) -> String {
         if let offline = WatchText.offline(device, at: now, milliseconds: wallTime(now)), offline != "offline" {
             return offline
         }
         if let problems = device.health?.problems, !problems.isEmpty {
             return "problems: \(problems.joined(separator: ", "))"
         }
-        if let layer = device.configuration?.layers.first(where: \.needsAttention) { return WatchText.layer(layer) }
+        if let layer = device.layers.first(where: \.status.isProblem) { return WatchText.layer(layer) }
         guard let event = device.events.first else { return "" }
         return "\(event.time.map(timeOfDay) ?? "--:--:--") \(WatchText.event(event))"
     }
@@ -162,7 +162,7 @@ struct ConnectionStatus {
 /// Texts that several views share.
 enum WatchText {
     /// The items of a health report, the most important first.
-    static func health(_ health: WatchedDevice.Health) -> [String] {
+    static func health(_ health: FleetBoard.Health) -> [String] {
         var items: [String] = []
         func add(_ value: Double?, _ text: (String) -> String, _ decimals: Int = 0) {
             if let value { items.append(text(decimal(value, decimals))) }
@@ -180,21 +180,16 @@ enum WatchText {
         return items
     }
 
-    /// The layers of the configuration, with status and revision.
-    static func configuration(_ configuration: WatchedConfiguration) -> String {
-        configuration.layers.map(layer).joined(separator: ", ")
-    }
-
     /// A layer: `group:laundry 3 rejected (2 in force): gestures.shake.sensitivity out of bounds`.
-    static func layer(_ layer: WatchedConfiguration.Layer) -> String {
+    static func layer(_ layer: BoardReport.Layer) -> String {
         let revision = layer.revision.map { " \($0)" } ?? ""
-        let inForce = layer.revisionInForce.flatMap { $0 == layer.revision ? nil : " (\($0) in force)" } ?? ""
+        let inForce = layer.inForce.flatMap { $0 == layer.revision ? nil : " (\($0) in force)" } ?? ""
         let error = layer.error.map { ": \($0)" } ?? ""
-        return "\(layer.name)\(revision) \(layer.status)\(inForce)\(error)"
+        return "\(layer.name)\(revision) \(layer.status.word)\(inForce)\(error)"
     }
 
     /// The state in a few words.
-    static func state(_ state: WatchedDevice.State) -> String {
+    static func state(_ state: FleetBoard.State) -> String {
         var words = ["\(state.side ?? "-") up", state.isMoving == true ? "moving" : "still"]
         if state.isVibrating == true { words.append("vibrating") }
         if state.isSimulated { words.append("virtual sensor") }
@@ -204,7 +199,7 @@ enum WatchText {
 
     /// How long a device has been offline, or when it last reported, for example `offline for 3 min`; `nil` if it is not
     /// offline. `milliseconds` is the time now since 1970.
-    static func offline(_ device: WatchedDevice, at now: Timestamp, milliseconds: Int64) -> String? {
+    static func offline(_ device: FleetBoard, at now: Timestamp, milliseconds: Int64) -> String? {
         guard device.isOnline == false else { return nil }
         if let since = device.offlineSince { return "offline for \(durationText(now.seconds(since: since)))" }
         guard let last = device.lastReport, last <= milliseconds else { return "offline" }
@@ -212,7 +207,7 @@ enum WatchText {
     }
 
     /// The availability in a word.
-    static func availability(_ device: WatchedDevice) -> String {
+    static func availability(_ device: FleetBoard) -> String {
         device.isOnline.map { $0 ? "online" : "offline" } ?? "unknown"
     }
 

@@ -31,7 +31,7 @@ final class WatchView {
     private let screen = TerminalScreen()
     private let glyphs = Glyphs.ofTerminal
     private var lines: WatchLines
-    private var model: WatchModel
+    private var model: FleetModel
     private var connection = ConnectionStatus()
 
     /// Whether the choice between one device and the fleet is still open, and when it will be made.
@@ -52,7 +52,7 @@ final class WatchView {
         self.listener = listener
         self.format = format
         lines = WatchLines(glyphs: glyphs)
-        model = WatchModel(prefix: prefix, onlyDevice: id)
+        model = FleetModel(prefix: prefix, onlyDevice: id)
         isChoiceOpen = id == nil
     }
 
@@ -109,7 +109,7 @@ final class WatchView {
         let size = screen.size
         let text: [ScreenLine]
         if let id = model.onlyDevice {
-            let device = model.devices[id] ?? model.emptyDevice(id)
+            let device = model.boards[id] ?? FleetBoard(id: id)
             text = DeviceScreen(glyphs: glyphs).lines(device, connection, at: now, size: size)
         } else {
             text = FleetScreen(glyphs: glyphs).lines(model, connection, at: now, size: size)
@@ -172,7 +172,7 @@ final class WatchView {
         if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
         let update = model.update(with: message, at: now)
         if update != nil { connection.unknownDevice = nil }
-        guard let (id, change) = update, format == .lines, let device = model.devices[id]
+        guard let (id, change) = update, format == .lines, let device = model.boards[id]
         else {
             return
         }
@@ -188,7 +188,7 @@ final class WatchView {
     private func chooseDevice() throws {
         choiceTime = nil
         isChoiceOpen = false
-        let known = model.devices.values.filter { $0.isOnline != nil }
+        let known = model.boards.values.filter { $0.isOnline != nil }
         guard known.count == 1, let id = known.first?.id else { return }
         model.narrow(to: id)
         try listener.narrow(to: id, prefix: model.prefix)
@@ -210,7 +210,7 @@ final class WatchView {
         try listener.listenForOthers(prefix: model.prefix)
     }
 
-    private func isKnown(_ id: String) -> Bool { model.devices[id] != nil }
+    private func isKnown(_ id: String) -> Bool { model.boards[id] != nil }
 
     /// Says that the broker does not know the device, and which ones it knows.
     private func reportUnknownDevice() throws {
@@ -261,13 +261,13 @@ struct WatchLines {
 
     /// The line for a change of a device; `nil` if it is not worth one.
     mutating func line(
-        _ change: WatchModel.Change, of device: WatchedDevice, at now: Timestamp, time: String
+        _ change: FleetModel.Change, of device: FleetBoard, at now: Timestamp, time: String
     ) -> String? {
         guard let text = text(change, device, now) else { return nil }
         return glyphs.clean("\(time)  \(device.id)  \(text)")
     }
 
-    private mutating func text(_ change: WatchModel.Change, _ device: WatchedDevice, _ now: Timestamp) -> String? {
+    private mutating func text(_ change: FleetModel.Change, _ device: FleetBoard, _ now: Timestamp) -> String? {
         switch change {
         case .availability: return WatchText.availability(device)
         case .attitude:
@@ -285,8 +285,8 @@ struct WatchLines {
             let problems = health.problems.isEmpty ? "" : "problems: \(health.problems.joined(separator: ", ")), "
             return "health  \(problems)\(WatchText.health(health).joined(separator: ", "))"
         case .configuration:
-            guard let configuration = device.configuration else { return "configuration  no layers" }
-            return "configuration  \(WatchText.configuration(configuration))"
+            let layers = device.layers.map(WatchText.layer).joined(separator: ", ")
+            return "configuration  \(layers.ifEmpty("no layers"))"
         case .event(let event): return WatchText.event(event)
         case .nearMiss(let miss): return "near miss  \(miss.text)"
         case .malformed(let reason): return "malformed  \(reason)"

@@ -49,6 +49,15 @@ package enum FleetDocumentID: Hashable, Sendable {
         }
     }
 
+    /// The layer of a report of the device `id`.
+    package init(_ layer: LayerName, of id: String) {
+        switch layer {
+        case .all: self = .all
+        case .group(let name): self = .group(name)
+        case .device: self = .device(id)
+        }
+    }
+
     /// The topic on which it is retained.
     package func topic(_ topics: FleetTopics) -> String {
         switch self {

@@ -4,7 +4,7 @@ import MotionCore
 import Testing
 
 /// Requirement: the model holds what devices publish, and no message from outside can do harm.
-@Suite struct WatchModelTests {
+@Suite struct WatchedBoardTests {
     private let now = Timestamp(nanoseconds: 1_000_000_000)
 
     private func message(_ topic: String, _ text: String, retain: Bool = false) -> MQTTMessage {
@@ -14,9 +14,9 @@ import Testing
     /// A model after these messages, and what the last one changed.
     private func model(
         onlyDevice: String? = "dut", _ messages: [(String, String)]
-    ) -> (model: WatchModel, change: WatchModel.Change?) {
-        var model = WatchModel(prefix: "jostle", onlyDevice: onlyDevice)
-        var change: WatchModel.Change?
+    ) -> (model: FleetModel, change: FleetModel.Change?) {
+        var model = FleetModel(prefix: "jostle", onlyDevice: onlyDevice)
+        var change: FleetModel.Change?
         for (topic, text) in messages { change = model.update(with: message("jostle/" + topic, text), at: now)?.change }
         return (model, change)
     }
@@ -31,7 +31,7 @@ import Testing
                 "{\"rate\":199.8,\"period_ppm\":-120,\"bus_errors\":{\"timed_out\":2,\"other\":3},\"problems\":[\"clock\"]}"
             ),
         ])
-        let device = try #require(result.model.devices["dut"])
+        let device = try #require(result.model.boards["dut"])
         #expect(result.change == .health)
         #expect(device.isOnline == true && device.isStopped && device.needsAttention)
         #expect(device.attitude?.roll == 1.5 && device.attitude?.pitch == -4.25 && device.attitude?.yaw == 78.5)
@@ -49,15 +49,14 @@ import Testing
             "device":{"status":"none"}}}
             """#
         let result = model([("dut/config/reported", text)])
-        let device = try #require(result.model.devices["dut"])
-        let configuration = try #require(device.configuration)
+        let device = try #require(result.model.boards["dut"])
         #expect(result.change == .configuration && device.needsAttention)
-        #expect(configuration.layers.map(\.name) == ["all", "group:laundry", "device"])
-        #expect(configuration.layers.map(\.status) == ["applied", "rejected", "none"])
-        #expect(configuration.layers.map(\.revision) == [12, 3, nil])
-        #expect(configuration.layers.map(\.revisionInForce) == [nil, 2, nil])
-        #expect(configuration.layers[1].error == "gestures.shake.sensitivity out of bounds")
-        #expect(configuration.status == "rejected")
+        #expect(device.layers.map(\.name) == ["all", "group:laundry", "device"])
+        #expect(device.layers.map(\.status.word) == ["applied", "rejected", "none"])
+        #expect(device.layers.map(\.revision) == [12, 3, nil])
+        #expect(device.layers.map(\.inForce) == [nil, 2, nil])
+        #expect(device.layers[1].error == "gestures.shake.sensitivity out of bounds")
+        #expect(device.worstStatus == .rejected)
         // The same report again, as after a new subscription.
         #expect(model([("dut/config/reported", text), ("dut/config/reported", text)]).change == nil)
         // A report of an agent without layers.
@@ -73,17 +72,17 @@ import Testing
         ])
     func worstStatusCounts(_ first: String, _ second: String, _ worst: String, _ needsAttention: Bool) throws {
         let text = "{\"layers\":{\"all\":{\"status\":\"\(first)\"},\"device\":{\"status\":\"\(second)\"}}}"
-        let device = try #require(model([("dut/config/reported", text)]).model.devices["dut"])
-        #expect(device.configuration?.status == worst && device.needsAttention == needsAttention)
+        let device = try #require(model([("dut/config/reported", text)]).model.boards["dut"])
+        #expect(device.worstStatus?.word == worst && device.needsAttention == needsAttention)
     }
 
     @Test func boundsForeignLayers() throws {
-        let layers = (0..<100).map { "\"group:\($0)\\u001b[2J\":{\"status\":\"\\u001b]0;x\",\"revision\":1e300}" }
-        let result = model([("dut/config/reported", "{\"layers\":{\(layers.joined(separator: ","))}}")])
-        let configuration = try #require(result.model.devices["dut"]?.configuration)
-        #expect(configuration.layers.count == 16 && configuration.layers.allSatisfy { $0.revision == nil })
-        for layer in configuration.layers {
-            #expect((layer.name + layer.status).unicodeScalars.allSatisfy { $0.value >= 0x20 })
+        let names = (0..<100).map { "\"group:\($0)\\u001b[2J\":{\"status\":\"\\u001b]0;x\",\"revision\":1e300}" }
+        let result = model([("dut/config/reported", "{\"layers\":{\(names.joined(separator: ","))}}")])
+        let layers = try #require(result.model.boards["dut"]?.layers)
+        #expect(layers.count == 64 && layers.allSatisfy { $0.revision == nil })
+        for layer in layers {
+            #expect((layer.name + layer.status.word).unicodeScalars.allSatisfy { $0.value >= 0x20 })
         }
         #expect(model([("dut/config/reported", "{\"layers\":{\"all\":7,\"device\":null}}")]).change == nil)
     }
@@ -93,32 +92,32 @@ import Testing
             "{\"id\":\"a-1\",\"t\":1795182603123,\"gesture\":\"shake\",\"phase\":\"cancelled\",\"strength\":14.25,"
             + "\"axis\":\"x\",\"reason\":\"too_weak\",\"simulated\":true,\"delayed\":true}"
         let once = model([("dut/event/shake", text)])
-        let event = try #require(once.model.devices["dut"]?.events.first)
+        let event = try #require(once.model.boards["dut"]?.events.first)
         #expect(event.time == 1_795_182_603_123 && event.isCancelled && event.isSimulated && event.isDelayed)
         #expect(event.remarks == "axis x, 14.3 m/s², it faded before it was certain, simulated, delayed")
         let twice = model([("dut/event/shake", text), ("dut/event/shake", text)])
-        #expect(twice.change == nil && twice.model.devices["dut"]?.events.count == 1)
+        #expect(twice.change == nil && twice.model.boards["dut"]?.events.count == 1)
     }
 
     @Test func recordsLastNearMissOfEachGesture() throws {
         let first = #"{"t":1795182603123,"gesture":"shake","reason":"too_weak","text":"no shake: too\u001b weak"}"#
         let second = #"{"t":1795182604123,"gesture":"tap","reason":"too_soon","text":"no tap","simulated":true}"#
         let result = model([("dut/near-miss", first)])
-        let miss = try #require(result.model.devices["dut"]?.nearMisses.first)
+        let miss = try #require(result.model.boards["dut"]?.nearMisses.first)
         #expect(miss.text == "no shake: too\\u{1b} weak" && miss.time == 1_795_182_603_123)
         #expect(result.change == .nearMiss(miss))
-        let last = try #require(model([("dut/near-miss", first), ("dut/near-miss", second)]).model.devices["dut"])
+        let last = try #require(model([("dut/near-miss", first), ("dut/near-miss", second)]).model.boards["dut"])
         #expect(last.nearMisses.map(\.text) == ["no tap, simulated", miss.text] && last.events.isEmpty)
         let again = model([("dut/near-miss", first), ("dut/near-miss", second), ("dut/near-miss", first)]).model
-        #expect(again.devices["dut"]?.nearMisses.map(\.text) == [miss.text, "no tap, simulated"])
-        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+        #expect(again.boards["dut"]?.nearMisses.map(\.text) == [miss.text, "no tap, simulated"])
+        var model = FleetModel(prefix: "jostle", onlyDevice: "dut")
         #expect(model.update(with: message("jostle/dut/near-miss", second, retain: true), at: now) == nil)
     }
 
     @Test func ignoresRetainedEvents() {
-        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+        var model = FleetModel(prefix: "jostle", onlyDevice: "dut")
         let event = message("jostle/dut/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}", retain: true)
-        #expect(model.update(with: event, at: now) == nil && model.devices.isEmpty)
+        #expect(model.update(with: event, at: now) == nil && model.boards.isEmpty)
     }
 
     @Test(
@@ -133,7 +132,7 @@ import Testing
         ])
     func reportsMalformedMessages(topic: String, text: String) throws {
         let result = model([("dut/\(topic)", text)])
-        let device = try #require(result.model.devices["dut"])
+        let device = try #require(result.model.boards["dut"])
         guard case .malformed(let reason)? = result.change else {
             Issue.record("\(topic) \(text) was accepted")
             return
@@ -149,45 +148,45 @@ import Testing
             "jostle/dut/command/ping", "jostle/dut/config/desired", "jostle", "jostle/other/availability",
         ])
     func ignoresOtherTopics(topic: String) {
-        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
-        #expect(model.update(with: message(topic, "online"), at: now) == nil && model.devices.isEmpty)
+        var model = FleetModel(prefix: "jostle", onlyDevice: "dut")
+        #expect(model.update(with: message(topic, "online"), at: now) == nil && model.boards.isEmpty)
     }
 
     @Test func newNameOrGroupsAreNoNewConfiguration() {
-        var model = WatchModel(prefix: "jostle")
-        func report(_ name: String, _ groups: String) -> WatchModel.Change? {
+        var model = FleetModel(prefix: "jostle")
+        func report(_ name: String, _ groups: String) -> FleetModel.Change? {
             let text = "{\"settings\":{\"device\":{\"name\":\"\(name)\"}},\"groups\":[\(groups)]}"
             return model.update(with: message("jostle/dut/config/reported", text), at: now)?.change
         }
         #expect(report("Washer", "") == .identity)
         #expect(report("Washer", "") == nil)
         #expect(report("Washer", "\"laundry\"") == .identity)
-        #expect(model.devices["dut"]?.name == "Washer" && model.devices["dut"]?.groups == ["laundry"])
+        #expect(model.boards["dut"]?.report?.name == "Washer" && model.boards["dut"]?.report?.groups == ["laundry"])
     }
 
     @Test func limitsTextsAndLists() throws {
         let long = String(repeating: "x", count: 5000)
         let list = Array(repeating: "\"\(long)\"", count: 50).joined(separator: ",")
         let refused = model([("dut/health", "{\"sensor\":\"\(long)\",\"problems\":[\(list)]}")])
-        #expect(refused.model.devices["dut"]?.lastProblem?.contains("longer than") == true)
+        #expect(refused.model.boards["dut"]?.lastProblem?.contains("longer than") == true)
         let short = Array(repeating: "\"a\\u001bb\"", count: 50).joined(separator: ",")
         let accepted = model([("dut/health", "{\"sensor\":\"\(long)\",\"problems\":[\(short)]}")])
-        let health = try #require(accepted.model.devices["dut"]?.health)
+        let health = try #require(accepted.model.boards["dut"]?.health)
         #expect(health.sensor?.count == 201 && health.problems == Array(repeating: "a\\u{1b}b", count: 8))
     }
 
     @Test func limitsEventsAndDevices() {
-        var model = WatchModel(prefix: "jostle")
-        for index in 0..<(WatchModel.maximumDevices + 3) {
+        var model = FleetModel(prefix: "jostle")
+        for index in 0..<(FleetModel.maximumWatched + 3) {
             _ = model.update(with: message("jostle/d\(index)/availability", "online"), at: now)
         }
-        #expect(model.devices.count == WatchModel.maximumDevices && model.ignoredMessages == 3)
+        #expect(model.boards.count == FleetModel.maximumWatched && model.ignoredMessages == 3)
         model.narrow(to: "d1")
         for index in 0..<300 {
             let text = "{\"id\":\"a-\(index)\",\"gesture\":\"tap\",\"phase\":\"recognized\"}"
             _ = model.update(with: message("jostle/d1/event/tap", text), at: now)
         }
-        #expect(model.devices.count == 1 && model.ignoredMessages == 0)
-        #expect(model.devices["d1"]?.events.count == 100 && model.devices["d1"]?.events.first?.id == "a-299")
+        #expect(model.boards.count == 1 && model.ignoredMessages == 0)
+        #expect(model.boards["d1"]?.events.count == 100 && model.boards["d1"]?.events.first?.id == "a-299")
     }
 }

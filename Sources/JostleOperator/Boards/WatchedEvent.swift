@@ -28,16 +28,18 @@ package struct WatchedEvent: Equatable, Sendable {
     package var isDelayed: Bool
 
     /// Returns `nil` if the message has no gesture or no phase.
-    init?(_ fields: MessageFields, at now: Timestamp) {
-        guard let gesture = fields.text("gesture"), let phase = fields.text("phase") else { return nil }
+    init?(_ fields: JSONValue, at now: Timestamp) {
+        guard let gesture = fields["gesture"]?.foreignString, let phase = fields["phase"]?.foreignString else {
+            return nil
+        }
         self.gesture = gesture
         self.phase = phase
-        id = fields.text("id")
+        id = fields["id"]?.foreignString
         arrival = now
-        isSimulated = fields.flag("simulated") ?? false
-        isDelayed = fields.flag("delayed") ?? false
-        if fields.text("clock") != "unset" { time = fields.number("t").flatMap(WatchedEvent.credible) }
-        frequency = fields.number("frequency")
+        isSimulated = fields["simulated"]?.bool ?? false
+        isDelayed = fields["delayed"]?.bool ?? false
+        time = fields.reportTime
+        frequency = fields["frequency"]?.foreignNumber
         details = WatchedEvent.details(fields)
     }
 
@@ -53,17 +55,19 @@ package struct WatchedEvent: Equatable, Sendable {
         return parts.joined(separator: ", ")
     }
 
-    private static func details(_ fields: MessageFields) -> [String] {
+    private static func details(_ fields: JSONValue) -> [String] {
         var parts: [String] = []
         func add(_ name: String, _ decimals: Int, _ before: String, _ after: String) {
-            guard let number = fields.number(name) else { return }
+            guard let number = fields[name]?.foreignNumber else { return }
             parts.append(before + NumberText.decimal(number, decimals) + after)
         }
         add("count", 0, "", " times")
-        if let direction = fields.text("direction") { parts.append(direction) }
-        if let from = fields.text("from"), let to = fields.text("to") { parts.append("\(from) to \(to)") }
-        if let side = fields.text("side") { parts.append("on \(side)") }
-        if let axis = fields.text("axis") { parts.append("axis \(axis)") }
+        if let direction = fields["direction"]?.foreignString { parts.append(direction) }
+        if let from = fields["from"]?.foreignString, let to = fields["to"]?.foreignString {
+            parts.append("\(from) to \(to)")
+        }
+        if let side = fields["side"]?.foreignString { parts.append("on \(side)") }
+        if let axis = fields["axis"]?.foreignString { parts.append("axis \(axis)") }
         add("angle", 1, "", "°")
         add("rate", 0, "", " °/s")
         add("strength", 1, "", " m/s²")
@@ -72,17 +76,12 @@ package struct WatchedEvent: Equatable, Sendable {
         add("reversals", 0, "", " reversals")
         add("height", 2, "height ", " m")
         add("duration", 2, "after ", " s")
-        if let reason = fields.text("reason") {
-            let gesture = fields.text("gesture").flatMap { Gesture(word: $0) }
+        if let reason = fields["reason"]?.foreignString {
+            let gesture = fields["gesture"]?.foreignString.flatMap { Gesture(word: $0) }
             let known = gesture.flatMap { CancellationReason(word: reason)?.explanation(of: $0) }
             parts.append(known ?? reason)
         }
         return parts
-    }
-
-    /// The time if it lies between 1970 and the year 10000, else `nil`.
-    static func credible(_ milliseconds: Double) -> Int64? {
-        (0..<253_402_300_800_000).contains(milliseconds) ? Int64(milliseconds) : nil
     }
 }
 
@@ -101,11 +100,11 @@ package struct WatchedNearMiss: Equatable, Sendable {
     package var arrival: Timestamp
 
     /// Returns `nil` if the message has no text.
-    init?(_ fields: MessageFields, at now: Timestamp) {
-        guard let sentence = fields.text("text") else { return nil }
-        gesture = fields.text("gesture") ?? ""
-        text = fields.flag("simulated") == true ? "\(sentence), simulated" : sentence
-        time = fields.number("t").flatMap(WatchedEvent.credible)
+    init?(_ fields: JSONValue, at now: Timestamp) {
+        guard let sentence = fields["text"]?.foreignString else { return nil }
+        gesture = fields["gesture"]?.foreignString ?? ""
+        text = fields["simulated"]?.bool == true ? "\(sentence), simulated" : sentence
+        time = fields["t"]?.foreignTime
         arrival = now
     }
 }

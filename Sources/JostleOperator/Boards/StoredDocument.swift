@@ -72,22 +72,6 @@ package struct StoredDocument: Equatable, Sendable {
     /// Whether no trusted key has signed the document.
     package var isUntrusted: Bool { if case .untrusted = content { true } else { false } }
 
-    /// What it says, a candidate included; `nil` if it cannot be used.
-    package var draft: DocumentDraft? {
-        switch content {
-        case .layer(let layer):
-            DocumentDraft(
-                config: layer.config, candidate: layer.candidate?.json, ignoresUnknownKeys: layer.ignoresUnknownKeys)
-        case .registry(let document): DocumentDraft(groups: document.groups)
-        case .unreadable, .untrusted: nil
-        }
-    }
-
-    /// Whether it says what a draft says, whoever published it, when and why.
-    package func hasContent(of draft: DocumentDraft) -> Bool {
-        self.draft.map { LayerEdit.isEqual(.object($0.content), .object(draft.content)) } ?? false
-    }
-
     package static func == (one: StoredDocument, other: StoredDocument) -> Bool { one.bytes == other.bytes }
 }
 

@@ -1,0 +1,345 @@
+internal import Documents
+internal import JostleConfiguration
+package import JostleMessages
+internal import LinuxSystem
+package import MosquittoClient
+package import MotionCore
+
+/// What a broker holds: the documents of a fleet, and what devices publish and report. Updated message by message, and
+/// bounded whatever the messages contain.
+///
+/// Every program for people reads it: `fleet`, `watch`, `doctor`, the page and remote commands.
+package struct FleetModel: Sendable {
+    /// The most devices, documents and bytes of documents and reports that are kept. Messages beyond are only counted.
+    package static let maximum = (boards: 10_000, documents: 20_000, bytes: 256 << 20)
+
+    /// The most devices of a view.
+    package static let maximumWatched = 5000
+
+    /// The number of events kept for a single device, and for each device of a fleet.
+    private static let history = (one: 100, each: 8)
+
+    /// The topics of a device with JSON payloads, other than events.
+    private static let topics: Set = ["attitude", "motion", "state", "health", reported, nearMiss, answer]
+    private static let reported = "config/reported"
+    private static let nearMiss = "near-miss"
+    /// The topic of the answers to `get-state`.
+    private static let answer = "command/get-state/result"
+
+    /// A message that is ignored, and why.
+    package struct Skipped: Equatable, Sendable {
+        package var topic: String
+        package var reason: String
+    }
+
+    package let topics: FleetTopics
+
+    /// The only device in the model; `nil` for all.
+    package private(set) var onlyDevice: String?
+
+    /// The devices by their ids.
+    package private(set) var boards: [String: FleetBoard] = [:]
+
+    /// The other devices at the broker, if there is an `onlyDevice`; at most a thousand.
+    package private(set) var otherDevices: Set<String> = []
+
+    /// The documents that the broker holds.
+    package private(set) var documents: [FleetDocumentID: StoredDocument] = [:]
+
+    /// Whose documents count; `nil` for everybody's.
+    package var trust: DocumentTrust?
+
+    /// The highest revision number of each document that this machine has seen earlier.
+    package var seenNumbers: [FleetDocumentID: Int64] = [:]
+
+    /// The revision numbers that this machine sent earlier, and has not seen at the broker.
+    package var sentNumbers: [FleetDocumentID: Set<Int64>] = [:]
+
+    /// The number of messages that were ignored, and the first of them.
+    package private(set) var skippedMessages = 0
+    package private(set) var firstSkipped: [Skipped] = []
+
+    /// The number of ignored messages of devices that are too many.
+    package private(set) var ignoredMessages = 0
+
+    private let maximumBoards: Int
+
+    /// Whether the reports of devices are kept as they are, for all their settings.
+    private let keepsReports: Bool
+
+    /// The bytes of documents and reports.
+    private var bytes = 0
+
+    /// Creates an empty model of a fleet, for its configuration.
+    package init(topics: FleetTopics) {
+        self.topics = topics
+        maximumBoards = FleetModel.maximum.boards
+        keepsReports = true
+    }
+
+    /// Creates an empty model for a view of one device, or of all.
+    package init(prefix: String, onlyDevice: String? = nil) {
+        topics = FleetTopics(prefix: prefix)
+        self.onlyDevice = onlyDevice
+        maximumBoards = FleetModel.maximumWatched
+        keepsReports = onlyDevice != nil
+    }
+
+    /// The prefix of all topics.
+    package var prefix: String { topics.prefix }
+
+    /// Restricts the model to one device.
+    package mutating func narrow(to id: String) {
+        onlyDevice = id
+        boards = boards.filter { $0.key == id }
+        ignoredMessages = 0
+    }
+
+    /// Forgets a device, whose retained messages were removed.
+    package mutating func forget(_ id: String) { boards[id] = nil }
+
+    /// Forgets documents, before they are read again.
+    package mutating func forget(_ documents: some Sequence<FleetDocumentID>) {
+        for document in documents {
+            if let old = self.documents.removeValue(forKey: document) { bytes -= old.bytes.count }
+        }
+    }
+
+    /// What a message changed.
+    package enum Change: Equatable, Sendable {
+        case availability
+        case attitude
+        case motion
+        case state
+        case health
+        case configuration
+        /// The name or the groups, and nothing else of what the device reported.
+        case identity
+        case event(WatchedEvent)
+        case nearMiss(WatchedNearMiss)
+        /// The message cannot be parsed, and why.
+        case malformed(String)
+    }
+
+    /// Updates the model with a message.
+    ///
+    /// - Returns: the device and what changed; `nil` if nothing did, or a document.
+    @discardableResult
+    package mutating func update(with message: MQTTMessage, at now: Timestamp) -> (id: String, change: Change)? {
+        if let document = FleetDocumentID(topic: message.topic, topics) {
+            update(document, message)
+            return nil
+        }
+        guard message.topic.hasPrefix("\(prefix)/") else { return nil }
+        let levels = message.topic.dropFirst(prefix.count + 1).split(
+            separator: "/", maxSplits: 1, omittingEmptySubsequences: false
+        ).map(String.init)
+        guard levels.count == 2 else { return nil }
+        return update(levels[0], levels[1], message, at: now).map { (levels[0], $0) }
+    }
+
+    private mutating func update(_ id: FleetDocumentID, _ message: MQTTMessage) {
+        guard !message.payload.isEmpty else { return forget([id]) }
+        guard message.payload.count <= DocumentEnvelope.maximumBytes else {
+            return skip(message.topic, "is longer than \(DocumentEnvelope.maximumBytes) bytes")
+        }
+        guard documents[id] != nil || documents.count < FleetModel.maximum.documents else {
+            return skip(message.topic, "is one document too many")
+        }
+        do {
+            try admit(message, replacing: documents[id]?.bytes.count ?? 0)
+            documents[id] = StoredDocument(id, message.payload, trust: trust)
+        } catch {
+            skip(message.topic, "\(error)")
+        }
+    }
+
+    /// Counts the bytes of a message that is kept.
+    private mutating func admit(_ message: MQTTMessage, replacing old: Int) throws(Malformed) {
+        let size = bytes - old + message.payload.count
+        guard size <= FleetModel.maximum.bytes else {
+            throw Malformed(description: "does not fit into the memory set aside")
+        }
+        bytes = size
+    }
+
+    private mutating func skip(_ topic: String, _ reason: String) {
+        skippedMessages += 1
+        guard firstSkipped.count < 5 else { return }
+        firstSkipped.append(Skipped(topic: ForeignText.bounded(topic), reason: ForeignText.bounded(reason)))
+    }
+
+    // MARK: Devices
+
+    /// What is wrong with a message besides its JSON.
+    private struct Malformed: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private mutating func update(
+        _ id: String, _ topic: String, _ message: MQTTMessage, at now: Timestamp
+    ) -> Change? {
+        let isEvent = topic.hasPrefix("event/")
+        guard isEvent || topic == "availability" || FleetModel.topics.contains(topic) else { return nil }
+        // An empty message clears the topic; it does not show that the device exists. Agents do not retain events and near
+        // misses: a retained one comes from another client and reappears at every subscription.
+        guard !message.payload.isEmpty, !message.retain || !isEvent && topic != FleetModel.nearMiss else { return nil }
+        guard JostleSettings.Device.isID(id) else {
+            skip(message.topic, "is no topic of a device")
+            return nil
+        }
+        guard onlyDevice == nil || onlyDevice == id else {
+            if topic == "availability", otherDevices.count < 1000 { otherDevices.insert(id) }
+            return nil
+        }
+        guard boards[id] != nil || boards.count < maximumBoards else {
+            ignoredMessages += 1
+            skip(message.topic, "is of one device too many")
+            return nil
+        }
+        var board = boards[id] ?? FleetBoard(id: id)
+        var change: Change?
+        do {
+            change = try update(&board, topic, message, at: now)
+        } catch {
+            skip(message.topic, "\(error)")
+            // Problems of JSON say where they are.
+            let place = error is Malformed ? "\(topic): " : ""
+            let reason = ForeignText.bounded("\(place)\(error)")
+            board.malformedMessages += 1
+            board.lastProblem = reason
+            change = .malformed(reason)
+        }
+        if change != nil || boards[id] != nil || board.report != nil { boards[id] = board }
+        return change
+    }
+
+    private mutating func update(
+        _ board: inout FleetBoard, _ topic: String, _ message: MQTTMessage, at now: Timestamp
+    ) throws -> Change? {
+        if topic == "availability" { return try updateAvailability(message, &board, at: now) }
+        let fields = try JSONValue.foreignObject(message.payload, topic: topic)
+        if let time = fields.reportTime { board.lastReport = max(board.lastReport ?? time, time) }
+        switch topic {
+        case FleetModel.answer: return updateAnswer(fields, &board, at: now)
+        case "attitude":
+            guard let attitude = FleetBoard.Attitude(fields, at: now) else {
+                throw Malformed(description: "no roll, pitch and yaw")
+            }
+            board.attitude = attitude
+            return .attitude
+        case "motion":
+            board.motion = FleetBoard.Motion(fields)
+            return .motion
+        case "state":
+            board.stateTime = fields["t"]?.foreignTime
+            let state = FleetBoard.State(fields)
+            guard state != board.state else { return nil }
+            board.state = state
+            return .state
+        case "health":
+            let health = FleetBoard.Health(message.payload, fields, at: now)
+            if let old = board.health, health.isRepeated(after: old, isRetained: message.retain) { return nil }
+            board.health = health
+            return .health
+        case FleetModel.reported: return try updateReport(message, fields, &board, at: now)
+        case FleetModel.nearMiss:
+            guard let miss = WatchedNearMiss(fields, at: now) else { throw Malformed(description: "no text") }
+            board.record(miss)
+            return .nearMiss(miss)
+        default:
+            guard let event = WatchedEvent(fields, at: now) else {
+                throw Malformed(description: "no gesture and phase")
+            }
+            let limit = onlyDevice == nil ? FleetModel.history.each : FleetModel.history.one
+            return board.record(event, keeping: limit) ? .event(event) : nil
+        }
+    }
+
+    private mutating func updateReport(
+        _ message: MQTTMessage, _ fields: JSONValue, _ board: inout FleetBoard, at now: Timestamp
+    ) throws -> Change? {
+        if keepsReports { try admit(message, replacing: board.report?.bytes.count ?? 0) }
+        let report = BoardReport(fields, keeping: keepsReports ? message.payload : [])
+        let (old, oldLayers) = (board.report, board.layers)
+        board.report = report
+        board.reportArrival = now
+        if board.layers != oldLayers { return .configuration }
+        return report.name == old?.name && report.groups ?? [] == old?.groups ?? [] ? nil : .identity
+    }
+
+    /// Takes over attitude and state from the answer to `get-state`.
+    private func updateAnswer(_ fields: JSONValue, _ board: inout FleetBoard, at now: Timestamp) -> Change? {
+        guard fields["ok"]?.bool == true else { return nil }
+        let attitude = fields["attitude"].flatMap { FleetBoard.Attitude($0, at: now) }
+        if let attitude { board.attitude = attitude }
+        let state = fields["state"].flatMap { $0.members == nil ? nil : FleetBoard.State($0) }
+        if let state { board.state = state }
+        // The state is usually known before, because it is retained.
+        return attitude != nil ? .attitude : state != nil ? .state : nil
+    }
+
+    private func updateAvailability(
+        _ message: MQTTMessage, _ board: inout FleetBoard, at now: Timestamp
+    ) throws -> Change? {
+        let isOnline: Bool
+        switch message.payload {
+        case Array("online".utf8): isOnline = true
+        case Array("offline".utf8): isOnline = false
+        default: throw Malformed(description: "neither online nor offline")
+        }
+        guard isOnline != board.isOnline else { return nil }
+        board.isOnline = isOnline
+        board.offlineSince = isOnline || message.retain ? nil : now
+        return .availability
+    }
+}
+
+// MARK: Questions
+
+extension FleetModel {
+    /// The devices of which anything is known, in the order of their ids: also those that only documents name.
+    package var allBoards: [FleetBoard] {
+        var ids = Set(boards.keys)
+        for document in documents.keys {
+            if case .device(let id) = document { ids.insert(id) }
+            if case .registry(let id) = document { ids.insert(id) }
+        }
+        return ids.sorted().map { boards[$0] ?? FleetBoard(id: $0) }
+    }
+
+    /// The groups of a device: those of the registry, else those that it reports, lowest layer first.
+    package func groups(of id: String) -> [String] {
+        documents[.registry(id)]?.registry?.groups ?? boards[id]?.report?.groups ?? []
+    }
+
+    /// All groups, of devices or with a layer, in order.
+    package var groups: [String] {
+        var names: Set<String> = []
+        for board in allBoards {
+            names.formUnion(groups(of: board.id))
+            names.formUnion(board.report?.groups ?? [])
+        }
+        for case .group(let name) in documents.keys { names.insert(name) }
+        return names.sorted()
+    }
+
+    /// The documents that a device reads, lowest layer first.
+    package func documents(of id: String) -> [FleetDocumentID] {
+        var groups = groups(of: id)
+        // During a change of groups, the device may still read the layer of the former group.
+        for name in boards[id]?.report?.groups ?? [] where !groups.contains(name) { groups.append(name) }
+        return [.all] + groups.map { .group($0) } + [.device(id), .registry(id)]
+    }
+
+    /// Whether a device reads a document.
+    package func reads(_ id: String, _ document: FleetDocumentID) -> Bool { documents(of: id).contains(document) }
+
+    /// The devices that read a document, in the order of their ids.
+    package func readers(of document: FleetDocumentID) -> [FleetBoard] {
+        switch document {
+        case .device(let id), .registry(let id): [boards[id] ?? FleetBoard(id: id)]
+        case .all, .group: allBoards.filter { reads($0.id, document) }
+        }
+    }
+}
