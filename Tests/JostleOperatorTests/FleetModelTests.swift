@@ -50,6 +50,26 @@ import Testing
         #expect(board.report?.refusedValues().map(\.text) == ["c.d: \"8\" is bad; allowed: 1"])
     }
 
+    /// The broker holds revision 7.
+    @Test(
+        arguments: [
+            (#""status":"none""#, .waiting), (#""status":"pending","revision":7"#, .waiting),
+            (#""status":"applied","revision":7,"hash":"0f3a""#, .applied),
+            (#""status":"applied","revision":7,"hash":"ffff""#, .conflict),
+            (#""status":"applied","revision":6"#, .waiting), (#""status":"applied","revision":8"#, .newer),
+            (#""status":"missing","revision":7"#, .missing), (#""status":"missing","revision":6"#, .waiting),
+            (#""status":"stale","revision":6,"in_force":7"#, .applied),
+            (#""status":"stale","revision":7,"in_force":8"#, .newer),
+            (#""status":"rejected","revision":7"#, .refused), (#""status":"rejected","revision":6"#, .waiting),
+            (#""status":"rolled_back","revision":7"#, .refused), (#""status":"conflict","revision":7"#, .conflict),
+            (#""status":"new","revision":7"#, .unknown), (#""revision":7"#, .unknown),
+        ] as [(String, BoardReport.Layer.Standing)])
+    func statusMeans(text: String, standing: BoardReport.Layer.Standing) throws {
+        let model = fleet(["a/config/reported": report("\"all\":{\(text)}")])
+        let layer = try #require(model.boards["a"]?.status(of: .all))
+        #expect(layer.standing(on: 7, hash: "0f3a") == standing)
+    }
+
     @Test func emptyMessageRemovesDocument() {
         let model = fleet(["_all/config": layer(3, "{}"), "_all/config": ""])
         #expect(model.documents.isEmpty)

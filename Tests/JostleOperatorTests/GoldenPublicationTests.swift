@@ -141,9 +141,9 @@ import Testing
     @Test("The documents of a rollout have the recorded form")
     func rollout() throws {
         let change = try value("{sensor: {rate: 25 Hz}, gestures: {shake: {sensitivity: 9}}}")
-        let targets = [
-            RolloutPlan.Target(.all, config: change, ignoresUnknownKeys: false),
-            RolloutPlan.Target(.group("fresh"), config: try value("{log: {level: debug}}"), ignoresUnknownKeys: false),
+        let targets: [(FleetDocumentID, DocumentDraft)] = [
+            (.all, DocumentDraft(config: change)),
+            (.group("fresh"), DocumentDraft(config: try value("{log: {level: debug}}"))),
         ]
         let plan = try RolloutPlan(targets, in: model, newSeed: "2026-11-22T10:00-a1b2c3", marksBase: true)
         var golden = GoldenText()

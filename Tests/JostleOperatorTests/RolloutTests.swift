@@ -14,8 +14,8 @@ private func candidate(_ config: String, _ percent: String, seed: String = "s") 
     #","candidate":{"config":\#(config),"percent":\#(percent),"seed":"\#(seed)"}"#
 }
 
-private func target(_ id: FleetDocumentID, _ config: String) throws -> RolloutPlan.Target {
-    RolloutPlan.Target(id, config: try value(config), ignoresUnknownKeys: false)
+private func target(_ id: FleetDocumentID, _ config: String) throws -> (FleetDocumentID, DocumentDraft) {
+    (id, DocumentDraft(config: try value(config)))
 }
 
 /// Requirement: a change that is rolled out keeps everything needed to go on with it, or to take it back, in its documents.
@@ -52,8 +52,8 @@ private func target(_ id: FleetDocumentID, _ config: String) throws -> RolloutPl
         #expect(throws: RolloutError.unknownKeysChange(.all)) {
             try RolloutPlan([target(.all, sensitive)], in: model, newSeed: "s")
         }
-        let same = RolloutPlan.Target(.all, config: try value(sensitive), ignoresUnknownKeys: true)
-        let plan = try RolloutPlan([same], in: model, newSeed: "s")
+        let same = DocumentDraft(config: try value(sensitive), ignoresUnknownKeys: true)
+        let plan = try RolloutPlan([(.all, same)], in: model, newSeed: "s")
         for stage in [RolloutPlan.Stage.candidate(percent: 5), .complete, .withdrawn] {
             let bytes = try #require(plan.drafts(stage)[.all]).bytes(revision: 4)
             #expect(try LayerDocument(reading: bytes, layer: "all").ignoresUnknownKeys)

@@ -87,6 +87,19 @@ import Testing
         #expect(model([("dut/config/reported", "{\"layers\":{\"all\":7,\"device\":null}}")]).change == nil)
     }
 
+    /// A broker that comes back may hold an older report.
+    @Test func olderHealthThatTheBrokerHeldIsLeftOut() {
+        var model = FleetModel(prefix: "jostle")
+        func update(_ text: String, retain: Bool = true) -> FleetModel.Change? {
+            model.update(with: message("jostle/dut/health", text, retain: retain), at: now)?.change
+        }
+        let first = #"{"t":1795182603123,"uptime":100}"#
+        #expect(update(first) == .health && update(first) == nil)
+        #expect(update(#"{"t":1795182703123,"uptime":5}"#) == .health, "the program was started again")
+        #expect(update(first) == nil && update(first, retain: false) == .health)
+        #expect(update(#"{"clock":"unset","t":5,"uptime":99}"#) == nil, "without a time, the uptime counts")
+    }
+
     @Test func recordsEventOnce() throws {
         let text =
             "{\"id\":\"a-1\",\"t\":1795182603123,\"gesture\":\"shake\",\"phase\":\"cancelled\",\"strength\":14.25,"

@@ -161,13 +161,11 @@ extension FleetBoard {
 
     /// What needs somebody's attention, in short texts.
     package var problems: [String] {
-        var problems = statuses.compactMap { document, layer -> String? in
-            let name = document.layer?.text ?? "registry"
-            if layer.status.isProblem { return "\(name) \(layer.status.word)" }
-            return layer.candidateErrors.isEmpty ? nil : "\(name) candidate refused"
+        let problems = statuses.compactMap { _, layer -> String? in
+            if layer.status.isProblem { return "\(layer.name) \(layer.status.word)" }
+            return layer.candidateErrors.isEmpty ? nil : "\(layer.name) candidate refused"
         }
-        problems += health?.problems ?? []
-        return problems
+        return problems + (health?.problems ?? [])
     }
 }
 
@@ -198,7 +196,7 @@ extension FleetBoard {
         private let hash: Int
 
         init(_ payload: [UInt8], _ fields: JSONValue, at now: Timestamp) {
-            numbers = fields.foreignNumbers(atMost: 64)
+            numbers = fields.foreignNumbers(atMost: 200)
             busErrors = fields["bus_errors"]?.members.map { $0.compactMap(\.value.foreignNumber).reduce(0, +) }
             busErrorKinds = fields["bus_errors"]?.foreignNumbers(atMost: 8) ?? [:]
             problems = fields["problems"]?.foreignTexts ?? []

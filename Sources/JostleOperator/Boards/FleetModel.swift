@@ -26,12 +26,6 @@ package struct FleetModel: Sendable {
     /// The topic of the answers to `get-state`.
     private static let answer = "command/get-state/result"
 
-    /// A message that is ignored, and why.
-    package struct Skipped: Equatable, Sendable {
-        package var topic: String
-        package var reason: String
-    }
-
     package let topics: FleetTopics
 
     /// The only device in the model; `nil` for all.
@@ -55,9 +49,9 @@ package struct FleetModel: Sendable {
     /// The revision numbers that this machine sent earlier, and has not seen at the broker.
     package var sentNumbers: [FleetDocumentID: Set<Int64>] = [:]
 
-    /// The number of messages that were ignored, and the first of them.
+    /// The number of messages that were ignored, and the topics of the first of them with the reasons.
     package private(set) var skippedMessages = 0
-    package private(set) var firstSkipped: [Skipped] = []
+    package private(set) var firstSkipped: [String] = []
 
     /// The number of ignored messages of devices that are too many.
     package private(set) var ignoredMessages = 0
@@ -126,15 +120,17 @@ package struct FleetModel: Sendable {
     /// - Returns: the device and what changed; `nil` if nothing did, or a document.
     @discardableResult
     package mutating func update(with message: MQTTMessage, at now: Timestamp) -> (id: String, change: Change)? {
-        if let document = FleetDocumentID(topic: message.topic, topics) {
-            update(document, message)
-            return nil
-        }
         guard message.topic.hasPrefix("\(prefix)/") else { return nil }
         let levels = message.topic.dropFirst(prefix.count + 1).split(
             separator: "/", maxSplits: 1, omittingEmptySubsequences: false
         ).map(String.init)
         guard levels.count == 2 else { return nil }
+        if levels[0].hasPrefix("_") || levels[1] == "config/desired",
+            let document = FleetDocumentID(topic: message.topic, topics)
+        {
+            update(document, message)
+            return nil
+        }
         return update(levels[0], levels[1], message, at: now).map { (levels[0], $0) }
     }
 
@@ -166,7 +162,7 @@ package struct FleetModel: Sendable {
     private mutating func skip(_ topic: String, _ reason: String) {
         skippedMessages += 1
         guard firstSkipped.count < 5 else { return }
-        firstSkipped.append(Skipped(topic: ForeignText.bounded(topic), reason: ForeignText.bounded(reason)))
+        firstSkipped.append("\(ForeignText.bounded(topic)): \(ForeignText.bounded(reason))")
     }
 
     // MARK: Devices

@@ -61,6 +61,9 @@ package struct StoredDocument: Equatable, Sendable {
     /// The groups of a device; `nil` if it is no such document.
     package var registry: RegistryDocument? { if case .registry(let document) = content { document } else { nil } }
 
+    /// The candidate that a part of the devices gets.
+    package var rollout: LayerDocument.Candidate? { layer?.candidate.flatMap { $0.percent > 0 ? $0 : nil } }
+
     /// Why the document cannot be used: it is unreadable or not trusted; `nil` if it can.
     package var problem: DocumentProblem? {
         switch content {

@@ -79,6 +79,18 @@ package struct CommandAnswers: Sendable {
         idsByTopic[resultTopic] = id
     }
 
+    /// A command to a device, whose answer is expected from now on.
+    mutating func command(
+        _ name: String, _ arguments: [UInt8], to topics: Topics, lifetime: Double = 10
+    ) -> MQTTMessage {
+        let correlation = Array(RunName.new().utf8)
+        expect(topics.device, correlation: correlation, resultTopic: topics.result(of: name))
+        var message = BrokerView.request(topics.command(name), arguments, lifetime: lifetime)
+        message.properties.responseTopic = replyTopic
+        message.properties.correlationData = correlation
+        return message
+    }
+
     /// Takes a message; others than answers are ignored.
     mutating func take(_ message: MQTTMessage) {
         let id: String?

@@ -63,7 +63,7 @@ package struct ApplyPlan: Equatable, Sendable {
         let isEqual = stored?.layer.map {
             $0.ignoresUnknownKeys == ignores && LayerEdit.isEqual($0.config, config)
         }
-        if let candidate = stored?.layer?.candidate, candidate.percent > 0 { candidates.append(id) }
+        if stored?.rollout != nil { candidates.append(id) }
         if revision.isUpToDate {
             if isEqual == true { return unchanged.append(id) }
             if stored == nil, config == .object([]) { return }

@@ -9,17 +9,9 @@ internal import MotionCore
 ///
 /// Meant for a command line: it blocks the caller's thread until a deadline or a signal.
 package final class FleetSession {
-    /// Which messages are read besides documents, availability and configuration reports.
-    package struct Interests: OptionSet, Sendable {
-        package let rawValue: Int
-
-        package init(rawValue: Int) {
-            self.rawValue = rawValue
-        }
-
-        package static let health = Interests(rawValue: 1)
-        package static let events = Interests(rawValue: 2)
-    }
+    /// Topics of devices that can be read besides their availability and configuration reports.
+    package static let health = ["health", "state"]
+    package static let events = ["event/+"]
 
     /// Times in seconds.
     package struct Times: Sendable {
@@ -72,7 +64,7 @@ package final class FleetSession {
     ///
     /// - Throws: if the configuration does not lead to a broker.
     package init(
-        settings: JostleSettings, interests: Interests = [], times: Times = Times(), trust: DocumentTrust? = nil,
+        settings: JostleSettings, reading topics: [String] = [], times: Times = Times(), trust: DocumentTrust? = nil,
         signals: SignalWaiter
     ) throws {
         let settings = settings.forCommands
@@ -83,15 +75,12 @@ package final class FleetSession {
         hasOneBroker = settings.brokers(embeddedPort: nil).count == 1
         self.signals = signals
         self.times = times
-        topics = FleetTopics(prefix: settings.mqtt.prefix)
-        model = FleetModel(topics: topics)
+        let fleet = FleetTopics(prefix: settings.mqtt.prefix)
+        self.topics = fleet
+        model = FleetModel(topics: fleet)
         model.trust = trust
-        documentFilters = [topics.all, topics.group("+"), topics.desired("+"), topics.registry("+")]
-        let root = "\(settings.mqtt.prefix)/+"
-        var filters = ["\(root)/availability", topics.reported("+")]
-        if interests.contains(.health) { filters += ["\(root)/health", "\(root)/state"] }
-        if interests.contains(.events) { filters.append("\(root)/event/+") }
-        boardFilters = filters
+        documentFilters = [fleet.all, fleet.group("+"), fleet.desired("+"), fleet.registry("+")]
+        boardFilters = (["availability", "config/reported"] + topics).map { "\(fleet.prefix)/+/\($0)" }
     }
 
     // MARK: Reading
@@ -368,15 +357,8 @@ extension FleetSession {
         let replyTopic = view.status.hasProperties ? view.replyTopic : nil
         let filter = replyTopic ?? "\(topics.prefix)/+/command/\(name)/result"
         var answers = CommandAnswers(replyTopic: replyTopic)
-        var messages: [MQTTMessage] = []
-        for id in ids {
-            let topics = Topics(prefix: topics.prefix, id: id)
-            let correlation = Array(RunName.new().utf8)
-            answers.expect(id, correlation: correlation, resultTopic: topics.result(of: name))
-            var message = BrokerView.request(topics.command(name), arguments, lifetime: seconds)
-            message.properties.responseTopic = replyTopic
-            message.properties.correlationData = correlation
-            messages.append(message)
+        let messages = ids.map { id in
+            answers.command(name, arguments, to: Topics(prefix: topics.prefix, id: id), lifetime: seconds)
         }
         try subscribe(to: [filter])
         defer { unsubscribe(from: [filter]) }

@@ -33,16 +33,11 @@ package struct WaitCondition: Equatable, Sendable {
         case refused([String])
     }
 
-    package struct Board: Equatable, Sendable {
-        package var id: String
-        package var state: State
-    }
-
     /// The state of each device that reads one of the documents, in the order of their ids.
-    package func boards(in model: FleetModel) -> [Board] {
+    package func boards(in model: FleetModel) -> [(id: String, state: State)] {
         model.allBoards.compactMap { board in
             guard ids?.contains(board.id) ?? true else { return nil }
-            return state(of: board, in: model).map { Board(id: board.id, state: $0) }
+            return state(of: board, in: model).map { (board.id, $0) }
         }
     }
 
@@ -129,7 +124,7 @@ package struct WaitSummary: Equatable, Sendable {
     package var waiting: [DeviceReasons] = []
     package var refused: [DeviceReasons] = []
 
-    package init(_ boards: [WaitCondition.Board]) {
+    package init(_ boards: [(id: String, state: WaitCondition.State)]) {
         for board in boards {
             switch board.state {
             case .applied: applied.append(board.id)
@@ -139,6 +134,9 @@ package struct WaitSummary: Equatable, Sendable {
             }
         }
     }
+
+    /// The number of devices that are online.
+    package var online: Int { applied.count + waiting.count + refused.count }
 
     /// Whether nothing more will happen: every device that is online has answered.
     package var isSettled: Bool { waiting.isEmpty }

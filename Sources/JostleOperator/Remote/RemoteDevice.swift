@@ -38,16 +38,10 @@ package final class RemoteDevice {
         // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
         try connect(subscribingTo: topics.result(of: command), until: deadline, signals)
 
-        var message = BrokerView.request(topics.command(command), arguments.bytes)
-        let correlationData = Array(view.replyTopic.utf8)
-        message.properties.responseTopic = view.replyTopic
-        message.properties.correlationData = correlationData
         // What has arrived is no answer.
         received.take(from: view)
-        received.expectAnswer(
-            to: command, replyTopic: view.status.hasProperties ? view.replyTopic : nil, correlationData: correlationData
-        )
-        try publish(message)
+        let replyTopic = view.status.hasProperties ? view.replyTopic : nil
+        try publish(received.ask(command, arguments.bytes, replyTopic: replyTopic))
         try wait(until: deadline, signals) { received.answer != nil }
         if let answer = received.answer { return try answer.get() }
         throw try silence(signals)
@@ -157,12 +151,12 @@ struct ReceivedMessages {
     /// The answer, or why it cannot be parsed.
     var answer: Result<RemoteAnswer, BrokerError>? { answers?.answers[id] }
 
-    /// Sets which message is the answer: on `replyTopic` with the correlation data; without a reply topic, as with MQTT
-    /// 3.1.1, on the result topic of the command.
-    mutating func expectAnswer(to command: String, replyTopic: String?, correlationData: [UInt8]) {
+    /// The message of a command whose answer is awaited: on `replyTopic`; without one, as with MQTT 3.1.1, on the result
+    /// topic of the command.
+    mutating func ask(_ command: String, _ arguments: [UInt8], replyTopic: String?) -> MQTTMessage {
         var answers = CommandAnswers(replyTopic: replyTopic)
-        answers.expect(id, correlation: correlationData, resultTopic: topics.result(of: command))
-        self.answers = answers
+        defer { self.answers = answers }
+        return answers.command(command, arguments, to: topics)
     }
 
     mutating func takeEvents() -> (events: [(event: WatchedEvent, json: String)], dropped: Int) {

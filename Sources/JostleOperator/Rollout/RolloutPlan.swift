@@ -20,19 +20,6 @@ package struct RolloutPlan: Equatable, Sendable {
         package let ignoresUnknownKeys: Bool
     }
 
-    /// A layer as it should become.
-    package struct Target: Equatable, Sendable {
-        package var document: FleetDocumentID
-        package var config: JSONValue
-        package var ignoresUnknownKeys: Bool
-
-        package init(_ document: FleetDocumentID, config: JSONValue, ignoresUnknownKeys: Bool) {
-            self.document = document
-            self.config = config
-            self.ignoresUnknownKeys = ignoresUnknownKeys
-        }
-    }
-
     /// The layers that change, lowest first.
     package let layers: [Layer]
 
@@ -47,27 +34,30 @@ package struct RolloutPlan: Equatable, Sendable {
     /// - Throws: if a layer cannot be changed in this way, or is part of another rollout.
     ///
     /// With `marksBase`, a new seed also gets a mark of the configurations before the change: see `isBaseChanged`.
-    package init(_ targets: [Target], in model: FleetModel, newSeed: String, marksBase: Bool = false) throws {
+    package init(
+        _ changes: [(FleetDocumentID, DocumentDraft)], in model: FleetModel, newSeed: String, marksBase: Bool = false
+    ) throws {
         var layers: [Layer] = []
         var running: [(document: FleetDocumentID, candidate: LayerDocument.Candidate)] = []
-        for target in targets.sorted(by: { $0.document < $1.document }) {
-            if case .registry = target.document { throw RolloutError.groupsChange(target.document) }
-            let stored = model.documents[target.document]
-            if let stored, stored.layer == nil { throw RolloutError.unreadable(target.document) }
+        for (document, draft) in changes.sorted(by: { $0.0 < $1.0 }) {
+            if case .registry = document { throw RolloutError.groupsChange(document) }
+            let stored = model.documents[document]
+            if let stored, stored.layer == nil { throw RolloutError.unreadable(document) }
+            let config = draft.config ?? .object([])
             let layer = stored?.layer
-            if let candidate = layer?.candidate, candidate.percent > 0 {
-                guard LayerEdit.isEqual(candidate.config, target.config) else {
-                    throw RolloutError.otherRollout(target.document, percent: candidate.percent, by: layer?.envelope.by)
+            if let candidate = stored?.rollout {
+                guard LayerEdit.isEqual(candidate.config, config) else {
+                    throw RolloutError.otherRollout(document, percent: candidate.percent, by: layer?.envelope.by)
                 }
-                running.append((target.document, candidate))
+                running.append((document, candidate))
             }
-            guard target.ignoresUnknownKeys == layer?.ignoresUnknownKeys ?? false else {
-                throw RolloutError.unknownKeysChange(target.document)
+            guard draft.ignoresUnknownKeys == layer?.ignoresUnknownKeys ?? false else {
+                throw RolloutError.unknownKeysChange(document)
             }
             layers.append(
                 Layer(
-                    document: target.document, base: layer?.config ?? .object([]),
-                    candidate: target.config, ignoresUnknownKeys: target.ignoresUnknownKeys))
+                    document: document, base: layer?.config ?? .object([]),
+                    candidate: config, ignoresUnknownKeys: draft.ignoresUnknownKeys))
         }
         self.layers = layers
         if let first = running.first, let other = running.first(where: { $0.candidate.seed != first.candidate.seed }) {
@@ -83,8 +73,7 @@ package struct RolloutPlan: Equatable, Sendable {
         self.seed = seed
         reached = running.map(\.candidate.percent).max() ?? 0
         // A layer that joined would skip the canary; one that was left out would keep its candidate.
-        let all = Set(
-            model.documents.filter { $0.value.layer?.candidate.map { $0.percent > 0 && $0.seed == seed } == true }.keys)
+        let all = Set(model.documents.filter { $0.value.rollout?.seed == seed }.keys)
         let targeted = Set(layers.map(\.document))
         let joining = targeted.subtracting(running.map(\.document))
         if let document = all.subtracting(targeted).min() { throw RolloutError.otherLayers(seed, document) }
@@ -93,21 +82,15 @@ package struct RolloutPlan: Equatable, Sendable {
 
     /// Goes on with a rollout that the broker holds: all layers whose candidates have this seed.
     package init?(runningIn model: FleetModel, seed: String) {
-        let running = model.documents.compactMap { id, stored -> (FleetDocumentID, LayerDocument)? in
-            guard let layer = stored.layer, let candidate = layer.candidate, candidate.percent > 0,
-                candidate.seed == seed
-            else { return nil }
-            return (id, layer)
-        }.sorted { $0.0 < $1.0 }
-        guard !running.isEmpty else { return nil }
-        layers = running.map { id, layer in
-            Layer(
-                document: id, base: layer.config,
-                candidate: layer.candidate?.config ?? .object([]),
+        layers = model.documents.compactMap { id, stored in
+            guard let layer = stored.layer, let candidate = stored.rollout, candidate.seed == seed else { return nil }
+            return Layer(
+                document: id, base: layer.config, candidate: candidate.config,
                 ignoresUnknownKeys: layer.ignoresUnknownKeys)
-        }
+        }.sorted { $0.document < $1.document }
+        guard !layers.isEmpty else { return nil }
         self.seed = seed
-        reached = running.compactMap(\.1.candidate?.percent).max() ?? 0
+        reached = layers.compactMap { model.documents[$0.document]?.rollout?.percent }.max() ?? 0
     }
 
     /// Whether the layers are others than at the beginning, or their configurations: somebody has changed them since, or
@@ -133,11 +116,7 @@ package struct RolloutPlan: Equatable, Sendable {
 
     /// The seeds of the rollouts that the broker holds.
     package static func seeds(in model: FleetModel) -> [String] {
-        Set(
-            model.documents.values.compactMap { stored in
-                stored.layer?.candidate.flatMap { $0.percent > 0 ? $0.seed : nil }
-            }
-        ).sorted()
+        Set(model.documents.values.compactMap(\.rollout?.seed)).sorted()
     }
 
     // MARK: Devices
@@ -317,11 +296,15 @@ package enum RolloutPercents {
     ///
     /// - Throws: `badPercentages` if it is none above 0 and up to 100.
     package static func read(_ text: String) throws -> Double {
-        let number = text.hasSuffix("%") ? text.dropLast() : text[...]
-        guard let percent = Double(number.filter { $0 != " " }), percent > 0, percent <= 100 else {
+        guard let percent = number(text), percent > 0, percent <= 100 else {
             throw RolloutError.badPercentages("\"\(text)\" is no share such as 5%; allowed: above 0 %, up to 100 %")
         }
         return percent
+    }
+
+    /// The number in a share.
+    package static func number(_ text: String) -> Double? {
+        Double((text.hasSuffix("%") ? text.dropLast() : text[...]).filter { $0 != " " })
     }
 
     /// `5 %`.

@@ -37,7 +37,7 @@ struct FleetDocuments {
             time = layer.envelope.at
             note = layer.envelope.note.map(Document.bounded)
             signer = layer.envelope.signature.map { Document.bounded($0.key) }
-            percent = layer.candidate.flatMap { $0.percent > 0 ? $0.percent : nil }
+            percent = stored.rollout?.percent
             isEmpty = layer.config == .object([]) && percent == nil
         }
     }

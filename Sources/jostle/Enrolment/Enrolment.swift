@@ -96,7 +96,7 @@ extension FleetCommand {
         let enrolment = try enrolment(new, groups, arguments)
         var drafts: [(FleetDocumentID, DocumentDraft)] = []
         if let layer = model.documents[.device(old)]?.layer {
-            if let candidate = layer.candidate, candidate.percent > 0 {
+            if model.documents[.device(old)]?.rollout != nil {
                 throw Failure(.badData, "device:\(old) is in a rollout: finish it, or withdraw it, first")
             }
             drafts.append(

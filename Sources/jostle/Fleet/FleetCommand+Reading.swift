@@ -32,7 +32,8 @@ extension FleetCommand {
     static func list(_ arguments: Arguments) throws {
         let filter = try filter(arguments)
         let listening = try arguments.seconds("listen")
-        let operation = try FleetOperation(arguments, interests: listening == nil ? .health : [.health, .events])
+        let events = listening == nil ? [] : FleetSession.events
+        let operation = try FleetOperation(arguments, reading: FleetSession.health + events)
         if let listening { try operation.session.listen(for: listening) }
         let model = operation.model
         let boards = model.allBoards.filter { filter.admits($0, in: model) }
@@ -48,7 +49,7 @@ extension FleetCommand {
         if listening != nil { header.insert("last event", at: 6) }
         let rows = boards.map { board in
             var row = [
-                board.id, FleetText.availability(board.isOnline), board.health?.version ?? "-",
+                board.id, WatchText.availability(board.isOnline), board.health?.version ?? "-",
                 list(model.groups(of: board.id)), FleetText.layers(board).ifEmpty("-"), model.state(of: board).word,
                 list(board.problems),
             ]
@@ -83,7 +84,7 @@ extension FleetCommand {
     static func show(_ arguments: Arguments) throws {
         let id = arguments.operand(0) ?? ""
         try DeviceIDArgument.check(operand: id)
-        let operation = try FleetOperation(arguments, interests: .health)
+        let operation = try FleetOperation(arguments, reading: FleetSession.health)
         let model = operation.model
         guard let board = model.allBoards.first(where: { $0.id == id }) else {
             throw Failure(.unavailable, FleetText.unknown(id, model))
@@ -124,7 +125,7 @@ extension FleetCommand {
 
     private static func facts(of board: FleetBoard, _ model: FleetModel) -> [[String]] {
         var rows = [
-            ["device", board.id], ["availability", FleetText.availability(board.isOnline)],
+            ["device", board.id], ["availability", WatchText.availability(board.isOnline)],
             ["groups", list(model.groups(of: board.id))],
             ["version", board.health?.version ?? "-"],
         ]
@@ -409,9 +410,4 @@ extension FleetCommand {
             throw Failure(.unavailable, "not online: \(FleetText.names(absent))")
         }
     }
-}
-
-extension String {
-    /// The text, or another one if it is empty.
-    func ifEmpty(_ other: String) -> String { isEmpty ? other : self }
 }

@@ -38,7 +38,7 @@ struct FleetOperation {
     ///
     /// `documents`, which are about to be changed, are read by their own topics if the broker may not have sent them.
     init(
-        _ arguments: Arguments, documents: [FleetDocumentID] = [], interests: FleetSession.Interests = [],
+        _ arguments: Arguments, documents: [FleetDocumentID] = [], reading topics: [String] = [],
         mayRollOut: Bool = false
     ) throws {
         isJSON = arguments.has("json")
@@ -60,7 +60,7 @@ struct FleetOperation {
         history = DocumentHistory(
             stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix, trust: trust)
         session = try FleetSession(
-            settings: settings, interests: rollout == nil ? interests : .health, times: times, trust: trust,
+            settings: settings, reading: rollout == nil ? topics : FleetSession.health, times: times, trust: trust,
             signals: signals)
         try session.connect()
         session.remember(history.numbers, sent: history.sentNumbers)
@@ -80,7 +80,7 @@ struct FleetOperation {
         let count = model.skippedMessages
         Output.errors(
             ["jostle: \(count) \(count == 1 ? "message was" : "messages were") ignored:"]
-                + model.firstSkipped.map { "  \($0.topic): \($0.reason)" })
+                + model.firstSkipped.map { "  \($0)" })
     }
 
     // MARK: Kept documents
@@ -181,8 +181,7 @@ struct FleetOperation {
         }
         if !changes.isEmpty { try checkSignatures(changes.map(\.document)) }
         for change in changes {
-            guard let candidate = model.documents[change.document]?.layer?.candidate, candidate.percent > 0
-            else { continue }
+            guard let candidate = model.documents[change.document]?.rollout else { continue }
             Output.warn(
                 "\(change.document.text) is being rolled out to \(RolloutPercents.text(candidate.percent)) of the"
                     + " devices: these keep what they have, and the rollout cannot go on after this change, only be withdrawn"
@@ -240,9 +239,9 @@ struct FleetOperation {
                 status = .permission
                 lines.append(refusal)
             } else if case .replaced(let stored)? = outcomes[id] {
-                let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
+                let what = FleetText.revision(of: stored) ?? "an unreadable document"
                 lines.append(
-                    "\(id.text): another operator published at the same time: \(what ?? "an unreadable document"); "
+                    "\(id.text): another operator published at the same time: \(what); "
                         + "look at it, and repeat the command if it is still needed")
             } else {
                 stored[id] = publication.revision
@@ -278,9 +277,8 @@ struct FleetOperation {
     }
 
     private func progress(_ summary: WaitSummary) -> String {
-        let online = summary.applied.count + summary.waiting.count + summary.refused.count
-        guard online + summary.offline.count > 0 else { return "no device reads this yet" }
-        var text = "\(summary.applied.count) of \(FleetText.count(online, "device")) applied it"
+        guard summary.online + summary.offline.count > 0 else { return "no device reads this yet" }
+        var text = "\(summary.applied.count) of \(FleetText.count(summary.online, "device")) applied it"
         if !summary.refused.isEmpty { text += ", \(summary.refused.count) refused it" }
         if !summary.offline.isEmpty { text += "; \(summary.offline.count) offline" }
         return text

@@ -41,8 +41,6 @@ enum FleetText {
         "the broker knows no device \(id)\(EditDistance.suggestion(for: id, among: model.allBoards.map(\.id)))"
     }
 
-    static func availability(_ isOnline: Bool?) -> String { isOnline.map { $0 ? "online" : "offline" } ?? "unknown" }
-
     /// Now, milliseconds since 1970.
     static var now: Int64 { WallClock.milliseconds(at: WallClock.monotonic) }
 
@@ -59,6 +57,11 @@ enum FleetText {
         if let note = envelope.note { parts.append("\"\(note)\"") }
         if let signature = envelope.signature { parts.append("signed with \(signature.key)") }
         return parts.joined(separator: ", ")
+    }
+
+    /// `revision 3 by ada@desk, 2026-11-22 17:04:09`; `nil` if the document cannot be used.
+    static func revision(of stored: StoredDocument) -> String? {
+        stored.envelope.map { "revision \($0.revision.number) \(origin($0))" }
     }
 
     /// `3 devices`.

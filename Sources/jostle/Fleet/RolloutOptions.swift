@@ -103,8 +103,7 @@ struct RolloutOptions {
 
     private static func abortAbove(_ arguments: Arguments) throws -> Double? {
         guard let text = arguments.value("abort-above") else { return nil }
-        let number = text.hasSuffix("%") ? text.dropLast() : text[...]
-        guard let percent = Double(number.filter { $0 != " " }), (0...100).contains(percent) else {
+        guard let percent = RolloutPercents.number(text), (0...100).contains(percent) else {
             throw Failure(.usage, "--abort-above is \"\(text)\", not a share from 0% to 100%")
         }
         return percent
@@ -146,7 +145,7 @@ extension FleetCommand {
 
     static func resumeRollout(_ arguments: Arguments) throws {
         let options = try RolloutOptions(arguments)
-        let operation = try FleetOperation(arguments, interests: .health)
+        let operation = try FleetOperation(arguments, reading: FleetSession.health)
         let plan = try plan(arguments, operation)
         let present = plan.layers.lazy.compactMap { operation.model.documents[$0.document]?.envelope?.note }.first
         var run = RolloutRun(plan, options, operation, note: operation.note ?? present)

@@ -96,9 +96,8 @@ struct RolloutReport {
                     "failed": FleetJSON.reasons(summary.refused + summary.waiting),
                 ])
         }
-        let online = summary.applied.count + summary.waiting.count + summary.refused.count
         let what = word == "withdrawn" ? "are back on what they had" : "have it"
-        line("  \(summary.applied.count) of \(FleetText.count(online, "device")) \(what)")
+        line("  \(summary.applied.count) of \(FleetText.count(summary.online, "device")) \(what)")
         for (names, reason) in FleetText.grouped(summary.waiting + summary.refused) {
             line("  not: \(names): \(reason)")
         }

@@ -67,14 +67,12 @@ struct RolloutRun {
     ///
     /// - Throws: status 64 or 65 if they cannot be rolled out; else as `run`.
     static func run(_ changes: [FleetChange], _ options: RolloutOptions, _ operation: FleetOperation) throws {
-        let targets = try changes.map { change throws in
+        for change in changes {
             try FleetEdit.requireNothingLost(change.document, change.revision, operation.model)
-            return RolloutPlan.Target(
-                change.document, config: change.draft.config ?? .object([]),
-                ignoresUnknownKeys: change.draft.ignoresUnknownKeys)
         }
         let plan = try RolloutPlan(
-            targets, in: operation.model, newSeed: options.seed ?? newSeed(), marksBase: options.seed == nil)
+            changes.map { ($0.document, $0.draft) }, in: operation.model, newSeed: options.seed ?? newSeed(),
+            marksBase: options.seed == nil)
         if let seed = options.seed, seed != plan.seed {
             throw Failure(.badData, "this change is being rolled out already, with the seed \(plan.seed)")
         }
@@ -288,11 +286,11 @@ struct RolloutRun {
     private mutating func complete() throws {
         let summary = try end(.complete, "complete", note: note)
         let failures = summary.refused.count + summary.waiting.count
-        let online = failures + summary.applied.count
         guard failures > 0 else { return }
-        guard Double(failures) * 100 <= options.limits.abortAbove * Double(online) else {
+        guard Double(failures) * 100 <= options.limits.abortAbove * Double(summary.online) else {
             throw Failure(
-                .temporary, "the change is complete, but \(failures) of \(online) devices have not taken it over")
+                .temporary,
+                "the change is complete, but \(failures) of \(summary.online) devices have not taken it over")
         }
     }
 
@@ -332,17 +330,14 @@ struct RolloutRun {
         while true {
             do {
                 try reconnect(until: deadline)
-                switch try publishMissing(drafts, by: author, isRepeated: isRepeated) {
-                case .complete:
+                guard try publishMissing(drafts, by: author, isRepeated: isRepeated) else {
                     report.published(held, title)
                     return
-                case .again:
-                    guard WallClock.monotonic < deadline else {
-                        throw BrokerError.notConnected("it does not keep the documents")
-                    }
-                    isRepeated = true
-                case .failed(let reason): throw reason
                 }
+                guard WallClock.monotonic < deadline else {
+                    throw BrokerError.notConnected("it does not keep the documents")
+                }
+                isRepeated = true
             } catch let error as BrokerError {
                 guard error.mayPass, WallClock.monotonic < deadline else { throw error }
             }
@@ -359,17 +354,13 @@ struct RolloutRun {
         connections = count
     }
 
-    /// What came of an attempt to publish.
-    private enum Attempt {
-        case complete, again
-        case failed(Failure)
-    }
-
     /// Publishes the documents that the broker does not hold. `isRepeated`: it was published a moment ago; whether a device
     /// reports another one does not matter then, or a device that does not get any would make this endless.
+    ///
+    /// - Returns: whether there were any, so that it has to be looked again.
     private mutating func publishMissing(
         _ drafts: [FleetDocumentID: DocumentDraft], by author: DocumentAuthor, isRepeated: Bool
-    ) throws -> Attempt {
+    ) throws -> Bool {
         let model = operation.model
         var publications: [FleetPublication] = []
         for (id, draft) in drafts.sorted(by: { $0.key < $1.key }) {
@@ -380,14 +371,11 @@ struct RolloutRun {
                 held[id] = number
                 continue
             }
-            if let stored, isForeign(stored, id) { return .failed(foreign(id, stored)) }
-            do {
-                publications.append(try operation.publication(draft, of: id, revision, by: author))
-            } catch {
-                return .failed(Failure(.badData, "\(error)"))
-            }
+            if let stored, isForeign(stored, id) { throw foreign(id, stored) }
+            publications.append(
+                try Failure.with(.badData) { try operation.publication(draft, of: id, revision, by: author) })
         }
-        guard !publications.isEmpty else { return .complete }
+        guard !publications.isEmpty else { return false }
         // The devices may have the candidates from now on, even if the broker's answer is lost.
         let wasUnderWay = isUnderWay
         isUnderWay = isUnderWay || drafts.values.contains(where: \.hasCandidate)
@@ -399,14 +387,14 @@ struct RolloutRun {
             switch outcomes[id] {
             case .stored: held[id] = publication.revision
             case .replaced(let stored):
-                if (stored.number ?? 0) >= publication.revision.number { return .failed(foreign(id, stored)) }
+                if (stored.number ?? 0) >= publication.revision.number { throw foreign(id, stored) }
             // Another connection may be to a broker that has lost documents.
             case .lost where isReconnected, nil where isReconnected: break
             case .refused, .lost, nil:
-                return .failed(Failure(.permission, FleetOperation.refusal(of: id, outcomes[id]) ?? ""))
+                throw Failure(.permission, FleetOperation.refusal(of: id, outcomes[id]) ?? "")
             }
         }
-        return .again
+        return true
     }
 
     /// Whether a document is somebody else's: newer than what this program knows. An older one shows that the broker has
@@ -418,9 +406,8 @@ struct RolloutRun {
 
     private mutating func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> Failure {
         isUnderWay = stored.layer?.candidate?.seed == plan.seed
-        let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
-        return Failure(
-            .temporary, "\(id.text): another operator has published it: \(what ?? "a document that cannot be used")")
+        let what = FleetText.revision(of: stored) ?? "a document that cannot be used"
+        return Failure(.temporary, "\(id.text): another operator has published it: \(what)")
     }
 
     private func lostBroker() -> Failure {

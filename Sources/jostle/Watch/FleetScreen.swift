@@ -65,7 +65,7 @@ struct FleetScreen {
             let rate = device.health?.rate.map { formatted($0, "%.1f Hz") } ?? "-"
             let state = device.state.map(WatchText.state) ?? "-"
             let layers = device.worstStatus?.word ?? "-"
-            let text = row(device.id, WatchText.availability(device), layers, rate, state, last(device, now))
+            let text = row(device.id, WatchText.availability(device.isOnline), layers, rate, state, last(device, now))
             let isDim = device.isStopped || device.isOnline == false
             let style: ScreenLine.Style = isDim ? .dim : device.needsAttention ? .warning : .plain
             lines.append(ScreenLine(text, style))
@@ -207,13 +207,16 @@ enum WatchText {
     }
 
     /// The availability in a word.
-    static func availability(_ device: FleetBoard) -> String {
-        device.isOnline.map { $0 ? "online" : "offline" } ?? "unknown"
-    }
+    static func availability(_ isOnline: Bool?) -> String { isOnline.map { $0 ? "online" : "offline" } ?? "unknown" }
 
     /// An event on one line.
     static func event(_ event: WatchedEvent) -> String {
         let remarks = event.remarks
         return "\(event.gesture) \(event.phase)\(remarks.isEmpty ? "" : ", \(remarks)")"
     }
+}
+
+extension String {
+    /// The text, or another one if it is empty.
+    func ifEmpty(_ other: String) -> String { isEmpty ? other : self }
 }

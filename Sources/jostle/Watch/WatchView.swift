@@ -269,7 +269,7 @@ struct WatchLines {
 
     private mutating func text(_ change: FleetModel.Change, _ device: FleetBoard, _ now: Timestamp) -> String? {
         switch change {
-        case .availability: return WatchText.availability(device)
+        case .availability: return WatchText.availability(device.isOnline)
         case .attitude:
             guard let attitude = device.attitude, nextAttitude[device.id].map({ now >= $0 }) ?? true else { return nil }
             nextAttitude[device.id] = now.advanced(bySeconds: 1)
