@@ -242,7 +242,9 @@ struct RolloutRun {
                 outage = 0
             } else {
                 outage += now.seconds(since: last)
-                guard outage < max(options.wait, RolloutRun.longestOutage) else { throw lostBroker() }
+                guard outage < max(options.wait, RolloutRun.longestOutage) else {
+                    throw Failure(.temporary, "the connection to the broker was lost and did not return")
+                }
             }
             last = now
             if mustPublishAgain {
@@ -408,9 +410,5 @@ struct RolloutRun {
         isUnderWay = stored.layer?.candidate?.seed == plan.seed
         let what = FleetText.revision(of: stored) ?? "a document that cannot be used"
         return Failure(.temporary, "\(id.text): another operator has published it: \(what)")
-    }
-
-    private func lostBroker() -> Failure {
-        Failure(.temporary, "the connection to the broker was lost and did not return")
     }
 }
