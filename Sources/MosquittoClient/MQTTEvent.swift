@@ -1,9 +1,18 @@
+/// Identifies a message to its publisher, who learns the message's outcome under it.
+package struct MQTTToken: Hashable, Sendable {
+    /// The part of the program that published the message, and the number that it chose. 255 is the client itself.
+    package let owner: UInt8
+    package let number: Int64
+
+    package init(_ number: Int64, owner: UInt8 = 0) {
+        self.owner = owner
+        self.number = number
+    }
+}
+
 /// An event of a client. Events are delivered in the order in which they happened, on the network thread by
 /// `MQTTClient` and from `advance` by `MQTTPolledClient`.
-///
-/// `Token` identifies a message to its publisher, who learns the message's outcome under it; `Never` for a client
-/// without tokens.
-package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
+package enum MQTTEvent: Sendable {
     case connecting(BrokerAddress, MQTTVersion)
     case connected(MQTTConnection)
     /// The broker granted a subscription, with at most this quality of service.
@@ -17,15 +26,15 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case subscriptionRestored(filter: String)
     case message(MQTTMessage)
     /// The broker has received the message (QoS 1), or the socket has accepted it (QoS 0).
-    case acknowledged(Token)
+    case acknowledged(MQTTToken)
     /// The broker, or libmosquitto on its behalf, rejected the message. A retry helps only if the failure may pass.
-    case rejected(Token?, topic: String, MQTTFailure)
+    case rejected(MQTTToken?, topic: String, MQTTFailure)
     /// The broker refused the connection.
-    case refused(MQTTDisconnection<Token>)
+    case refused(MQTTDisconnection)
     /// A connection ended or could not be established.
-    case disconnected(MQTTDisconnection<Token>)
+    case disconnected(MQTTDisconnection)
     /// The client has ended; this is the last event. The outcome of the listed messages is unknown.
-    case stopped(undelivered: [Token])
+    case stopped(undelivered: [MQTTToken])
 }
 
 /// Why a filter is not requested for now. It is requested again on a connection that has lasted.
@@ -78,7 +87,7 @@ package struct MQTTConnection: Equatable, Sendable {
 }
 
 /// The end of a connection, or a failed attempt at one.
-package struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendable {
+package struct MQTTDisconnection: Equatable, Sendable {
     package var broker: BrokerAddress
     package var failure: MQTTFailure
 
@@ -86,7 +95,7 @@ package struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendabl
     package var wasConnected: Bool
 
     /// The tokens of messages that were accepted but not acknowledged, in order. The client does not send them again.
-    package var undelivered: [Token]
+    package var undelivered: [MQTTToken]
 
     /// The delay before the next attempt; `nil` if the client has been stopped.
     package var retryAfter: Duration?

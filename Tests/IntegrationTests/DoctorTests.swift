@@ -299,7 +299,7 @@ import Testing
         // As Home Assistant subscribes.
         var options = MQTTOptions(brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "ha")
         options.backoff.base = .milliseconds(20)
-        let client = try MQTTClient<Never>(options: options) { _ in }
+        let client = try MQTTClient(options: options) { _ in }
         try client.subscribe(to: "homeassistant/+/+/+/config", qos: .atMostOnce)
         try client.start()
         defer { _ = client.stop(within: .milliseconds(100)) }

@@ -5,7 +5,7 @@ import Testing
 
 /// A client of a `FleetBroker`, which subscribes to everything and stores what it receives.
 final class FleetClient: Sendable {
-    private let client: MQTTClient<Int>
+    private let client: MQTTClient
     private let log: Log
 
     private final class Log: Sendable {
@@ -18,8 +18,8 @@ final class FleetClient: Sendable {
         var isRefused = false
         var subscribed: Set<String> = []
         var messages: [MQTTMessage] = []
-        var sent = 0
-        var answered = 0
+        var sent: Int64 = 0
+        var answered: Int64 = 0
         var rejected: Set<String> = []
     }
 
@@ -27,7 +27,7 @@ final class FleetClient: Sendable {
     init(_ options: MQTTOptions) throws {
         let log = Log()
         self.log = log
-        client = try MQTTClient<Int>(options: options) { event in
+        client = try MQTTClient(options: options) { event in
             log.entries.withLock { entries in
                 switch event {
                 case .connected: entries.connections += 1
@@ -68,7 +68,7 @@ final class FleetClient: Sendable {
             return entries.sent
         }
         try client.publish(
-            MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain), token: number)
+            MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain), token: MQTTToken(number))
     }
 
     /// Waits until the broker has answered every message.

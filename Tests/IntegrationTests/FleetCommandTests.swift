@@ -217,7 +217,7 @@ import Testing
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "many")
         options.queueCapacity = 20_000
-        let client = try MQTTClient<Never>(options: options) { _ in }
+        let client = try MQTTClient(options: options) { _ in }
         try client.start()
         #expect(await eventually { client.statistics.connection != nil })
         // mosquitto sends 1,020 of them to a subscriber, and not a word about the others.

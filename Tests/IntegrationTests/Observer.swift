@@ -6,7 +6,7 @@ import Testing
 
 /// A client that subscribes to all topics of a broker and stores the messages.
 final class Observer: Sendable {
-    private let client: MQTTClient<Never>
+    private let client: MQTTClient
     private let log: Log
 
     private final class Log: Sendable {
@@ -32,7 +32,7 @@ final class Observer: Sendable {
         self.log = log
         let markTopic = "observer/\(UUID().uuidString)"
         self.markTopic = markTopic
-        client = try MQTTClient<Never>(options: options) { event in
+        client = try MQTTClient(options: options) { event in
             switch event {
             case .message(let message) where message.topic == markTopic:
                 log.receivedMark.store(Int(String(decoding: message.payload, as: UTF8.self)) ?? 0, ordering: .relaxed)

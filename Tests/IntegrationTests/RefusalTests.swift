@@ -59,7 +59,7 @@ import Testing
             brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "careless")
         options.maximumPacketSize = 100 << 20
         let (acknowledged, acknowledge) = AsyncStream.makeStream(of: Void.self)
-        let careless = try MQTTClient<Int>(options: options) { event in
+        let careless = try MQTTClient(options: options) { event in
             switch event {
             case .connected, .acknowledged: acknowledge.yield()
             default: break
@@ -70,7 +70,8 @@ import Testing
         var outcomes = acknowledged.makeAsyncIterator()
         await outcomes.next()
         let payload = [UInt8](repeating: 0x7B, count: 60 << 20)
-        try careless.publish(MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: true), token: 1)
+        try careless.publish(
+            MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: true), token: MQTTToken(1))
         await outcomes.next()
 
         let agent = try rig.virtualAgent(

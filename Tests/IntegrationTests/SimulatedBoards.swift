@@ -41,7 +41,7 @@ final class SimulatedBoards: Sendable {
 
     private final class Shared: Sendable {
         let boards: Mutex<[Board]>
-        let client = Mutex<MQTTClient<Never>?>(nil)
+        let client = Mutex<MQTTClient?>(nil)
         let subscriptions = Atomic<Int>(0)
 
         init(_ boards: [Board]) { self.boards = Mutex(boards) }
@@ -67,7 +67,7 @@ final class SimulatedBoards: Sendable {
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "boards-\(UUID().uuidString)")
         options.queueCapacity = 20_000
-        let client = try MQTTClient<Never>(options: options) { event in
+        let client = try MQTTClient(options: options) { event in
             switch event {
             case .message(let message): SimulatedBoards.take(message, shared)
             case .subscribed: shared.subscriptions.add(1, ordering: .relaxed)

@@ -5,7 +5,7 @@ import Testing
 
 /// Requirement: the health report names a filter for as long as a message that is too large keeps it out.
 @Suite struct ConnectionFaultsTests {
-    private typealias Event = MQTTEvent<Int>
+    private typealias Event = MQTTEvent
 
     private let reason = MQTTOmission.messageTooLarge(topic: "do/it")
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Requirement: a long outage of the broker does not fill the log.
 @Suite struct ConnectionLogTests {
-    private typealias Event = MQTTEvent<Never>
+    private typealias Event = MQTTEvent
 
     private let broker = BrokerAddress(host: "broker")
 

@@ -6,13 +6,13 @@ import Testing
 
 /// A client and all events that it reported.
 final class RecordedClient: Sendable {
-    let client: MQTTClient<Int>
+    let client: MQTTClient
     private let log: EventLog
 
     init(_ options: MQTTOptions) throws {
         let log = EventLog()
         self.log = log
-        client = try MQTTClient<Int>(options: options) { log.append($0) }
+        client = try MQTTClient(options: options) { log.append($0) }
     }
 
     /// Starts a client and waits until it is connected and subscribed.
@@ -39,24 +39,24 @@ final class RecordedClient: Sendable {
         return Set(changes.reversed().prefix { $0 != nil }.compactMap { $0 })
     }
     var messages: [MQTTMessage] { log.all { if case .message(let it) = $0 { it } else { nil } } }
-    var acknowledged: [Int] { log.all { if case .acknowledged(let it) = $0 { it } else { nil } } }
-    var refusals: [MQTTDisconnection<Int>] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
-    var disconnections: [MQTTDisconnection<Int>] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
+    var acknowledged: [Int] { log.all { if case .acknowledged(let it) = $0 { Int(it.number) } else { nil } } }
+    var refusals: [MQTTDisconnection] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
+    var disconnections: [MQTTDisconnection] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
     var versionsTried: [MQTTVersion] { log.all { if case .connecting(_, let it) = $0 { it } else { nil } } }
     var rejected: [(token: Int?, topic: String, failure: MQTTFailure)] {
-        log.all { if case .rejected(let a, let b, let c) = $0 { (a, b, c) } else { nil } }
+        log.all { if case .rejected(let a, let b, let c) = $0 { (a.map { Int($0.number) }, b, c) } else { nil } }
     }
     var subscriptionRefusals: [MQTTReason] {
         log.all { if case .subscriptionRefused(_, let it) = $0 { it } else { nil } }
     }
     var leftOut: [String] { log.all { if case .subscriptionLeftOut(let it, _) = $0 { it } else { nil } } }
     var omissions: [MQTTOmission] { log.all { if case .subscriptionLeftOut(_, let it) = $0 { it } else { nil } } }
-    var stopped: [[Int]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
+    var stopped: [[Int]] { log.all { if case .stopped(let it) = $0 { it.map { Int($0.number) } } else { nil } } }
 }
 
 /// A client whose network thread is stuck in the handler of its `connected` event until `release()`.
 final class StuckClient: Sendable {
-    let client: MQTTClient<Int>
+    let client: MQTTClient
     let log = EventLog()
     private let isStuck: SharedSwitch
     private let mayGoOn: SharedSwitch
@@ -66,7 +66,7 @@ final class StuckClient: Sendable {
         let mayGoOn = SharedSwitch()
         self.isStuck = isStuck
         self.mayGoOn = mayGoOn
-        client = try MQTTClient<Int>(options: options) { [log] event in
+        client = try MQTTClient(options: options) { [log] event in
             log.append(event)
             guard case .connected = event else { return }
             isStuck.turnOn()
@@ -98,13 +98,13 @@ private final class SharedSwitch: Sendable {
 
 /// Events in order, from any thread.
 final class EventLog: Sendable {
-    private let events = Mutex<[MQTTEvent<Int>]>([])
+    private let events = Mutex<[MQTTEvent]>([])
 
-    func append(_ event: MQTTEvent<Int>) {
+    func append(_ event: MQTTEvent) {
         events.withLock { $0.append(event) }
     }
 
-    func all<T>(_ select: (MQTTEvent<Int>) -> T?) -> [T] {
+    func all<T>(_ select: (MQTTEvent) -> T?) -> [T] {
         events.withLock { $0 }.compactMap(select)
     }
 }
@@ -116,6 +116,18 @@ extension MQTTOptions {
         options.backoff.base = .milliseconds(20)
         options.backoff.cap = .milliseconds(100)
         return options
+    }
+}
+
+extension MQTTClient {
+    func publish(_ message: MQTTMessage, token: Int) throws(MQTTError) {
+        try publish(message, token: MQTTToken(Int64(token)))
+    }
+}
+
+extension MQTTPolledClient {
+    func publish(_ message: MQTTMessage, token: Int) throws(MQTTError) {
+        try publish(message, token: MQTTToken(Int64(token)))
     }
 }
 

@@ -169,7 +169,7 @@ struct HostileCampaign {
     /// A broker and a client.
     private final class Rig {
         let broker: HostileBroker
-        private(set) var client: MQTTPolledClient<Int>
+        private(set) var client: MQTTPolledClient
         private(set) var attacks = 0
         private(set) var checks = 0
         private(set) var failedChecks = 0
@@ -220,7 +220,7 @@ struct HostileCampaign {
 
         private func renew() {
             unreadable += client.statistics.unreadable
-            guard let next = try? MQTTPolledClient<Int>(options: options) else { return }
+            guard let next = try? MQTTPolledClient(options: options) else { return }
             try? next.subscribe(to: "a", qos: .atLeastOnce)
             client = next
         }

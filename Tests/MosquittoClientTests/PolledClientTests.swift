@@ -19,7 +19,7 @@ struct PolledClientTests {
         let threads = Self.threadCount
         var driver = PolledDriver()
         for number in 0..<200 {
-            let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "c\(number)"))
+            let client = try MQTTPolledClient(options: Self.options(broker.port, id: "c\(number)"))
             try client.subscribe(to: "to/\(number)", qos: .atLeastOnce)
             driver.add(client)
         }
@@ -45,7 +45,7 @@ struct PolledClientTests {
         #expect(Self.threadCount < threads + 100)
 
         var observer = PolledDriver()
-        let listener = try MQTTPolledClient<Int>(options: .local(broker.port, id: "observer"))
+        let listener = try MQTTPolledClient(options: .local(broker.port, id: "observer"))
         try listener.subscribe(to: "gone/#", qos: .atLeastOnce)
         observer.add(listener)
         #expect(observer.drive { $0.allSatisfy { $0.subscribed == 1 } })
@@ -64,7 +64,7 @@ struct PolledClientTests {
         defer { broker.kill() }
         var options = Self.options(broker.port, id: "limits")
         options.queueCapacity = 2
-        let client = try MQTTPolledClient<Int>(options: options)
+        let client = try MQTTPolledClient(options: options)
         let message = MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce)
         #expect(throws: MQTTError.notConnected) { try client.publish(message, token: 1) }
         var driver = PolledDriver()
@@ -86,7 +86,7 @@ struct PolledClientTests {
     func burst() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "burst"))
+        let client = try MQTTPolledClient(options: Self.options(broker.port, id: "burst"))
         var driver = PolledDriver()
         driver.add(client)
         #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
@@ -103,7 +103,7 @@ struct PolledClientTests {
     func brokenPipe() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "pipe"))
+        let client = try MQTTPolledClient(options: Self.options(broker.port, id: "pipe"))
         var driver = PolledDriver()
         driver.add(client)
         #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
@@ -115,7 +115,7 @@ struct PolledClientTests {
         let events = client.advance()
         let lost = events.compactMap { if case .disconnected(let end) = $0 { end } else { nil } }
         #expect(lost.map(\.failure) == [.network(code: EPIPE)])
-        #expect(lost.first?.undelivered == [1])
+        #expect(lost.first?.undelivered.map(\.number) == [1])
         #expect(driver.drive { $0.allSatisfy { $0.connects == 2 } })
     }
 
@@ -123,7 +123,7 @@ struct PolledClientTests {
     func undelivered() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "undelivered"))
+        let client = try MQTTPolledClient(options: Self.options(broker.port, id: "undelivered"))
         var driver = PolledDriver()
         driver.add(client)
         #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })

@@ -5,7 +5,7 @@ import MosquittoClient
 struct PolledDriver {
     /// A client, and its recorded events.
     final class Member {
-        let client: MQTTPolledClient<Int>
+        let client: MQTTPolledClient
         var connects = 0
         var subscribed = 0
         var ends = 0
@@ -13,18 +13,18 @@ struct PolledDriver {
         var tokens: [Int] = []
         var stopped: [Int]?
 
-        init(_ client: MQTTPolledClient<Int>) {
+        init(_ client: MQTTPolledClient) {
             self.client = client
         }
 
-        func note(_ event: MQTTEvent<Int>) {
+        func note(_ event: MQTTEvent) {
             switch event {
             case .connected: connects += 1
             case .subscribed: subscribed += 1
             case .message(let message): messages.append(message)
-            case .acknowledged(let token): tokens.append(token)
+            case .acknowledged(let token): tokens.append(Int(token.number))
             case .refused, .disconnected: ends += 1
-            case .stopped(let undelivered): stopped = undelivered
+            case .stopped(let undelivered): stopped = undelivered.map { Int($0.number) }
             case .connecting, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .rejected: break
             }
         }
@@ -32,7 +32,7 @@ struct PolledDriver {
 
     private(set) var members: [Member] = []
 
-    mutating func add(_ client: MQTTPolledClient<Int>) {
+    mutating func add(_ client: MQTTPolledClient) {
         members.append(Member(client))
     }
 

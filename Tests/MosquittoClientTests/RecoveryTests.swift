@@ -34,7 +34,7 @@ struct RecoveryTests {
         let lost = try #require(client.disconnections.first)
         #expect(lost.wasConnected)
         #expect(client.acknowledged.isEmpty)
-        #expect(lost.undelivered == Array(0..<30))
+        #expect(lost.undelivered.map(\.number) == Array(0..<30))
         #expect(throws: MQTTError.notConnected) { try client.client.publish(MQTTMessage(topic: "x", text: "")) }
 
         try await broker.start()

@@ -19,7 +19,7 @@ import enum SystemTestSupport.PrivateNetwork
         for number in 0..<count {
             var options = MQTTOptions.local(broker.port, id: "c\(number)")
             options.backoff = MQTTBackoff()
-            let client = try MQTTPolledClient<Int>(options: options)
+            let client = try MQTTPolledClient(options: options)
             for filter in ["all/config", "to/\(number)"] { try client.subscribe(to: filter, qos: .atLeastOnce) }
             driver.add(client)
         }
@@ -71,7 +71,7 @@ import enum SystemTestSupport.PrivateNetwork
             options.backoff.cap = .seconds(3600)
             let isUp: @Sendable () -> Bool = { PrivateNetwork.setLoopback(isUp: true) }
             if isPolled {
-                guard let client = try? MQTTPolledClient<Int>(options: options) else { return }
+                guard let client = try? MQTTPolledClient(options: options) else { return }
                 var driver = PolledDriver()
                 driver.add(client)
                 for count in 1...2 {

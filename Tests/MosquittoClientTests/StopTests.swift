@@ -99,10 +99,10 @@ struct StopTests {
     func stopInHandler() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let holder = Mutex<MQTTClient<Int>?>(nil)
+        let holder = Mutex<MQTTClient?>(nil)
         let results = Mutex<[MQTTStopResult]>([])
         let log = EventLog()
-        let client = try MQTTClient<Int>(options: .local(broker.port, id: "inside")) { event in
+        let client = try MQTTClient(options: .local(broker.port, id: "inside")) { event in
             log.append(event)
             guard case .connected = event, let client = holder.withLock({ $0 }) else { return }
             let result = client.stop()
@@ -121,7 +121,7 @@ struct StopTests {
         defer { broker.kill() }
         let log = EventLog()
         do {
-            let client = try MQTTClient<Int>(options: .local(broker.port, id: "forgotten")) { log.append($0) }
+            let client = try MQTTClient(options: .local(broker.port, id: "forgotten")) { log.append($0) }
             try client.start()
             #expect(await eventually { client.statistics.connects == 1 })
         }

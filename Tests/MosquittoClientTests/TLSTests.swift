@@ -234,7 +234,7 @@ struct TLSTests {
         let hosts = try certificates.directory.write("::1 localhost\n127.0.0.1 localhost\n", to: "hosts")
         let attempts = Mutex<[UInt64]>([])
         PrivateHosts.run(hosts) {
-            guard let client = try? MQTTPolledClient<Int>(options: options) else { return }
+            guard let client = try? MQTTPolledClient(options: options) else { return }
             var driver = PolledDriver()
             driver.add(client)
             _ = driver.drive { $0.allSatisfy { $0.connects == 1 } }

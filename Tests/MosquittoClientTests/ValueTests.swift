@@ -54,7 +54,7 @@ import Testing
             var options = MQTTOptions(brokers: [BrokerAddress(host: "pi")], clientID: "a")
             change(&options)
             do throws(MQTTError) {
-                _ = try MQTTClient<Int>(options: options) { _ in }
+                _ = try MQTTClient(options: options) { _ in }
                 return nil
             } catch {
                 return error
@@ -75,7 +75,7 @@ import Testing
 
     @Test("A client that is not connected refuses messages with an error")
     func notConnected() throws {
-        let client = try MQTTClient<Int>(options: MQTTOptions(brokers: [BrokerAddress(host: "pi")], clientID: "a")) {
+        let client = try MQTTClient(options: MQTTOptions(brokers: [BrokerAddress(host: "pi")], clientID: "a")) {
             _ in
         }
         let message = MQTTMessage(topic: "a", text: "b")

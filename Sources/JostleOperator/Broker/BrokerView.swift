@@ -57,8 +57,8 @@ package final class BrokerView: Sendable {
         /// The filters that the broker refused, or that cannot be asked for.
         package fileprivate(set) var refused: [String: MQTTReason] = [:]
         /// The messages that the broker has acknowledged or refused, by their tokens.
-        package fileprivate(set) var acknowledged: Set<Int> = []
-        package fileprivate(set) var rejected: [Int: MQTTFailure] = [:]
+        package fileprivate(set) var acknowledged: Set<MQTTToken> = []
+        package fileprivate(set) var rejected: [MQTTToken: MQTTFailure] = [:]
 
         /// Whether the connection supports response topics, as MQTT 5 does.
         package var hasProperties: Bool { connection?.version == .v5 }
@@ -79,7 +79,7 @@ package final class BrokerView: Sendable {
         /// The size of the reports.
         var bytes = 0
         var dropped = 0
-        var nextToken = 0
+        var nextToken: Int64 = 0
     }
 
     /// What a report takes in memory besides its message, bytes.
@@ -95,7 +95,7 @@ package final class BrokerView: Sendable {
     package let wake: WakeSignal
     /// A topic for answers to this program's commands.
     let replyTopic: String
-    private let client: MQTTClient<Int>
+    private let client: MQTTClient
     /// The client's handler refers to it, and not to the view.
     private let state: Locked<State>
 
@@ -134,7 +134,7 @@ package final class BrokerView: Sendable {
     package init(_ options: MQTTOptions, replyTopic: String = "", capacity: Int = 8 << 20) throws {
         guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
         let state = Locked(State(capacity: capacity))
-        client = try MQTTClient<Int>(options: options) { event in
+        client = try MQTTClient(options: options) { event in
             state.withLock { $0.take(event) }
             wake.signal()
         }
@@ -192,10 +192,10 @@ package final class BrokerView: Sendable {
     /// Publishes a message.
     ///
     /// - Returns: the token under which `status` tells the broker's answer.
-    package func publish(_ message: MQTTMessage) throws(MQTTError) -> Int {
+    package func publish(_ message: MQTTMessage) throws(MQTTError) -> MQTTToken {
         let token = state.withLock { state in
             defer { state.nextToken += 1 }
-            return state.nextToken
+            return MQTTToken(state.nextToken)
         }
         try client.publish(message, token: token)
         return token
@@ -240,7 +240,7 @@ package final class BrokerView: Sendable {
 // MARK: From the network thread
 
 extension BrokerView.State {
-    fileprivate mutating func take(_ event: MQTTEvent<Int>) {
+    fileprivate mutating func take(_ event: MQTTEvent) {
         switch event {
         case .connecting(let broker, _): add(.connecting(broker: "\(broker)"))
         case .connected(let connection):

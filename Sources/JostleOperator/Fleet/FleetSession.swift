@@ -199,7 +199,7 @@ package final class FleetSession {
 
     /// Publishes messages and waits for the broker's answers.
     package func publish(_ messages: [MQTTMessage]) throws -> [Outcome] {
-        var tokens: [Int] = []
+        var tokens: [MQTTToken] = []
         for message in messages {
             while true {
                 do {

@@ -8,7 +8,7 @@ internal import Synchronization
 /// The lock is held only to move values, never during calls to libmosquitto, the network or a handler.
 final class ClientCore: Sendable {
     typealias Instant = ContinuousClock.Instant
-    typealias StopRequest = PolledConnection.StopRequest
+    typealias StopRequest = MQTTPolledClient.StopRequest
 
     /// Requests from callers to the network thread.
     private struct Work {
@@ -41,14 +41,14 @@ final class ClientCore: Sendable {
     }
 
     let options: MQTTOptions
-    private let handler: @Sendable (MQTTEvent<MessageMark>) -> Void
+    private let handler: @Sendable (MQTTEvent) -> Void
     private let state = Locked(State())
     private let isAbandoned = Atomic(false)
 
     /// Signals the network thread that there is work.
     private let wake: WakeSignal
 
-    init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<MessageMark>) -> Void) throws(MQTTError) {
+    init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
         guard let wake = WakeSignal() else { throw .system("eventfd", code: errno) }
         self.wake = wake
         self.options = options
@@ -126,7 +126,7 @@ final class ClientCore: Sendable {
 
     /// Drives a connection until its end.
     func run() {
-        let connection = PolledConnection(options: options)
+        let connection = MQTTPolledClient(valid: options)
         var readiness: MQTTReadiness = []
         var monitor: NetworkMonitor?
         var canMonitor = options.watchesNetwork
@@ -186,7 +186,7 @@ final class ClientCore: Sendable {
     }
 
     /// Stores the counters of a step and delivers its events. Must be called without holding the lock.
-    private func finishStep(of connection: PolledConnection, _ events: [MQTTEvent<MessageMark>]) {
+    private func finishStep(of connection: MQTTPolledClient, _ events: [MQTTEvent]) {
         let statistics = connection.statistics
         let bytes = connection.queuedBytes
         let undelivered = connection.undeliveredAtStop
@@ -203,7 +203,7 @@ final class ClientCore: Sendable {
     }
 
     /// Opens or closes the client for messages. Messages that came too late are added to the end-of-connection event.
-    private func update(for event: MQTTEvent<MessageMark>) -> MQTTEvent<MessageMark> {
+    private func update(for event: MQTTEvent) -> MQTTEvent {
         switch event {
         case .connected(let connection):
             state.withLock { $0.connection = connection }
@@ -221,7 +221,7 @@ final class ClientCore: Sendable {
         }
     }
 
-    private func connectionEnded() -> [MessageMark] {
+    private func connectionEnded() -> [MQTTToken] {
         state.withLock { state in
             state.connection = nil
             let messages = state.work.messages
@@ -229,7 +229,7 @@ final class ClientCore: Sendable {
             state.bytes = 0
             state.dropped += UInt64(messages.count)
             if state.isStopping { state.undeliveredAtStop += messages.count }
-            return messages.compactMap(\.mark)
+            return messages.compactMap(\.token)
         }
     }
 }

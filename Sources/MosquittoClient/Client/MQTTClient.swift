@@ -7,10 +7,8 @@ internal import Synchronization
 /// A separate network thread does all the work that may block. No call here waits for the network except `stop`, which
 /// waits no longer than its limit. Messages are accepted only while there is a connection; storing them until then is
 /// left to the publisher, who knows which are worth keeping. Every token accepted by `publish` is reported exactly
-/// once, in `acknowledged`, `rejected`, `disconnected` or `stopped` (unless the thread had to be detached). The
-/// publisher chooses the token's type, so that each part of a program recognises its own messages. A client without
-/// tokens is an `MQTTClient<Never>`.
-package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
+/// once, in `acknowledged`, `rejected`, `disconnected` or `stopped` (unless the thread had to be detached).
+package final class MQTTClient: Sendable {
     private enum Phase {
         case idle
         case running(WorkerThread)
@@ -18,7 +16,6 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     }
 
     private let core: ClientCore
-    private let tokens = TokenTable<Token>()
     private let phase = Mutex(Phase.idle)
 
     /// Creates a client. It does not connect before `start`.
@@ -27,11 +24,9 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - options: the connection settings.
     ///   - handler: receives the events, on the network thread. While it runs, nothing is sent or received.
     /// - Throws: `invalidOption` or another validation error; `system` if there are no descriptors left.
-    package init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<Token>) -> Void) throws(MQTTError) {
+    package init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
         try options.validate()
-        core = try ClientCore(options: options) { [tokens] event in
-            if let event = tokens.resolve(event) { handler(event) }
-        }
+        core = try ClientCore(options: options, handler: handler)
     }
 
     deinit {
@@ -68,8 +63,9 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - message: what to publish; its payload is copied.
     ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
-    package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
-        try tokens.publish(message, token, maximumSize: core.options.maximumPacketSize, core.publish)
+    package func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
+        try message.validate(maximumSize: core.options.maximumPacketSize)
+        try core.publish(Outgoing(message: message, token: token))
     }
 
     /// Subscribes, now and on every later connection. A second call for the same filter changes its quality of service,

@@ -15,15 +15,15 @@ final class Session {
         case subscriptionRefused(filter: String, MQTTReason)
         case message(MQTTMessage)
         /// `isUnmatched`: the broker says that nobody subscribes to the topic.
-        case acknowledged(MessageMark?, isUnmatched: Bool)
-        case rejected(MessageMark?, topic: String, MQTTFailure)
+        case acknowledged(MQTTToken?, isUnmatched: Bool)
+        case rejected(MQTTToken?, topic: String, MQTTFailure)
         /// The last report.
         case ended(MQTTFailure)
     }
 
     private struct InFlight {
         var sequence: UInt64
-        var mark: MessageMark?
+        var token: MQTTToken?
         var topic: String
     }
 
@@ -141,10 +141,10 @@ final class Session {
     /// Whether everything has been written and acknowledged.
     var isDrained: Bool { inFlight.isEmpty && !handle.wantsWrite }
 
-    /// The marks and the number of messages that were accepted but not acknowledged, in order.
-    var open: (marks: [MessageMark], count: Int) {
+    /// The tokens and the number of messages that were accepted but not acknowledged, in order.
+    var open: (tokens: [MQTTToken], count: Int) {
         let sent = inFlight.values.sorted { $0.sequence < $1.sequence }
-        return (sent.compactMap(\.mark) + unsent.compactMap(\.mark), sent.count + unsent.count)
+        return (sent.compactMap(\.token) + unsent.compactMap(\.token), sent.count + unsent.count)
     }
 
     // MARK: Steps
@@ -282,7 +282,7 @@ final class Session {
         }
         do {
             let id = try handle.publish(outgoing.message, version: version)
-            inFlight[id] = InFlight(sequence: sequence, mark: outgoing.mark, topic: outgoing.message.topic)
+            inFlight[id] = InFlight(sequence: sequence, token: outgoing.token, topic: outgoing.message.topic)
             sequence += 1
             return id
         } catch .library(code: MOSQ_ERR_NO_CONN.rawValue) {
@@ -291,7 +291,7 @@ final class Session {
             unsent.append(outgoing)
             finish(.unreadable)
         } catch {
-            reports.append(.rejected(outgoing.mark, topic: outgoing.message.topic, error))
+            reports.append(.rejected(outgoing.token, topic: outgoing.message.topic, error))
         }
         return nil
     }
@@ -401,9 +401,9 @@ final class Session {
         guard let entry = inFlight.removeValue(forKey: id) else { return }
         if reason >= 0x80 {
             let failure = MQTTFailure.refused(MQTTReason(rawValue: UInt8(truncatingIfNeeded: reason)))
-            reports.append(.rejected(entry.mark, topic: entry.topic, failure))
+            reports.append(.rejected(entry.token, topic: entry.topic, failure))
         } else {
-            reports.append(.acknowledged(entry.mark, isUnmatched: reason == MQTTReason.noMatchingSubscribers))
+            reports.append(.acknowledged(entry.token, isUnmatched: reason == MQTTReason.noMatchingSubscribers))
         }
     }
 

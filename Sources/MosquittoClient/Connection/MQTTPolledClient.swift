@@ -1,9 +1,21 @@
-/// A client without a thread that never waits and uses marks instead of tokens. `MQTTPolledClient` and the thread of
-/// `MQTTClient` both drive one.
+/// A client of an MQTT broker that has no thread and never waits. Its owner polls its socket and advances it. The thread
+/// of `MQTTClient` is such an owner.
+///
+/// One thread can drive any number of them. A round is: wait with `poll` or `epoll` until the descriptor in `interest`
+/// is ready or `deadline` has passed, then call `advance`, which returns the events. Both properties change with every
+/// call of `advance`, `publish`, `subscribe`, `unsubscribe` and `stop`. When a connection ends, its descriptor is
+/// already closed. During a graceful disconnect, the descriptor is a duplicate of the connection's, so `epoll` must be
+/// updated. As in `MQTTClient`, a lost connection is re-established until `stop`, messages are accepted only while
+/// there is a connection, and every token accepted by `publish` is reported exactly once.
+///
+/// An `advance` that follows `MQTTEvent.connecting` may block: libmosquitto resolves the broker's name with
+/// `getaddrinfo`, for which it has no alternative. With a numeric address it does not block.
+///
+/// It is not `Sendable`: all calls must come from one thread, one at a time.
 ///
 /// `ConnectionStateMachine` decides when to connect. While there is a connection, it has a `Session`.
-final class PolledConnection {
-    typealias Instant = ContinuousClock.Instant
+package final class MQTTPolledClient {
+    package typealias Instant = ContinuousClock.Instant
     private typealias Machine = ConnectionStateMachine<SystemRandomNumberGenerator>
 
     /// How to end the client.
@@ -32,20 +44,27 @@ final class PolledConnection {
     private var needsCleanStart: Bool
     private var stop: StopRequest?
     private var farewell: Int32?
-    private var events: [MQTTEvent<MessageMark>] = []
+    private var events: [MQTTEvent] = []
     private var counters = MQTTStatistics()
 
     /// Bytes of the queued payloads.
     private(set) var queuedBytes = 0
 
-    /// Whether the client has ended.
-    private(set) var isFinished = false
+    /// Whether `stopped` has been returned. No events follow it.
+    package private(set) var isFinished = false
 
     /// Messages without a known outcome when `stop` ended the connection.
     private(set) var undeliveredAtStop = 0
 
-    /// Creates a client; the options must be valid.
-    init(options: MQTTOptions) {
+    /// Creates a client. It is due immediately and connects in the first `advance`.
+    ///
+    /// - Throws: `invalidOption` or another validation error.
+    package convenience init(options: MQTTOptions) throws(MQTTError) {
+        try options.validate()
+        self.init(valid: options)
+    }
+
+    init(valid options: MQTTOptions) {
         self.options = options
         needsCleanStart = options.cleanStart
         subscriptions = SubscriptionPlan(stableAfter: options.backoff.stableAfter)
@@ -59,7 +78,7 @@ final class PolledConnection {
     }
 
     /// The client's counters and state.
-    var statistics: MQTTStatistics {
+    package var statistics: MQTTStatistics {
         var statistics = counters
         statistics.queued = queue.count
         statistics.inFlight = current?.session.inFlightCount ?? 0
@@ -69,10 +88,10 @@ final class PolledConnection {
     // MARK: Readiness and deadline
 
     /// The socket of the present connection and the readiness to wait for; `nil` if there is none.
-    var interest: MQTTInterest? { current?.session.interest }
+    package var interest: MQTTInterest? { current?.session.interest }
 
-    /// When the next step is due, whatever the socket's state; `nil` after the end.
-    var deadline: Instant? {
+    /// When to call `advance` even if the socket is not ready; may be in the past. `nil` once the client has ended.
+    package var deadline: Instant? {
         if isFinished { return nil }
         if isDue { return lastStep }
         guard let session = current?.session else { return wake }
@@ -87,8 +106,18 @@ final class PolledConnection {
 
     // MARK: Requests
 
-    /// Queues a valid message; throws if that is not possible.
-    func publish(_ outgoing: Outgoing) throws(MQTTError) {
+    /// Accepts a message, which the next `advance` sends.
+    ///
+    /// - Parameters:
+    ///   - message: what to publish; its payload is copied.
+    ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
+    /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
+    package func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
+        try message.validate(maximumSize: options.maximumPacketSize)
+        try accept(Outgoing(message: message, token: token))
+    }
+
+    private func accept(_ outgoing: Outgoing) throws(MQTTError) {
         if stop != nil || isFinished { throw .stopped }
         if counters.connection == nil { throw .notConnected }
         let size = outgoing.message.payload.count
@@ -103,13 +132,27 @@ final class PolledConnection {
     /// Queues a message that was accepted earlier, when there were a connection and room.
     func take(_ outgoing: Outgoing) {
         do {
-            try publish(outgoing)
+            try accept(outgoing)
         } catch {
             // The publisher at least learns that the message was not sent.
             counters.rejected += 1
-            events.append(.rejected(outgoing.mark, topic: outgoing.message.topic, .closed))
+            events.append(.rejected(outgoing.token, topic: outgoing.message.topic, .closed))
         }
     }
+
+    /// Subscribes, now and on every later connection; see `MQTTClient.subscribe`.
+    ///
+    /// - Throws: `invalidTopic`.
+    package func subscribe(
+        to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false, isOptional: Bool = false
+    ) throws(MQTTError) {
+        try MQTTTopic.validate(filter: filter)
+        let subscription = MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+        change(.subscribe(filter, subscription))
+    }
+
+    /// Ends a subscription.
+    package func unsubscribe(from filter: String) { change(.unsubscribe(filter)) }
 
     /// Changes the subscriptions, now and on later connections.
     func change(_ change: SubscriptionChange) {
@@ -124,12 +167,13 @@ final class PolledConnection {
         }
     }
 
-    /// Whether this host's network may be the reason why there is no connection, so that `networkReturned` is of use.
-    var awaitsNetwork: Bool { !isFinished && stop == nil && machine.awaitsNetwork }
+    /// Whether this host's network may be the reason why there is no connection. If so, call `networkReturned` when an
+    /// interface or an address of this host comes back (`NetworkMonitor`).
+    package var awaitsNetwork: Bool { !isFinished && stop == nil && machine.awaitsNetwork }
 
-    /// This host's network came back: connects soon instead of after the present delay. An attempt that nobody has
-    /// answered for a second is given up, because its next packet may be seconds away.
-    func networkReturned(now: Instant) {
+    /// This host's network came back: the next attempt is due within `MQTTBackoff.networkReturn`. An attempt that nobody
+    /// has answered for a second is given up, because its next packet may be seconds away. Otherwise, it has no effect.
+    package func networkReturned(now: Instant = .now) {
         guard awaitsNetwork else { return }
         if let session = current?.session {
             guard session.isUnanswered(for: .seconds(1), at: now) else { return }
@@ -141,7 +185,19 @@ final class PolledConnection {
     }
 
     /// Gives way to another client with the same id: see `MQTTClient.giveWay`.
-    func giveWay(for delay: Duration?) { machine.givingWay = delay }
+    package func giveWay(for delay: Duration?) { machine.givingWay = delay }
+
+    /// Starts to end the client gracefully: sends the accepted messages, then the farewell, then a DISCONNECT, so that
+    /// the broker does not publish the will. `stopped` is the last event.
+    ///
+    /// If the farewell is not acknowledged in time, the connection is dropped instead, and the broker publishes the
+    /// will.
+    /// - Parameters:
+    ///   - limit: how long to wait for acknowledgements. The broker gets up to 150 ms more to close.
+    ///   - farewell: a last message, published after all others.
+    package func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) {
+        stop(StopRequest(deadline: .now + limit, farewell: farewell))
+    }
 
     /// Starts to end the client. Only the first request counts.
     func stop(_ request: StopRequest) {
@@ -151,8 +207,13 @@ final class PolledConnection {
 
     // MARK: Steps
 
-    /// Performs the due work and returns the events.
-    func advance(_ readiness: MQTTReadiness, now: Instant) -> [MQTTEvent<MessageMark>] {
+    /// Performs the due work: connects, reads, writes, checks timeouts.
+    ///
+    /// - Parameters:
+    ///   - readiness: the socket's readiness; empty if the deadline has passed.
+    ///   - now: the current time.
+    /// - Returns: the events, in order.
+    package func advance(_ readiness: MQTTReadiness = [], now: Instant = .now) -> [MQTTEvent] {
         lastStep = now
         if !isFinished { ignoringBrokenPipe { step(readiness, now: now) } }
         defer { events.removeAll() }
@@ -244,7 +305,7 @@ final class PolledConnection {
             session.publish(outgoing)
         }
         if let message = stop?.farewell, farewell == nil, queue.isEmpty, session.window > 0 {
-            farewell = session.publish(Outgoing(message: message, mark: MessageMark.farewell))
+            farewell = session.publish(Outgoing(message: message, token: .farewell))
         }
     }
 
@@ -277,13 +338,13 @@ final class PolledConnection {
             case .message(let message):
                 counters.received += 1
                 events.append(.message(message))
-            case .acknowledged(let mark, let isUnmatched):
+            case .acknowledged(let token, let isUnmatched):
                 counters.acknowledged += 1
                 if isUnmatched { counters.unmatched += 1 }
-                if mark == .farewell { stop?.farewell = nil } else if let mark { events.append(.acknowledged(mark)) }
-            case .rejected(let mark, let topic, let failure):
+                if token == .farewell { stop?.farewell = nil } else if let token { events.append(.acknowledged(token)) }
+            case .rejected(let token, let topic, let failure):
                 counters.rejected += 1
-                events.append(.rejected(mark == .farewell ? nil : mark, topic: topic, failure))
+                events.append(.rejected(token == .farewell ? nil : token, topic: topic, failure))
             case .ended(let failure):
                 if let attempt = current?.attempt { ended(attempt, session, failure) }
             }
@@ -306,14 +367,14 @@ final class PolledConnection {
     /// A connection ended or could not be started.
     private func ended(_ attempt: Machine.Attempt, _ session: Session?, _ failure: MQTTFailure) {
         current = nil
-        let (marks, count) = closeQueue(open: session?.open ?? ([], 0))
+        let (tokens, count) = closeQueue(open: session?.open ?? ([], 0))
         counters.connection = nil
         counters.lastFailure = failure
         counters.undelivered += UInt64(count)
         if failure == .unreadable { counters.unreadable += 1 }
         guard failure != .stopped else {
             undeliveredAtStop = count
-            return finish(undelivered: marks)
+            return finish(undelivered: tokens)
         }
         // The attempt may have blocked, so the time is read again.
         let now = ContinuousClock.now
@@ -332,7 +393,7 @@ final class PolledConnection {
         if case .wait(let until) = action { retryAfter = now.duration(to: until) }
         let disconnection = MQTTDisconnection(
             broker: options.brokers[attempt.broker], failure: failure, wasConnected: session?.isAccepted ?? false,
-            undelivered: marks, retryAfter: retryAfter)
+            undelivered: tokens, retryAfter: retryAfter)
         if case .refused = failure {
             events.append(.refused(disconnection))
         } else {
@@ -341,20 +402,20 @@ final class PolledConnection {
         perform(action)
     }
 
-    /// Discards the state of a connection. Returns the marks and the number of all its undelivered messages.
-    private func closeQueue(open: (marks: [MessageMark], count: Int)) -> (marks: [MessageMark], count: Int) {
-        var marks = open.marks.filter { $0 != .farewell }
+    /// Discards the state of a connection. Returns the tokens and the number of all its undelivered messages.
+    private func closeQueue(open: (tokens: [MQTTToken], count: Int)) -> (tokens: [MQTTToken], count: Int) {
+        var tokens = open.tokens.filter { $0 != .farewell }
         let count = open.count + queue.count
         while let outgoing = queue.popFirst() {
-            if let mark = outgoing.mark { marks.append(mark) }
+            if let token = outgoing.token { tokens.append(token) }
         }
         queuedBytes = 0
         nextMessage = nil
         farewell = nil
-        return (marks, count)
+        return (tokens, count)
     }
 
-    private func finish(undelivered: [MessageMark]) {
+    private func finish(undelivered: [MQTTToken]) {
         _ = machine.stop()
         isFinished = true
         events.append(.stopped(undelivered: undelivered))
