@@ -93,12 +93,12 @@ package final class Agent {
             nearMisses: NearMissPublisher(
                 manager: manager, output: Agent.streamOutput(topics.nearMiss, client), isSimulated: isSimulated),
             log: log
-        ) { mailbox.post(.replies($0)) }
+        ) { mailbox.post(.device(.replies($0))) }
         let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
         let opened = file.open()
         opened.log { log.write($0, $1) }
         let parts = AgentParts(
-            client: client, mailbox: mailbox, writer: writer, stateDirectory: directory, outboxFile: file,
+            client: client, mailbox: mailbox, writer: writer, outboxFile: file,
             manager: manager, sensor: sensor, host: host, services: ServiceManager(), embeddedBroker: embedded,
             actions: ActionResponders { action, event in mailbox.post(.action(action, event)) },
             readConfiguration: readAgain, observer: observer)
@@ -189,12 +189,11 @@ package final class Agent {
         if result == .detached { log.warning("the broker did not answer in time; its will marks the device offline") }
         loop.flush(within: 0.1)
         loop.storeTime(at: loop.clocks.read(), isLast: true)
-        let file = parts.outboxFile
-        parts.writer.perform { file.close() }
+        loop.core.closeOutbox()
         parts.writer.finish(within: 0.5)
         loop.handleEvents()
-        let statistics = loop.outbox.statistics
-        let lost = loop.outbox.inMemoryOnly
+        let statistics = loop.core.outbox?.statistics ?? Outbox.Statistics()
+        let lost = loop.core.outbox?.inMemoryOnly ?? 0
         if lost > 0 {
             log.warning("\(lost) events did not reach the broker and are lost: \(statistics.failure ?? "")")
         }
@@ -207,14 +206,14 @@ package final class Agent {
     private static func client(
         _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
         _ mailbox: Mailbox<AgentEvent>
-    ) throws -> MQTTClient<DeliveryToken> {
-        var options = try settings.mqttOptions(clientID: id, brokers: brokers)
-        options.will = TelemetryPublisher.availability("offline", topics)
-        return try MQTTClient(options: options) { mailbox.post(AgentEvent($0)) }
+    ) throws -> MQTTClient {
+        return try MQTTClient(options: settings.clientOptions(topics, brokers: brokers)) {
+            mailbox.post(.mqtt($0.truncated))
+        }
     }
 
     /// Publishes what is of use only now: samples and near misses.
-    private static func streamOutput(_ topic: String, _ client: MQTTClient<DeliveryToken>) -> StreamOutput {
+    private static func streamOutput(_ topic: String, _ client: MQTTClient) -> StreamOutput {
         StreamOutput(topic: topic) { message in
             do {
                 try client.publish(message)
@@ -278,6 +277,13 @@ extension JostleSettings {
         return GPIOPlace(chip: sensor.interrupt.chip, line: UInt32(line).map { .number($0) } ?? .name(line))
     }
 
+    /// The options of a device's client, whose will marks the device as offline.
+    func clientOptions(_ topics: Topics, brokers: [MosquittoClient.BrokerAddress]) throws -> MQTTOptions {
+        var options = try mqttOptions(clientID: topics.device, brokers: brokers)
+        options.will = TelemetryPublisher.availability("offline", topics)
+        return options
+    }
+
     /// Seconds between motion states: the period of the fastest enabled topic, and at most 0.1 s because the device
     /// state is evaluated ten times a second.
     var updateInterval: Double {
@@ -287,10 +293,9 @@ extension JostleSettings {
 
 /// The objects with which the loop carries out effects: threads, files and the sensor.
 struct AgentParts {
-    let client: MQTTClient<DeliveryToken>
+    let client: MQTTClient
     let mailbox: Mailbox<AgentEvent>
     let writer: StateWriter
-    let stateDirectory: StateDirectory
     let outboxFile: OutboxFile
     let manager: MotionManager
     let sensor: SensorSwitch

@@ -84,7 +84,7 @@ extension AgentLoop {
             onMagnetometer: status.state == .streaming ? parts.sensor.magnetometerName : nil,
             parts.manager.lastMagnetometerStatus)
         let gravity = checks.sensor.remark(onRest: parts.manager.restingForce, info)
-        if field != nil || gravity != nil { health.makeDue(at: now) }
+        if field != nil || gravity != nil { core.health.makeDue(at: now) }
         remarks += [field, gravity].compactMap { $0 }
         for remark in remarks { log.write(remark.isWarning ? .warning : .info, remark.text) }
     }
@@ -92,7 +92,7 @@ extension AgentLoop {
     /// Stores the time if it is right and the stored one is out of date. With `isLast`, the agent is stopping.
     func storeTime(at now: ClockReading, isLast: Bool = false) {
         guard let contents = clocks.contentsToStore(now, isLast: isLast) else { return }
-        write(contents, to: .lastTime)
+        core.write(contents, to: .lastTime)
     }
 
     /// Logs a change of the upgrade that the configuration asks for, and makes a health report due.
@@ -101,13 +101,13 @@ extension AgentLoop {
         guard upgrade != checks.upgrade else { return }
         let isFirst = checks.upgrade == nil
         checks.upgrade = upgrade
-        health.makeDue(at: now)
+        core.health.makeDue(at: now)
         guard let upgrade, !(isFirst && upgrade.state == .installed) else { return }
         log.write(upgrade.state == .failed ? .warning : .info, upgrade.text)
     }
 
     private func upgradeStatus() -> UpgradeStatus? {
-        settings.settings.device.version.map { UpgradeStatus.read(wanted: $0, at: parts.upgradeStatusPath) }
+        core.settings.settings.device.version.map { UpgradeStatus.read(wanted: $0, at: parts.upgradeStatusPath) }
     }
 
     /// Notifies the service manager of what the service does, as its status text.
@@ -133,13 +133,13 @@ extension AgentLoop {
         }
         if faults.isEmpty { log.info("all files are saved again") }
         checks.storageFaults = faults
-        health.makeDue(at: now)
+        core.health.makeDue(at: now)
     }
 
     /// Silences the gestures that are in their quiet hours.
     func applyQuietHours() {
         checks.nextMinute = WallClock.monotonic.advanced(bySeconds: LocalTime.secondsToNextMinute)
-        checks.quietHours.spans = settings.settings.quietHours
+        checks.quietHours.spans = core.settings.settings.quietHours
         guard !checks.quietHours.isEmpty,
             let silenced = checks.quietHours.change(
                 atMinute: clocks.read().isSet ? LocalTime.minuteOfDay() : nil)
@@ -162,12 +162,12 @@ extension AgentLoop {
     /// The inputs of a health report.
     func healthFacts() -> HealthFacts {
         var facts = HealthFacts(parts.sensor)
-        facts.outbox = outbox.statistics
+        facts.outbox = core.outbox?.statistics ?? Outbox.Statistics()
         facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
         facts.storageFaults = storageFaults()
-        facts.hasDuplicate = hasDuplicate
+        facts.hasDuplicate = core.hasDuplicate
         facts.gravity = checks.sensor.gravity
-        facts.gestures = events.gestures
+        facts.gestures = core.events.gestures
         facts.upgrade = upgradeStatus()
         facts.connects = parts.client.statistics.connects
         facts.processorTime = ProcessUsage.processorTime

@@ -8,41 +8,25 @@ internal import MotionCore
 internal import MotionKit
 internal import StateStorage
 
-/// The agent's main loop: takes events from the mailbox, passes each to the participants in a fixed order, and carries
-/// out the effects that they return. All of it runs on one thread, the main thread.
-///
-/// The participants, in order: settings, former names, discovery, commands, telemetry, outbox.
+/// The agent's main loop: takes events from the mailbox and passes them to the device's core, which has the participants.
+/// All of it runs on one thread, the main thread.
 final class AgentLoop {
     let parts: AgentParts
     let log: Log
 
-    // The participants.
-    var settings: SettingsStore
-    var formerNames: FormerNameCleaner?
-    var discovery: DiscoveryPublisher?
-    var commands: CommandHandler
-    var telemetry: TelemetryPublisher
-    var outbox: Outbox
+    let core: DeviceCore
 
-    // These do not handle MQTT events.
-    var events: EventComposer
     private var machineRun: MachineRun
-    var health: HealthReporter
     var checks: PeriodicChecks
     var clocks: MachineClocks
-    private var connectionLog = ConnectionLog()
     var connectionFaults = ConnectionFaults()
     private var sensorLog = SensorLog()
     private var floods = TokenBucket.lines
     private var lostExternal = 0
-    /// The last logged write failure of each file.
-    private var fileFailures: [StateFile: String] = [:]
     private var isSensorStopped: Bool
     private(set) var isStopping = false
     /// Whether the configuration files are being read again.
     private var reloadState = ReloadState.idle
-    /// Whether another device uses the same id.
-    private(set) var hasDuplicate = false
     /// The installed rules.
     private var actions: [JostleSettings.Action]
     /// How the sensor is mounted, as the running sensor has it.
@@ -53,39 +37,35 @@ final class AgentLoop {
         _ configuration: StoredConfiguration, topics: Topics, isSimulated: Bool, outbox opened: OutboxFile.OpenResult,
         _ parts: AgentParts, log: Log
     ) {
-        let settings = configuration.stack.resolution.settings
-        let version = parts.host.identity.version
-        let prefix = settings.mqtt.prefix
         self.parts = parts
         self.log = log
-        let run = RunName.new()
-        self.settings = SettingsStore(configuration, topics: topics, run: run)
-        self.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
-        commands = CommandHandler(topics: topics, prefix: prefix, allowed: settings.commands.allow)
-        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: isSimulated)
-        outbox = Outbox(opened, limits: settings.mqtt.outbox, eventExpiry: settings.mqtt.eventExpiry)
-        events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: isSimulated)
-        machineRun = MachineRun(in: parts.stateDirectory)
-        var clocks = MachineClocks(parts.stateDirectory)
-        health = HealthReporter(
-            version: version, interval: settings.publish.health.interval,
-            processorTime: ProcessUsage.processorTime, at: clocks.read())
+        var clocks = MachineClocks(StateDirectory(path: parts.host.identity.stateDirectory))
+        core = DeviceCore(
+            configuration, topics: topics, parts.host.identity, isSimulated: isSimulated,
+            processorTime: ProcessUsage.processorTime, at: clocks.read(), writer: parts.writer,
+            outboxFile: parts.outboxFile
+        ) { [mailbox = parts.mailbox] in mailbox.post(.device($0)) }
+        let settings = core.settings.settings
         self.clocks = clocks
+        machineRun = MachineRun(in: core.directory)
         checks = PeriodicChecks(settings.quietHours)
         isSensorStopped = parts.sensor.isStopped
-        self.settings.setSensingStopped(isSensorStopped)
         mount = settings.motion.mount
         actions = settings.actions
+        core.host = self
+        core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
+        core.settings.setSensingStopped(isSensorStopped)
+        core.outbox = Outbox(opened, limits: settings.mqtt.outbox, eventExpiry: settings.mqtt.eventExpiry)
         // The embedded broker's retained messages end with it, and only programs on this machine can read them.
         guard settings.mqtt.broker != .embedded else { return }
-        let announced = RememberedTopics.announced(in: parts.stateDirectory)
-        formerNames = FormerNameCleaner(
-            settings, topics: topics, memory: .deviceNames(in: parts.stateDirectory), announced: announced.topics)
+        let announced = RememberedTopics.announced(in: core.directory)
+        core.formerNames = FormerNameCleaner(
+            settings, topics: topics, memory: .deviceNames(in: core.directory), announced: announced.topics)
         let facts = DiscoveryFacts(
-            id: topics.device, topics: topics, version: version, sensor: parts.sensor.title,
+            id: topics.device, topics: topics, version: parts.host.identity.version, sensor: parts.sensor.title,
             hasGyroscope: parts.sensor.hasGyroscope, board: .ofThisMachine(),
             commands: settings.commands.allow.map(\.rawValue))
-        discovery = DiscoveryPublisher(settings, facts, memory: announced)
+        core.discovery = DiscoveryPublisher(settings, facts, memory: announced)
     }
 
     // MARK: Running
@@ -93,37 +73,18 @@ final class AgentLoop {
     /// Starts the participants. Call it before the client connects.
     func start() {
         let now = clocks.read()
-        perform(settings.start(at: now))
-        perform(formerNames?.start(at: now) ?? [])
-        perform(discovery?.start(at: now) ?? [])
-        updateProtectedDevices(at: now)
-        perform(commands.start(at: now))
-        perform(telemetry.start(at: now))
-        perform(telemetry.setStopped(isSensorStopped, at: now))
-        perform(outbox.start(at: now))
-        for open in outbox.interrupted {
-            let isEnabled = settings.settings.motion.gestures.vibration.common.isEnabled
+        core.start(at: now)
+        core.perform(core.telemetry.setStopped(isSensorStopped, at: now))
+        for open in core.outbox?.interrupted ?? [] {
+            let isEnabled = core.settings.settings.motion.gestures.vibration.common.isEnabled
             if open == .machine, isEnabled, !isSensorStopped {
                 parts.manager.resumeVibration(since: machineRun.start(at: now) ?? now.monotonic)
             } else {
-                endInterrupted(open, at: now)
+                core.endInterrupted(open, at: now)
             }
         }
         applyQuietHours()
-        parts.host.nearMisses.set(.configuration, to: settings.settings.publish.nearMisses)
-    }
-
-    /// Cancels a gesture that was open when the last run was cut off, so that every receiver of its `began` also gets
-    /// an end.
-    func endInterrupted(_ open: OpenGesture, at now: ClockReading) {
-        var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
-        event.reason = .restarted
-        event.isSimulated = open.isSimulated
-        for action in settings.settings.actions
-        where action.isEnabled && !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
-            carryOut(action, on: event, at: now)
-        }
-        perform(outbox.apply(events.updates(for: event, at: now), at: now))
+        parts.host.nearMisses.set(.configuration, to: core.settings.settings.publish.nearMisses)
     }
 
     /// Handles events and deadlines until a signal arrives, `end` is reached or a restart is requested.
@@ -148,7 +109,7 @@ final class AgentLoop {
         let now = clocks.read()
         for event in events { handle(event, at: now) }
         lostExternal += losses.external
-        if losses.gestures > 0 { perform(outbox.countLost(losses.gestures, at: now)) }
+        if losses.gestures > 0 { core.perform(core.outbox?.countLost(losses.gestures, at: now)) }
         logFlood(at: now.monotonic)
     }
 
@@ -158,14 +119,13 @@ final class AgentLoop {
         isStopping = true
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         handleEvents()
-        perform(settings.flush(at: clocks.read()))
-        perform(outbox.flush(at: clocks.read()))
+        core.flush(at: clocks.read())
         while true {
             handleEvents()
-            handleOutboxDeadline(at: clocks.read())
+            core.handleOutboxDeadline(at: clocks.read())
             let now = WallClock.monotonic
             let left = deadline.remaining(at: now)
-            guard left > 0, !outbox.isSettled else { return }
+            guard left > 0, let outbox = core.outbox, !outbox.isSettled else { return }
             parts.mailbox.wake.wait(seconds: min(left, outbox.nextDeadline?.remaining(at: now) ?? left))
         }
     }
@@ -174,51 +134,31 @@ final class AgentLoop {
         switch event {
         case .mqtt(let event): handle(event, at: now)
         case .motion(let state):
-            settings.sampleArrived(at: now.monotonic)
-            perform(telemetry.handle(state))
+            core.settings.sampleArrived(at: now.monotonic)
+            core.perform(core.telemetry.handle(state))
         case .gesture(let event):
             guard !runsOn(event) else { return }
             if OpenGesture(event) == .machine { follow(event, at: now) }
-            perform(outbox.apply(events.updates(for: event, at: now), at: now))
+            core.publish(event, at: now)
         case .action(let action, let event): if !runsOn(event) { carryOut(action, on: event, at: now) }
         case .sensor(let event):
             if let line = sensorLog.line(for: event, at: now.monotonic) { log.write(line.level, line.text) }
-            if event != .none { health.makeDue(at: now.monotonic) }
-        case .outbox(let outcome): perform(outbox.handle(outcome, at: now))
-        case .file(let file, let failure): fileWritten(file, failure, at: now)
-        case .storageChanged: health.makeDue(at: now.monotonic)
+            if event != .none { core.health.makeDue(at: now.monotonic) }
+        case .device(let event): core.handle(event, at: now)
+        case .storageChanged: core.health.makeDue(at: now.monotonic)
         case .configuration(let result): endReload(result, at: now)
-        case .replies(let messages): for message in messages { _ = publish(message, nil) }
         }
     }
 
-    /// Passes an MQTT event to the participants.
-    private func handle(_ event: MQTTEvent<DeliveryToken>, at now: ClockReading) {
-        perform(settings.handle(event, own: { $0.settings }, at: now))
-        perform(formerNames?.handle(event, own: { $0.formerNames }, at: now) ?? [])
-        updateProtectedDevices(at: now)
-        perform(discovery?.handle(event, own: { $0.discovery }, at: now) ?? [])
-        perform(commands.handle(event, own: { $0.commands }, at: now))
-        perform(telemetry.handle(event, own: { $0.telemetry }, at: now))
-        perform(outbox.handle(event, own: { $0.outbox }, at: now))
+    private func handle(_ event: MQTTEvent, at now: ClockReading) {
+        core.handle(event, at: now)
         switch event {
-        case .connected: health.makeDue(at: now.monotonic)
         case .disconnected, .refused, .stopped: restartEmbeddedBroker()
         default: break
         }
-        if connectionFaults.handle(event) { health.makeDue(at: now.monotonic) }
-        if !event.isLoggedByItsOwner, let line = connectionLog.line(for: event) { log.write(line.level, line.text) }
+        if connectionFaults.handle(event) { core.health.makeDue(at: now.monotonic) }
+        core.log(event)
         if let change = event.connectionChange { parts.observer.connection?(change) }
-    }
-
-    /// A file was written, or a write failed. The settings store needs every result. Participants that only log
-    /// failures get the first of several equal ones.
-    private func fileWritten(_ file: StateFile, _ failure: String?, at now: ClockReading) {
-        perform(settings.handle(.fileWritten(file, failure: failure), at: now))
-        if let failure, fileFailures[file] == failure { return }
-        fileFailures[file] = failure
-        perform(formerNames?.handle(.fileWritten(file, failure: failure), at: now) ?? [])
-        perform(discovery?.handle(.fileWritten(file, failure: failure), at: now) ?? [])
     }
 
     /// Whether an event is the end of a machine's run only because the program or the sensor stops: it goes on with the next
@@ -229,14 +169,14 @@ final class AgentLoop {
 
     /// Keeps since when the machine runs.
     private func follow(_ event: GestureEvent, at now: ClockReading) {
-        if let content = machineRun.take(event, at: now) { write(content, to: .machineRun) }
+        if let content = machineRun.take(event, at: now) { core.write(content, to: .machineRun) }
         parts.manager.resumeVibration(since: machineRun.start(at: now))
     }
 
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {
         do {
-            guard let message = try events.message(for: action, on: event, at: now) else { return }
-            perform(outbox.apply([.add(message)], at: now))
+            guard let message = try core.events.message(for: action, on: event, at: now) else { return }
+            core.perform(core.outbox?.apply([.add(message)], at: now))
             log.debug("action on \(event.gesture.word) \(event.phase.word): \(message.topic)")
         } catch {
             log.warning("action on \(event.gesture.word) not carried out: \(error)")
@@ -245,65 +185,71 @@ final class AgentLoop {
 
     // MARK: Deadlines
 
-    private func handleOutboxDeadline(at now: ClockReading) {
-        if outbox.isStallDue(at: now.monotonic), parts.writer.isKeptFromRunning {
-            outbox.extendWait(at: now.monotonic)
-        }
-        perform(outbox.handleDeadline(at: now))
-    }
-
     private func handleDeadlines(at now: ClockReading) {
-        perform(settings.handleDeadline(at: now))
-        perform(formerNames?.handleDeadline(at: now) ?? [])
-        updateProtectedDevices(at: now)
-        perform(discovery?.handleDeadline(at: now) ?? [])
-        perform(telemetry.handleDeadline(at: now))
-        handleOutboxDeadline(at: now)
+        core.handleDeadlines(at: now)
         parts.host.advanceJobs(to: now.monotonic)
         runPeriodicChecks(at: now)
-        if let due = health.nextReport, now.monotonic >= due {
-            perform(telemetry.publish(health: health.report(healthFacts(), at: now)))
-        }
+        core.reportHealth(at: now)
     }
 
     /// Seconds until something is due; `nil` if nothing is.
     private func pause(until end: Timestamp?) -> Double? {
         let now = WallClock.monotonic
-        let deadlines = [
-            end, settings.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline, telemetry.nextDeadline,
-            outbox.nextDeadline, parts.host.nextDeadline, health.nextReport,
-        ]
-        var pauses = deadlines.compactMap { $0?.remaining(at: now) }
-        if lostExternal > 0 || commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
+        var pauses = [end, core.nextDeadline, parts.host.nextDeadline].compactMap { $0?.remaining(at: now) }
+        if lostExternal > 0 || core.commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
         if let pause = pauseUntilNextCheck(at: now) { pauses.append(pause) }
         return pauses.min()
     }
 
     /// Logs how many messages were discarded because they came too fast.
     private func logFlood(at now: Timestamp) {
-        guard lostExternal > 0 || commands.unanswered > 0, floods.admit(at: now) != nil else { return }
-        let unanswered = commands.takeUnanswered()
+        guard lostExternal > 0 || core.commands.unanswered > 0, floods.admit(at: now) != nil else { return }
+        let unanswered = core.commands.takeUnanswered()
         log.warning("too many messages: \(lostExternal) discarded, \(unanswered) commands not answered")
         lostExternal = 0
     }
 
-    // MARK: Between participants
+    // MARK: Settings
 
-    /// Keeps discovery from removing announcements whose device name may now belong to another device.
-    private func updateProtectedDevices(at now: ClockReading) {
-        guard let formerNames else { return }
-        perform(discovery?.protect(formerNames.protectedDevices, at: now) ?? [])
+    /// Restarts the sensor if it has to be configured differently.
+    private func configureSensor(_ settings: JostleSettings, at now: ClockReading) {
+        let isMountedAnew = settings.motion.mount != mount
+        mount = settings.motion.mount
+        do {
+            try parts.sensor.configure(settings.imu, restarts: isMountedAnew)
+        } catch {
+            core.perform(core.settings.applicationFailed(error.description(in: .agent), at: now))
+        }
+        checks.sensingStarted()
+    }
+}
+
+extension AgentLoop: DeviceHost {
+    func readClocks() -> ClockReading { clocks.read() }
+
+    func publish(_ message: MQTTMessage, _ token: MQTTToken?) throws(MQTTError) {
+        try parts.client.publish(message, token: token)
     }
 
-    /// Applies settings to the manager and the participants; they take effect with the next batch of samples, message
-    /// or report.
-    func apply(_ settings: JostleSettings) {
-        let now = clocks.read()
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError) {
+        try parts.client.subscribe(
+            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+    }
+
+    func unsubscribe(_ filter: String) {
+        parts.client.unsubscribe(from: filter)
+        // Filters that every connection subscribes for a while only are left out of the next one too.
+        if filter != core.discovery?.readingFilter, filter != core.topics.reported { connectionFaults.remove(filter) }
+    }
+
+    func giveWay(for delay: Duration?) { parts.client.giveWay(for: delay) }
+
+    func write(_ level: Log.Level, _ line: String) { log.write(level, line) }
+
+    /// Applies settings to the manager and what depends on it.
+    func apply(_ settings: JostleSettings, at now: ClockReading) {
         parts.manager.changeSettings { $0 = settings.motion }
         parts.manager.updateInterval = settings.updateInterval
-        telemetry.change(settings.publish)
-        health.changeInterval(settings.publish.health.interval, at: now.monotonic)
-        perform(discovery?.change(self.settings.settingsToOffer, at: now) ?? [])
         applyQuietHours()
         parts.host.settings = settings
         parts.host.nearMisses.set(.configuration, to: settings.publish.nearMisses)
@@ -314,20 +260,8 @@ final class AgentLoop {
         configureSensor(settings, at: now)
     }
 
-    /// Restarts the sensor if it has to be configured differently.
-    private func configureSensor(_ settings: JostleSettings, at now: ClockReading) {
-        let isMountedAnew = settings.motion.mount != mount
-        mount = settings.motion.mount
-        do {
-            try parts.sensor.configure(settings.imu, restarts: isMountedAnew)
-        } catch {
-            perform(self.settings.applicationFailed(error.description(in: .agent), at: now))
-        }
-        checks.sensingStarted()
-    }
-
-    /// Starts the agent again, if a service manager does that, because a changed key is only read at the start.
-    private func restartForConfiguration() {
+    /// Starts the agent again, if a service manager does that.
+    func restart() {
         guard !isStopping else { return }
         guard parts.host.identity.isSupervised else {
             log.warning("a changed key takes effect at the next start: see restart_required in config/reported")
@@ -337,13 +271,6 @@ final class AgentLoop {
         parts.host.isRestartWanted = true
     }
 
-    /// Whether another device has the same id: the broker then disconnects each of the two in favour of the other.
-    private func setDuplicate(_ isFound: Bool) {
-        hasDuplicate = isFound
-        parts.client.giveWay(for: isFound ? Self.givingWay : nil)
-        health.makeDue(at: WallClock.monotonic)
-    }
-
     /// Carries out a command, and updates the state if the command started or stopped sensing.
     func carryOut(_ request: CommandRequest) {
         guard !isStopping else { return }
@@ -351,100 +278,20 @@ final class AgentLoop {
         guard parts.sensor.isStopped != isSensorStopped else { return }
         isSensorStopped = parts.sensor.isStopped
         let now = clocks.read()
-        settings.setSensingStopped(isSensorStopped)
+        core.settings.setSensingStopped(isSensorStopped)
         if !isSensorStopped { checks.sensingStarted() }
-        perform(telemetry.setStopped(isSensorStopped, at: now))
-        health.makeDue(at: now.monotonic)
-    }
-}
-
-// Carries out the participants' effects in order. For each participant these methods define the owner of its tokens,
-// the meaning of its requests, and how it learns that the client had no room for a message.
-extension AgentLoop: EffectHost {
-    func perform(_ effects: SettingsStore.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
-            switch request {
-            case .apply(let settings): apply(settings)
-            case .restart: restartForConfiguration()
-            case .reportDuplicate(let isFound): setDuplicate(isFound)
-            }
-        }
-        for event in feedback { perform(settings.handle(event, at: clocks.read())) }
+        core.perform(core.telemetry.setStopped(isSensorStopped, at: now))
+        core.health.makeDue(at: now.monotonic)
     }
 
-    func perform(_ effects: FormerNameCleaner.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.formerNames) { _ in }
-        for event in feedback { perform(formerNames?.handle(event, at: clocks.read()) ?? []) }
-    }
-
-    func perform(_ effects: DiscoveryPublisher.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.discovery) { request in
-            switch request {
-            case .repeatTelemetry: telemetry.makeTelemetryDue()
-            }
-        }
-        for event in feedback { perform(discovery?.handle(event, at: clocks.read()) ?? []) }
-    }
-
-    func perform(_ effects: CommandHandler.Effects) {
-        _ = carryOut(effects, owner: { $0 }) { request in
-            switch request {
-            case .carryOut(let command): carryOut(command)
-            }
+    func carryOutActions(on event: GestureEvent, at now: ClockReading) {
+        for action in core.settings.settings.actions
+        where action.isEnabled && !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
+            carryOut(action, on: event, at: now)
         }
     }
 
-    func perform(_ effects: TelemetryPublisher.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.telemetry) { _ in }
-        for event in feedback { perform(telemetry.handle(event, at: clocks.read())) }
-    }
-
-    func perform(_ effects: Outbox.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.outbox) { request in
-            let file = parts.outboxFile
-            let mailbox = parts.mailbox
-            switch request {
-            case .write(let batch): parts.writer.perform { mailbox.post(.outbox(file.write(batch))) }
-            case .checkpoint: parts.writer.perform { file.checkpoint() }
-            case .endInterrupted(let gestures):
-                for open in gestures { endInterrupted(open, at: clocks.read()) }
-            case .reportHealth: health.makeDue(at: WallClock.monotonic)
-            }
-        }
-        for event in feedback { perform(outbox.handle(event, at: clocks.read())) }
-    }
-
-    func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {
-        do {
-            try parts.client.publish(message, token: token)
-            return .taken
-        } catch {
-            return Acceptance(error)
-        }
-    }
-
-    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws {
-        try parts.client.subscribe(
-            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-    }
-
-    func unsubscribe(_ filter: String) {
-        parts.client.unsubscribe(from: filter)
-        // Filters that every connection subscribes for a while only are left out of the next one too.
-        if filter != discovery?.readingFilter, filter != settings.topics.reported { connectionFaults.remove(filter) }
-    }
-
-    func write(_ content: [UInt8], to file: StateFile) {
-        let mailbox = parts.mailbox
-        parts.writer.write(content, to: parts.stateDirectory.path(of: file.rawValue)) { result in
-            switch result {
-            case .success: mailbox.post(.file(file, failure: nil))
-            case .failure(let failure): mailbox.post(.file(file, failure: "\(failure)"))
-            }
-        }
-    }
-
-    func write(_ level: Log.Level, _ line: String) { log.write(level, line) }
+    func healthFacts(at now: ClockReading) -> HealthFacts { healthFacts() }
 }
 
 /// Reads the configuration files again, with the arguments of the command line above them.
@@ -497,7 +344,7 @@ extension AgentLoop {
     /// Takes over what was read, unless the sensor cannot be read with it. Only the open sensor shows what its chip and
     /// bus permit.
     private func takeOver(_ loaded: LoadedConfiguration, at now: ClockReading) {
-        let (stack, pending) = settings.stack.reloading(loaded)
+        let (stack, pending) = core.settings.stack.reloading(loaded)
         let imu = stack.resolution.settings.imu
         if imu != parts.sensor.imu {
             defer { checks.sensingStarted() }
@@ -508,6 +355,6 @@ extension AgentLoop {
                 return
             }
         }
-        perform(settings.takeOver(stack, pending: pending, at: now))
+        core.perform(core.settings.takeOver(stack, pending: pending, at: now))
     }
 }

@@ -56,7 +56,7 @@ import Testing
     /// The messages published and removed since the last call, with a working disk and a broker that acknowledges.
     private func settle(
         _ bench: inout Bench, _ seconds: Double, acknowledged: Bool = true
-    ) -> (announced: [String], removed: [String], tokens: [DiscoveryPublisher.Token]) {
+    ) -> (announced: [String], removed: [String], tokens: [DeliveryToken]) {
         bench.pass(seconds)
         for _ in 1...2 { bench.deliver(.fileWritten(.announcedTopics, failure: nil)) }
         let published = bench.takePublished()

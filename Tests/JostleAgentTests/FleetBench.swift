@@ -99,7 +99,7 @@ struct FleetBench {
         try storeFiles()
     }
 
-    mutating func deliver(_ event: ParticipantEvent<SettingsStore.Token>) { bench.deliver(event) }
+    mutating func deliver(_ event: ParticipantEvent) { bench.deliver(event) }
 
     /// Lets time pass in steps of a second, with samples if the sensor works.
     mutating func pass(_ seconds: Double) throws {

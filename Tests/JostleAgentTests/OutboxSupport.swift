@@ -83,7 +83,7 @@ final class OutboxRig {
         return outbox.nextDeadline
     }
 
-    private func deliver(_ event: ParticipantEvent<OutboxToken>, _ updates: inout [Outbox.Update]) {
+    private func deliver(_ event: ParticipantEvent, _ updates: inout [Outbox.Update]) {
         take(&updates)
         carryOut(outbox.handle(event, at: clocks))
     }

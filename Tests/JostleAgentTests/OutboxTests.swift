@@ -38,7 +38,7 @@ import Testing
 
         mutating func apply(_ updates: [Outbox.Update]) { carryOut(outbox.apply(updates, at: clocks)) }
 
-        mutating func deliver(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
+        mutating func deliver(_ event: ParticipantEvent) { carryOut(outbox.handle(event, at: clocks)) }
 
         mutating func refuse(_ row: Int64, _ reason: MQTTReason = .quotaExceeded, topic: String = "t") {
             deliver(.rejected(OutboxToken(row: row), topic: topic, .refused(reason)))

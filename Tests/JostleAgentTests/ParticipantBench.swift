@@ -11,7 +11,7 @@ struct ParticipantBench<P: Participant> {
         boot: "a", monotonic: Timestamp(seconds: 100),
         wall: 1_795_000_000_000, isSet: true)
 
-    private(set) var published: [(message: MQTTMessage, token: P.Token?)] = []
+    private(set) var published: [(message: MQTTMessage, token: DeliveryToken?)] = []
     private(set) var subscriptions: [String] = []
     private(set) var files: [StateFile: [UInt8]] = [:]
     private(set) var writes = 0
@@ -47,14 +47,14 @@ struct ParticipantBench<P: Participant> {
         clocks.wall += Int64(seconds * 1000)
     }
 
-    mutating func deliver(_ event: ParticipantEvent<P.Token>) { carryOut(participant.handle(event, at: clocks)) }
+    mutating func deliver(_ event: ParticipantEvent) { carryOut(participant.handle(event, at: clocks)) }
 
     mutating func receive(_ topic: String, _ text: String, retain: Bool = false) {
         deliver(.message(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain)))
     }
 
     /// The messages published since the last call.
-    mutating func takePublished() -> [(message: MQTTMessage, token: P.Token?)] {
+    mutating func takePublished() -> [(message: MQTTMessage, token: DeliveryToken?)] {
         defer { published = [] }
         return published
     }

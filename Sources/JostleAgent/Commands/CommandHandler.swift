@@ -8,7 +8,7 @@ internal import MotionCore
 /// Receives commands on `…/command/<name>`: refuses a command with a reason, or passes it to the loop to be carried
 /// out.
 struct CommandHandler: Participant {
-    typealias Token = Never
+    static let owner = Owner.commands
 
     enum Request: Sendable {
         /// Carry out a command and reply to it.
@@ -43,7 +43,7 @@ struct CommandHandler: Participant {
         [.subscribe(topics.command("+"), keepsRetainFlag: true)]
     }
 
-    mutating func handle(_ event: ParticipantEvent<Never>, at now: ClockReading) -> Effects {
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         guard case .message(let message) = event, let name = name(in: message.topic) else { return [] }
         let address = ReplyAddress(to: message, resultTopic: topics.result(of: name), replyPrefix: replyPrefix)
         guard budget.spend(at: now.monotonic) else {

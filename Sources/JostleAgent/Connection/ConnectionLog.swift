@@ -23,7 +23,7 @@ struct ConnectionLog {
     private static let topics = 100
 
     /// The line to log for an event; `nil` for none.
-    mutating func line<Token>(for event: MQTTEvent<Token>) -> Line? {
+    mutating func line(for event: MQTTEvent) -> Line? {
         switch event {
         case .connected(let connection):
             failures = [:]
@@ -41,7 +41,7 @@ struct ConnectionLog {
         }
     }
 
-    private mutating func line<Token>(for end: MQTTDisconnection<Token>) -> Line? {
+    private mutating func line(for end: MQTTDisconnection) -> Line? {
         guard let retryAfter = end.retryAfter else {
             return Line(level: .debug, text: "disconnected from \(end.broker)")
         }
@@ -82,7 +82,7 @@ struct ConnectionFaults {
     }
 
     /// Handles an event. Returns whether the faults changed.
-    mutating func handle<Token>(_ event: MQTTEvent<Token>) -> Bool {
+    mutating func handle(_ event: MQTTEvent) -> Bool {
         switch event {
         case .subscriptionLeftOut(let filter, let omission):
             guard case .messageTooLarge = omission else { return false }

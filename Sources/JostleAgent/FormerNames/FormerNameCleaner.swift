@@ -10,12 +10,9 @@ internal import MotionCore
 /// nothing is cleared while a device is online under it. What the broker does not permit is not tried again until the
 /// next start.
 struct FormerNameCleaner: Participant {
-    /// Identifies a message in flight. Numbers are never reused, so a token from an earlier connection matches nothing.
-    struct Token: Hashable, Sendable {
-        let number: Int
-    }
-
     typealias Request = Never
+
+    static let owner = Owner.formerNames
 
     /// Seconds to wait for the retained availability after the broker accepted the subscription.
     private static let readingTime = 0.3
@@ -40,7 +37,7 @@ struct FormerNameCleaner: Participant {
         /// accept.
         var remaining: [String]
         var due: Timestamp?
-        var underWay: [Token: String] = [:]
+        var underWay: [DeliveryToken: String] = [:]
     }
 
     private struct Name {
@@ -53,7 +50,8 @@ struct FormerNameCleaner: Participant {
     }
     /// The former names that another device has, or may have as far as is known yet.
     private(set) var protectedDevices: Set<String>
-    private var lastToken = 0
+    /// Numbers are never reused, so a token from an earlier connection matches nothing.
+    private var lastToken: Int64 = 0
     private let current: String
     private var memory: RememberedTopics
 
@@ -90,7 +88,7 @@ struct FormerNameCleaner: Participant {
 
     mutating func start(at now: ClockReading) -> Effects { remember() }
 
-    mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         switch event {
         case .connected: return connected(at: now.monotonic)
         case .disconnected:
@@ -150,7 +148,7 @@ struct FormerNameCleaner: Participant {
     }
 
     /// The broker acknowledged a message. After the last one, nothing is left under the name.
-    private mutating func acknowledged(_ token: Token) -> Effects {
+    private mutating func acknowledged(_ token: DeliveryToken) -> Effects {
         for index in names.indices {
             guard case .clearing(var clearing) = names[index].phase, clearing.underWay.removeValue(forKey: token) != nil
             else { continue }
@@ -163,7 +161,7 @@ struct FormerNameCleaner: Participant {
     }
 
     /// The broker rejected a message. The first rejection ends the clearing of its name.
-    private mutating func rejected(_ token: Token, _ failure: MQTTFailure) -> Effects {
+    private mutating func rejected(_ token: DeliveryToken, _ failure: MQTTFailure) -> Effects {
         for index in names.indices {
             guard case .clearing(let clearing) = names[index].phase, clearing.underWay[token] != nil else { continue }
             names[index].phase = .refused
@@ -179,7 +177,7 @@ struct FormerNameCleaner: Participant {
         return []
     }
 
-    private mutating func notSent(_ tokens: [Token], at now: Timestamp) {
+    private mutating func notSent(_ tokens: [DeliveryToken], at now: Timestamp) {
         for index in names.indices {
             guard case .clearing(var clearing) = names[index].phase else { continue }
             let back = tokens.compactMap { clearing.underWay.removeValue(forKey: $0) }
@@ -217,7 +215,7 @@ struct FormerNameCleaner: Participant {
             }
             for topic in clearing.remaining {
                 lastToken += 1
-                let token = Token(number: lastToken)
+                let token = DeliveryToken(number: lastToken)
                 clearing.underWay[token] = topic
                 effects.append(.publish(MQTTMessage(topic: topic, text: "", qos: .atLeastOnce, retain: true), token))
             }

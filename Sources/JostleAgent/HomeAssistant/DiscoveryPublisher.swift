@@ -14,10 +14,7 @@ internal import MotionCore
 /// devices may receive the same birth message. Otherwise it publishes only what changed. Topics are saved to disk before
 /// they are used, so that they are known after a crash.
 struct DiscoveryPublisher: Participant {
-    /// Identifies a message in flight. Numbers are never reused, so a token from an earlier connection matches nothing.
-    struct Token: Hashable, Sendable {
-        let number: Int
-    }
+    static let owner = Owner.discovery
 
     enum Request: Equatable, Sendable {
         /// Home Assistant is subscribed now and needs the values that are not retained.
@@ -73,10 +70,11 @@ struct DiscoveryPublisher: Participant {
     private var found: Set<String> = []
     /// The payloads at the broker, read back or published on this connection, by topic.
     private var announced: [String: String] = [:]
-    private var underWay: [Token: DiscoveryMessage] = [:]
+    private var underWay: [DeliveryToken: DiscoveryMessage] = [:]
     /// The topics that the broker rejected on this connection.
     private(set) var refused: Set<String> = []
-    private var lastToken = 0
+    /// Numbers are never reused, so a token from an earlier connection matches nothing.
+    private var lastToken: Int64 = 0
 
     private var birth: Timestamp?
     private var settled: Timestamp?
@@ -111,7 +109,7 @@ struct DiscoveryPublisher: Participant {
         set.settings.homeAssistant.discovery ? [optional(statusTopic)] : []
     }
 
-    mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         switch event {
         case .connected:
             let effects = disconnected()
@@ -176,7 +174,7 @@ struct DiscoveryPublisher: Participant {
     }
 
     /// A subscription without which the device works: not every broker lets it read Home Assistant's topics.
-    private func optional(_ filter: String) -> Effect<Token, Request> {
+    private func optional(_ filter: String) -> Effect<Self> {
         .subscribe(filter, keepsRetainFlag: false, isOptional: true)
     }
 
@@ -200,7 +198,7 @@ struct DiscoveryPublisher: Participant {
         announced[topic] = String(decoding: message.payload, as: UTF8.self)
     }
 
-    private mutating func rejected(_ token: Token, _ topic: String, _ failure: MQTTFailure) -> Effects {
+    private mutating func rejected(_ token: DeliveryToken, _ topic: String, _ failure: MQTTFailure) -> Effects {
         guard let message = underWay.removeValue(forKey: token) else { return [] }
         // A broker that rejects one message rejects most of them, so only the first rejection is logged.
         let isFirst = refused.isEmpty
@@ -304,9 +302,9 @@ struct DiscoveryPublisher: Participant {
         return effects
     }
 
-    private mutating func publish(_ message: DiscoveryMessage) -> Effect<Token, Request> {
+    private mutating func publish(_ message: DiscoveryMessage) -> Effect<Self> {
         lastToken += 1
-        let token = Token(number: lastToken)
+        let token = DeliveryToken(number: lastToken)
         underWay[token] = message
         announced[message.topic] = message.payload.isEmpty ? nil : message.payload
         let outgoing = MQTTMessage(topic: message.topic, text: message.payload, qos: .atLeastOnce, retain: true)

@@ -12,7 +12,7 @@ internal import MotionCore
 /// accepted. If the disk fails, or does not respond for a quarter of a second, messages are sent from
 /// memory and counted.
 struct Outbox: Participant {
-    typealias Token = OutboxToken
+    static let owner = Owner.outbox
 
     /// What the loop does for the outbox.
     enum Request: Sendable {
@@ -172,7 +172,7 @@ struct Outbox: Participant {
         return effects + update(at: now, isIdle: true)
     }
 
-    mutating func handle(_ event: ParticipantEvent<OutboxToken>, at now: ClockReading) -> Effects {
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         var effects: Effects = []
         switch event {
         case .connected:
@@ -415,7 +415,7 @@ struct Outbox: Participant {
 
     // MARK: Log texts
 
-    private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {
+    private static func storeFailed(_ reason: String) -> Effect<Self> {
         .log(.error, "cannot write the outbox: \(reason); until this is fixed, a restart loses unsent events")
     }
 }

@@ -3,8 +3,12 @@ internal import MosquittoClient
 internal import MotionCore
 
 /// Identifies a message in the outbox by its row in the file.
-struct OutboxToken: Hashable, Sendable {
-    let row: Int64
+typealias OutboxToken = DeliveryToken
+
+extension OutboxToken {
+    init(row: Int64) { self.init(number: row) }
+
+    var row: Int64 { number }
 }
 
 /// The messages in order of arrival, each with its state, until the broker has acknowledged them, and the rows of the

@@ -7,12 +7,9 @@ package import MotionCore
 
 /// Publishes current values: availability, state, attitude, motion and health. What cannot be sent now is discarded.
 struct TelemetryPublisher: Participant {
-    /// Only the state has a token: if the client had no room for it, it is published again.
-    enum Token: Hashable, Sendable {
-        case state
-    }
-
     typealias Request = Never
+
+    static let owner = Owner.telemetry
 
     private let topics: Topics
     private let isSimulated: Bool
@@ -58,7 +55,7 @@ struct TelemetryPublisher: Participant {
 
     // MARK: Connection
 
-    mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         switch event {
         case .connected: return connected(at: now)
         case .disconnected:
@@ -159,11 +156,11 @@ struct TelemetryPublisher: Participant {
         return effects
     }
 
-    private func telemetry(_ topic: String, _ payload: JSONObject) -> Effect<Token, Never> {
+    private func telemetry(_ topic: String, _ payload: JSONObject) -> Effect<Self> {
         .publish(MQTTMessage(topic: topic, payload: payload.bytes, qos: .atMostOnce, retain: false))
     }
 
-    private func stateMessage(_ payload: JSONObject) -> Effect<Token, Never> {
+    private func stateMessage(_ payload: JSONObject) -> Effect<Self> {
         .publish(MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true), .state)
     }
 
@@ -191,6 +188,11 @@ struct TelemetryPublisher: Participant {
         let vibrates = state.vibrationDiffers(from: sent) && vibrationGate.isDue(at: time) { true }
         return isTilted || vibrates
     }
+}
+
+extension DeliveryToken {
+    /// Of telemetry only the state has a token: if the client had no room for it, it is published again.
+    static let state = DeliveryToken(number: 0)
 }
 
 /// Decides when to publish a continuously changing quantity.

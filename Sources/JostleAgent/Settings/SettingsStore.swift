@@ -14,10 +14,7 @@ internal import MotionCore
 /// reported without `not_kept` survives a crash. `FleetLayers` does the same for the fleet's layers, with
 /// more care: they are stored before they are applied.
 struct SettingsStore: Participant {
-    /// Only the report has a token: if the client had no room for it, it is published later.
-    enum Token: Hashable, Sendable {
-        case report
-    }
+    static let owner = Owner.settings
 
     enum Request: Equatable, Sendable {
         /// Apply these settings.
@@ -129,7 +126,7 @@ struct SettingsStore: Participant {
         return [.write(.wantedVersion, Array((version.map { "\($0)\n" } ?? "").utf8))]
     }
 
-    mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         switch event {
         case .connected:
             isConnected = true
@@ -145,7 +142,7 @@ struct SettingsStore: Participant {
         case .subscriptionAnswered(let filter, let isGranted):
             fleet.subscriptionAnswered(filter, isGranted: isGranted, at: now.monotonic)
             return []
-        case .acknowledged(.report):
+        case .acknowledged:
             duplicates.reported()
             return []
         case .notSent:
@@ -571,4 +568,9 @@ enum SettingMessage {
     private static func shortened(_ key: String) -> String {
         String(String.UnicodeScalarView(key.unicodeScalars.prefix(129)))
     }
+}
+
+extension DeliveryToken {
+    /// Of the store's messages only the report has a token: if the client had no room for it, it is published later.
+    static let report = DeliveryToken(number: 0)
 }

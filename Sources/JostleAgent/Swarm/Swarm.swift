@@ -211,7 +211,7 @@ final class SwarmWorker: Sendable {
         case fault(SwarmOrder.Fault, board: Int, pause: Double)
         case shake(board: Int, strength: Double, axis: BodyAxis)
         /// From another thread, for the run with this number.
-        case event(board: Int, run: Int, SwarmBoard.Event)
+        case event(board: Int, run: Int, DeviceEvent)
         case storeIsLost(board: Int)
         /// All boards leave, and the thread ends.
         case end

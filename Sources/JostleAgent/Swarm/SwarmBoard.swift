@@ -7,10 +7,8 @@ internal import MotionCore
 internal import MotionKit
 internal import StateStorage
 
-/// One run of a virtual board, from its start to its end: the agent's participants, store and session, without a sensor
-/// and without discovery. Used on its worker's thread only.
-///
-/// The participants, in order: settings, former names, commands, telemetry, outbox.
+/// One run of a virtual board, from its start to its end: the agent's core with a session of its own, without a sensor and
+/// without discovery. Used on its worker's thread only.
 final class SwarmBoard {
     /// What all boards of a worker share.
     struct Context {
@@ -28,17 +26,6 @@ final class SwarmBoard {
         let isVerbose: Bool
     }
 
-    /// An event from another thread.
-    enum Event: Sendable {
-        case file(StateFile, failure: String?)
-        /// The outbox's file was opened.
-        case opened(OutboxFile.OpenResult)
-        case outbox(OutboxFile.Outcome)
-        case replies([MQTTMessage])
-    }
-
-    typealias Post = @Sendable (Event) -> Void
-
     /// Seconds within which a board that leaves sends its last messages.
     private static let farewellTime = Duration.seconds(2)
     /// Seconds that the outbox has before that.
@@ -50,34 +37,14 @@ final class SwarmBoard {
 
     private let member: SwarmMember
     private let context: Context
-    let client: MQTTPolledClient<DeliveryToken>
-    private let directory: StateDirectory
-    private let writer: StateWriter
-    private let post: Post
-    private let topics: Topics
-
-    // The participants.
-    private var settings: SettingsStore
-    private var formerNames: FormerNameCleaner
-    private var commands: CommandHandler
-    private var telemetry: TelemetryPublisher
-    /// `nil` until its file is open, and for boards without events.
-    private var outbox: Outbox?
-
-    // These do not handle MQTT events.
-    private var events: EventComposer
-    private var health: HealthReporter
+    let client: MQTTPolledClient
+    private let core: DeviceCore
     var sensor: SwarmSensor
-    /// Whether another device uses the same id.
-    private var hasDuplicate = false
     /// Whether a key changed that is only read at the start.
     private var hasNewStartKeys = false
-    private let outboxFile: OutboxFile?
-    private let identity: CommandHost.Identity
     /// Created for the first command: few boards ever receive one.
     private var host: CommandHost?
     private var openShake: (event: GestureEvent, end: Timestamp)?
-    private var connectionLog = ConnectionLog()
     /// When a defect kills this process, or makes the board shake next.
     private var deathDue: Timestamp?
     private var shakeDue: Timestamp?
@@ -93,66 +60,48 @@ final class SwarmBoard {
     /// Reads the board's state and creates its participants. Nothing is connected before the first `advance`.
     init(
         _ member: SwarmMember, number: Int, isSensorDead: Bool, _ context: Context, at now: ClockReading,
-        post: @escaping Post
+        post: @escaping DeviceCore.Post
     ) throws {
         let configuration = member.configuration(upon: context.configuration)
         let directory = StateDirectory(path: member.directory)
-        // The only place at which the store of settings is made.
         let topics = Topics(prefix: configuration.settings.mqtt.prefix, id: member.id)
-        let run = RunName.new()
+        // The only place at which the store of settings is made.
         let stored = StoredConfiguration.open(
             configuration, id: member.id, boot: now.boot, in: directory, log: context.log)
-        let store = SettingsStore(stored, topics: topics, run: run)
-        let settings = store.settings
-        let client = try SwarmBoard.client(settings, id: member.id, topics)
+        let settings = stored.stack.resolution.settings
+        client = try MQTTPolledClient(
+            options: settings.clientOptions(topics, brokers: settings.brokers(embeddedPort: nil)))
         self.member = member
         self.context = context
-        self.client = client
-        self.directory = directory
-        self.post = post
-        self.topics = topics
-        self.settings = store
-        writer = context.storage.writer(of: number)
-        formerNames = FormerNameCleaner(
-            settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
-        commands = CommandHandler(topics: topics, prefix: settings.mqtt.prefix, allowed: settings.commands.allow)
-        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: true)
-        events = EventComposer(topics: topics, prefix: settings.mqtt.prefix, run: run, isSimulated: true)
-        health = HealthReporter(
-            version: context.version, interval: settings.publish.health.interval,
-            processorTime: SwarmBoard.processorTime(context), at: now)
-        identity = CommandHost.Identity(
-            id: member.id, version: context.version, stateDirectory: member.directory, isSupervised: true)
+        let storage = context.storage
         sensor = SwarmSensor(rate: settings.imu.rate, isDead: isSensorDead, at: now.monotonic)
-        outboxFile =
-            context.hasOutbox
-            ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil
-    }
-
-    private static func client(
-        _ settings: JostleSettings, id: String, _ topics: Topics
-    ) throws -> MQTTPolledClient<DeliveryToken> {
-        var options = try settings.mqttOptions(clientID: id, brokers: settings.brokers(embeddedPort: nil))
-        options.will = TelemetryPublisher.availability("offline", topics)
-        return try MQTTPolledClient(options: options)
+        core = DeviceCore(
+            stored, topics: topics,
+            CommandHost.Identity(
+                id: member.id, version: context.version, stateDirectory: member.directory, isSupervised: true),
+            isSimulated: true, processorTime: SwarmBoard.processorTime(context),
+            at: now, writer: storage.writer(of: number),
+            outboxFile: context.hasOutbox
+                ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil,
+            measure: { storage.measure($0) }, post: post)
+        core.host = self
+        core.formerNames = FormerNameCleaner(
+            settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
     }
 
     // MARK: Running
 
     /// Starts the participants.
     func start(at now: ClockReading) {
-        perform(settings.start(at: now))
-        perform(formerNames.start(at: now))
-        perform(commands.start(at: now))
-        perform(telemetry.start(at: now))
-        perform(telemetry.handle(SwarmSensor.stillState(at: now.monotonic)))
-        openOutbox()
+        core.start(at: now)
+        core.perform(core.telemetry.handle(SwarmSensor.stillState(at: now.monotonic)))
+        core.openOutbox()
         applyDefects(at: now.monotonic)
     }
 
     /// Begins or ends what the settings in force do to this board.
     private func applyDefects(at now: Timestamp) {
-        let kinds = member.defects.filter { $0.isTriggered(by: settings.settings) }.map(\.kind)
+        let kinds = member.defects.filter { $0.isTriggered(by: core.settings.settings) }.map(\.kind)
         sensor.setDefective(kinds.contains(.sensor), at: now)
         let due = now.advanced(bySeconds: SwarmBoard.defectTime)
         deathDue = kinds.contains(.die) ? deathDue ?? due : nil
@@ -175,42 +124,26 @@ final class SwarmBoard {
     }
 
     /// Handles an event from another thread.
-    func handle(_ event: Event, at now: ClockReading) {
+    func handle(_ event: DeviceEvent, at now: ClockReading) {
         noteSamples(at: now)
-        switch event {
-        case .file(let file, let failure):
-            perform(settings.handle(.fileWritten(file, failure: failure), at: now))
-            perform(formerNames.handle(.fileWritten(file, failure: failure), at: now))
-        case .opened(let opened): startOutbox(opened, at: now)
-        case .outbox(let outcome): withOutbox { $0.handle(outcome, at: now) }
-        case .replies(let messages): for message in messages { _ = publish(message, nil) }
-        }
+        core.handle(event, at: now)
     }
 
     /// The sensor has delivered samples up to now, unless it is dead.
     private func noteSamples(at now: ClockReading) {
-        if sensor.delivers { settings.sampleArrived(at: now.monotonic) }
+        if sensor.delivers { core.settings.sampleArrived(at: now.monotonic) }
     }
 
-    /// Passes an MQTT event to the participants.
-    private func handle(_ event: MQTTEvent<DeliveryToken>, at now: ClockReading) {
+    private func handle(_ event: MQTTEvent, at now: ClockReading) {
         count(event, at: now.monotonic)
-        guard case .mqtt(let event) = AgentEvent(event) else { return }
-        perform(settings.handle(event, own: { $0.settings }, at: now))
-        perform(formerNames.handle(event, own: { $0.formerNames }, at: now))
-        perform(commands.handle(event, own: { $0.commands }, at: now))
-        perform(telemetry.handle(event, own: { $0.telemetry }, at: now))
-        withOutbox { $0.handle(event, own: { $0.outbox }, at: now) }
-        if case .connected = event { health.makeDue(at: now.monotonic) }
-        if !event.isLoggedByItsOwner, let line = connectionLog.line(for: event) { write(line.level, line.text) }
+        let event = event.truncated
+        core.handle(event, at: now)
+        core.log(event)
     }
 
     private func handleDeadlines(at now: ClockReading) {
         noteSamples(at: now)
-        perform(settings.handleDeadline(at: now))
-        perform(formerNames.handleDeadline(at: now))
-        perform(telemetry.handleDeadline(at: now))
-        withOutbox { $0.handleDeadline(at: now) }
+        core.handleDeadlines(at: now)
         if let openShake, openShake.end <= now.monotonic { endShake(openShake.event, .ended, at: now) }
         if let due = shakeDue, due <= now.monotonic {
             shakeDue = now.monotonic.advanced(bySeconds: SwarmBoard.defectTime)
@@ -218,9 +151,7 @@ final class SwarmBoard {
         }
         if let due = deathDue, due <= now.monotonic { isKilled = true }
         if isLeaving { sayFarewell(at: now.monotonic) }
-        if let due = health.nextReport, now.monotonic >= due {
-            perform(telemetry.publish(health: health.report(healthFacts(at: now.monotonic), at: now)))
-        }
+        core.reportHealth(at: now)
     }
 
     /// When `advance` is due even if the socket is not ready; `nil` once the board has left.
@@ -228,10 +159,7 @@ final class SwarmBoard {
         guard let deadline = client.deadline else { return nil }
         // The client counts the time in suspend too. The distance is what matters.
         let pause = max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1))
-        let others = [
-            settings.nextDeadline, formerNames.nextDeadline, telemetry.nextDeadline, outbox?.nextDeadline,
-            health.nextReport, openShake?.end, farewellDue, deathDue, shakeDue,
-        ]
+        let others = [core.nextDeadline, openShake?.end, farewellDue, deathDue, shakeDue]
         return others.compactMap { $0 }.reduce(now.advanced(bySeconds: pause), min)
     }
 
@@ -244,8 +172,7 @@ final class SwarmBoard {
     func leave(at now: ClockReading) {
         guard !isLeaving else { return }
         if let openShake { endShake(openShake.event, .cancelled, .stopped, at: now) }
-        perform(settings.flush(at: now))
-        withOutbox { $0.flush(at: now) }
+        core.flush(at: now)
         isLeaving = true
         farewellDue = now.monotonic.advanced(bySeconds: SwarmBoard.flushTime)
         sayFarewell(at: now.monotonic)
@@ -253,32 +180,30 @@ final class SwarmBoard {
 
     /// Disconnects as soon as the outbox has stored and sent its events.
     private func sayFarewell(at now: Timestamp) {
-        guard let due = farewellDue, now >= due || outbox?.isSettled ?? true else { return }
+        guard let due = farewellDue, now >= due || core.outbox?.isSettled ?? true else { return }
         farewellDue = nil
-        client.stop(within: SwarmBoard.farewellTime, farewell: TelemetryPublisher.availability("offline", topics))
+        client.stop(within: SwarmBoard.farewellTime, farewell: TelemetryPublisher.availability("offline", core.topics))
     }
 
     /// Takes the board out of the counts and closes its outbox. It is not used after that. Without a `leave` before, its
     /// connection is closed without a DISCONNECT, and the broker publishes the will.
     func end() {
         goOffline()
-        guard let outboxFile else { return }
         // The last reference: closing the file waits for the disk.
-        writer.perform { outboxFile.close() }
+        core.closeOutbox()
     }
 
     // MARK: Shakes
 
     /// Begins a shake, which ends by itself.
     func shake(strength: Double, axis: BodyAxis, at now: ClockReading) {
-        guard outbox != nil, openShake == nil, !isLeaving else { return }
+        guard core.outbox != nil, openShake == nil, !isLeaving else { return }
         var event = GestureEvent(.shake, .began, at: now.monotonic)
         event.strength = strength
         event.axis = axis
         context.tally.counts.shakes += 1
         openShake = (event, now.monotonic.advanced(bySeconds: SwarmBoard.shakeTime))
-        let updates = events.updates(for: event, at: now)
-        withOutbox { $0.apply(updates, at: now) }
+        core.publish(event, at: now)
     }
 
     private func endShake(
@@ -290,13 +215,12 @@ final class SwarmBoard {
         event.reason = reason
         event.timestamp = now.monotonic
         event.duration = now.monotonic.seconds(since: began.timestamp)
-        let updates = events.updates(for: event, at: now)
-        withOutbox { $0.apply(updates, at: now) }
+        core.publish(event, at: now)
     }
 
     // MARK: Counting
 
-    private func count(_ event: MQTTEvent<DeliveryToken>, at now: Timestamp) {
+    private func count(_ event: MQTTEvent, at now: Timestamp) {
         let tally = context.tally
         switch event {
         case .connected:
@@ -308,7 +232,7 @@ final class SwarmBoard {
         case .message(let message):
             tally.counts.received += 1
             tally.counts.bytesReceived += message.topic.utf8.count + message.payload.count
-        case .acknowledged(.settings(.report)):
+        case .acknowledged(MQTTToken(.report, of: .settings)):
             if isOnline, !hasReported {
                 hasReported = true
                 tally.counts.reported += 1
@@ -336,127 +260,25 @@ final class SwarmBoard {
     }
 }
 
-// Carries out the participants' effects, as the agent's loop does.
-extension SwarmBoard: EffectHost {
-    func perform(_ effects: SettingsStore.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
-            switch request {
-            case .apply(let settings): apply(settings)
-            case .restart: hasNewStartKeys = true
-            case .reportDuplicate(let isFound):
-                hasDuplicate = isFound
-                client.giveWay(for: isFound ? Self.givingWay : nil)
-                health.makeDue(at: WallClock.monotonic)
-            }
-        }
-        for event in feedback { perform(settings.handle(event, at: .now())) }
-    }
+extension SwarmBoard: DeviceHost {
+    func readClocks() -> ClockReading { .now() }
 
-    func perform(_ effects: FormerNameCleaner.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.formerNames) { _ in }
-        for event in feedback { perform(formerNames.handle(event, at: .now())) }
-    }
-
-    func perform(_ effects: CommandHandler.Effects) {
-        _ = carryOut(effects, owner: { $0 }) { request in
-            switch request {
-            case .carryOut(let command): carryOut(command)
-            }
-        }
-    }
-
-    func perform(_ effects: TelemetryPublisher.Effects) {
-        let feedback = carryOut(effects, owner: DeliveryToken.telemetry) { _ in }
-        for event in feedback { perform(telemetry.handle(event, at: .now())) }
-    }
-
-    private func perform(_ effects: Outbox.Effects, _ file: OutboxFile) {
-        let storage = context.storage
-        let post = self.post
-        let feedback = carryOut(effects, owner: DeliveryToken.outbox) { request in
-            switch request {
-            case .write(let batch):
-                writer.perform { post(.outbox(storage.measure { file.write(batch) })) }
-            case .checkpoint: writer.perform { storage.measure { file.checkpoint() } }
-            case .endInterrupted(let gestures): end(interrupted: gestures, at: .now())
-            case .reportHealth: health.makeDue(at: WallClock.monotonic)
-            }
-        }
-        for event in feedback { withOutbox { $0.handle(event, at: .now()) } }
-    }
-
-    /// Changes the outbox and carries out the effects, if it is open.
-    private func withOutbox(_ change: (inout Outbox) -> Outbox.Effects) {
-        guard let outboxFile, var changed = outbox else { return }
-        // Moved out and back, so that its queue is not copied.
-        outbox = nil
-        let effects = change(&changed)
-        outbox = changed
-        perform(effects, outboxFile)
-    }
-
-    // MARK: The outbox
-
-    /// Opens the outbox's file on the writer's thread.
-    private func openOutbox() {
-        guard let file = outboxFile else { return }
-        let storage = context.storage
-        let post = self.post
-        writer.perform {
-            post(.opened(storage.measure { file.open() }))
-        }
-    }
-
-    /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
-    private func startOutbox(_ opened: OutboxFile.OpenResult, at now: ClockReading) {
-        let mqtt = settings.settings.mqtt
-        let started = Outbox(opened, limits: mqtt.outbox, eventExpiry: mqtt.eventExpiry)
-        outbox = started
-        withOutbox { $0.start(at: now) }
-        if client.statistics.connection != nil { withOutbox { $0.handle(.connected, at: now) } }
-        end(interrupted: started.interrupted, at: now)
-    }
-
-    private func end(interrupted gestures: [OpenGesture], at now: ClockReading) {
-        for open in gestures {
-            var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
-            event.reason = .restarted
-            let updates = events.updates(for: event, at: now)
-            withOutbox { $0.apply(updates, at: now) }
-        }
-    }
-
-    // MARK: The client and the disk
-
-    func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {
-        do {
-            try client.publish(message, token: token)
-        } catch {
-            return Acceptance(error)
-        }
+    func publish(_ message: MQTTMessage, _ token: MQTTToken?) throws(MQTTError) {
+        try client.publish(message, token: token)
         let tally = context.tally
         tally.counts.sent += 1
         tally.counts.bytesSent += message.topic.utf8.count + message.payload.count
-        if message.topic == topics.reported { tally.counts.reports += 1 }
-        return .taken
+        if message.topic == core.topics.reported { tally.counts.reports += 1 }
     }
 
-    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws {
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError) {
         try client.subscribe(
             to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
     }
 
     func unsubscribe(_ filter: String) { client.unsubscribe(from: filter) }
 
-    func write(_ content: [UInt8], to file: StateFile) {
-        let post = self.post
-        writer.write(content, to: directory.path(of: file.rawValue)) { result in
-            switch result {
-            case .success: post(.file(file, failure: nil))
-            case .failure(let failure): post(.file(file, failure: "\(failure)"))
-            }
-        }
-    }
+    func giveWay(for delay: Duration?) { client.giveWay(for: delay) }
 
     func write(_ level: Log.Level, _ line: String) {
         if context.isVerbose { return context.log.write(level, "\(member.id): \(line)") }
@@ -465,25 +287,24 @@ extension SwarmBoard: EffectHost {
         context.log.write(level, "\(member.id): \(line)\(note)")
     }
 
-    // MARK: What the participants need
+    func apply(_ settings: JostleSettings, at now: ClockReading) { applyDefects(at: now.monotonic) }
 
-    private func apply(_ settings: JostleSettings) {
-        telemetry.change(settings.publish)
-        health.changeInterval(settings.publish.health.interval, at: WallClock.monotonic)
-        applyDefects(at: WallClock.monotonic)
-    }
+    func restart() { hasNewStartKeys = true }
+
+    /// A board of a swarm has no actions.
+    func carryOutActions(on event: GestureEvent, at now: ClockReading) {}
 
     /// The inputs of a health report. Processor time and memory are this board's share of the process.
-    func healthFacts(at now: Timestamp) -> HealthFacts {
+    func healthFacts(at now: ClockReading) -> HealthFacts {
         var facts = HealthFacts()
         facts.sensorTitle = "none: a board of a swarm"
-        facts.status = sensor.status(at: now)
-        facts.outbox = outbox?.statistics ?? Outbox.Statistics()
-        facts.storageFaults = writer.faults.filter { $0.path?.hasPrefix("\(member.directory)/") ?? true }.map {
+        facts.status = sensor.status(at: now.monotonic)
+        facts.outbox = core.outbox?.statistics ?? Outbox.Statistics()
+        facts.storageFaults = core.writer.faults.filter { $0.path?.hasPrefix("\(member.directory)/") ?? true }.map {
             "\($0)"
         }
-        facts.hasDuplicate = hasDuplicate
-        facts.gestures = events.gestures
+        facts.hasDuplicate = core.hasDuplicate
+        facts.gestures = core.events.gestures
         facts.connects = client.statistics.connects
         facts.processorTime = SwarmBoard.processorTime(context)
         facts.residentMemory = ProcessUsage.residentMemory / max(1, context.boards)
@@ -517,17 +338,16 @@ extension SwarmBoard {
 
     private func refuse(_ request: CommandRequest, _ refusal: CommandRefusal) {
         write(.warning, refusal.line(for: request.name))
-        let post = self.post
-        CommandReply(to: request.address) { post(.replies($0)) }.refuse(refusal)
+        CommandReply(to: request.address) { [post = core.post] in post(.replies($0)) }.refuse(refusal)
     }
 
     private func commandHost() -> CommandHost {
         if let host { return host }
-        let settings = settings.settings
+        let settings = core.settings.settings
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
-            updateInterval: settings.updateInterval, stateDirectory: member.directory, writer: writer)
-        let post = self.post
+            updateInterval: settings.updateInterval, stateDirectory: member.directory, writer: core.writer)
+        let post = core.post
         // Nothing streams without a sensor, and no movement is almost a gesture.
         func output(_ topic: String) -> StreamOutput {
             StreamOutput(topic: topic, send: { _ in false }, backlog: { 0 })
@@ -535,8 +355,8 @@ extension SwarmBoard {
         let sensor = SensorSwitch(
             manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: nil)
         let made = CommandHost(
-            identity: identity, settings: settings, sensor: sensor, output: output(topics.stream),
-            nearMisses: NearMissPublisher(manager: manager, output: output(topics.nearMiss), isSimulated: true),
+            identity: core.identity, settings: settings, sensor: sensor, output: output(core.topics.stream),
+            nearMisses: NearMissPublisher(manager: manager, output: output(core.topics.nearMiss), isSimulated: true),
             log: context.log
         ) { post(.replies($0)) }
         host = made

@@ -1,0 +1,423 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleRuntime
+internal import MosquittoClient
+internal import MotionCore
+internal import StateStorage
+
+/// What a device's core leaves to its owner. `AgentLoop` is a board with a sensor and a client that has a thread,
+/// `SwarmBoard` a virtual one with a client that is polled.
+protocol DeviceHost: AnyObject {
+    /// Reads all clocks.
+    func readClocks() -> ClockReading
+
+    /// Passes a message to the client.
+    func publish(_ message: MQTTMessage, _ token: MQTTToken?) throws(MQTTError)
+
+    /// Subscribes to a filter, now and on every later connection.
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError)
+
+    /// Ends a subscription.
+    func unsubscribe(_ filter: String)
+
+    /// Leaves the connection to another device with the same id, for at least this long after each end of a connection;
+    /// `nil` if there is none any more.
+    func giveWay(for delay: Duration?)
+
+    /// Writes a line to the log.
+    func write(_ level: Log.Level, _ line: String)
+
+    /// Applies settings to what is not in the core.
+    func apply(_ settings: JostleSettings, at now: ClockReading)
+
+    /// Starts the device again, because a changed key is only read at the start.
+    func restart()
+
+    /// Carries out a command and replies to it.
+    func carryOut(_ request: CommandRequest)
+
+    /// Carries out the actions of an event that did not come from the sensor.
+    func carryOutActions(on event: GestureEvent, at now: ClockReading)
+
+    /// The inputs of a health report.
+    func healthFacts(at now: ClockReading) -> HealthFacts
+}
+
+/// An event for a device from another thread than that of its client.
+enum DeviceEvent: Sendable {
+    /// From the writer's thread: a file was written or not, the outbox's file was opened, a batch was written or not.
+    case file(StateFile, failure: String?)
+    case opened(OutboxFile.OpenResult)
+    case outbox(OutboxFile.Outcome)
+    /// From the threads of commands: replies to publish.
+    case replies([MQTTMessage])
+}
+
+/// A device without sensor and client: the participants, what they need of each other and of the disk, and the order in
+/// which they receive events. One thread owns it.
+final class DeviceCore {
+    typealias Post = @Sendable (DeviceEvent) -> Void
+    /// Work for the writer's thread, and the event in which it results.
+    typealias DiskJob = @Sendable () -> DeviceEvent?
+
+    /// How long a device that has found another one with its id leaves the connection to it, at least.
+    private static let givingWay = Duration.seconds(60)
+
+    // The participants.
+    var settings: SettingsStore
+    var formerNames: FormerNameCleaner?
+    var discovery: DiscoveryPublisher?
+    var commands: CommandHandler
+    var telemetry: TelemetryPublisher
+    /// `nil` until its file is open, and for a device without events.
+    var outbox: Outbox?
+
+    // These do not handle MQTT events.
+    var events: EventComposer
+    var health: HealthReporter
+    private var connectionLog = ConnectionLog()
+    private var isConnected = false
+    /// Whether another device uses the same id.
+    private(set) var hasDuplicate = false
+    /// The last write failure of each file that participants know of.
+    private var fileFailures: [StateFile: String] = [:]
+
+    let identity: CommandHost.Identity
+    let topics: Topics
+    let directory: StateDirectory
+    let writer: StateWriter
+    private let outboxFile: OutboxFile?
+    private let measure: @Sendable (DiskJob) -> DeviceEvent?
+    /// Takes results from other threads. They come back through `handle`.
+    let post: Post
+
+    /// The owner, which sets it before `start`.
+    unowned var host: (any DeviceHost)!
+
+    /// Creates the participants, without former names, discovery and an outbox.
+    ///
+    /// - Parameters:
+    ///   - stored: the settings and the contents of the state directory.
+    ///   - topics: the device's topics.
+    ///   - identity: the device's version and directory.
+    ///   - isSimulated: whether no real sensor measures.
+    ///   - processorTime: the processor time used so far, s.
+    ///   - writer: writes the files.
+    ///   - outboxFile: the file of the outbox; `nil` if the device has none.
+    ///   - measure: carries out a job on the writer's thread.
+    ///   - post: takes results of other threads, on these threads.
+    init(
+        _ stored: StoredConfiguration, topics: Topics, _ identity: CommandHost.Identity, isSimulated: Bool,
+        processorTime: Double, at now: ClockReading, writer: StateWriter, outboxFile: OutboxFile?,
+        measure: @escaping @Sendable (DiskJob) -> DeviceEvent? = { $0() }, post: @escaping Post
+    ) {
+        let run = RunName.new()
+        let store = SettingsStore(stored, topics: topics, run: run)
+        let settings = store.settings
+        self.settings = store
+        commands = CommandHandler(topics: topics, prefix: settings.mqtt.prefix, allowed: settings.commands.allow)
+        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: isSimulated)
+        events = EventComposer(topics: topics, prefix: settings.mqtt.prefix, run: run, isSimulated: isSimulated)
+        health = HealthReporter(
+            version: identity.version, interval: settings.publish.health.interval, processorTime: processorTime, at: now
+        )
+        directory = StateDirectory(path: identity.stateDirectory)
+        self.identity = identity
+        self.topics = topics
+        self.writer = writer
+        self.outboxFile = outboxFile
+        self.measure = measure
+        self.post = post
+    }
+
+    // MARK: Events
+
+    /// Starts the participants. Call it before the client connects.
+    func start(at now: ClockReading) {
+        for owner in Owner.allCases { pass(.start, to: owner, at: now) }
+    }
+
+    /// Passes an MQTT event to the participants.
+    func handle(_ event: MQTTEvent, at now: ClockReading) {
+        for owner in Owner.allCases {
+            if let event = ParticipantEvent(event, for: owner) { pass(.event(event), to: owner, at: now) }
+        }
+        switch event {
+        case .connected:
+            isConnected = true
+            health.makeDue(at: now.monotonic)
+        case .disconnected, .refused, .stopped: isConnected = false
+        default: break
+        }
+    }
+
+    /// Logs an MQTT event.
+    func log(_ event: MQTTEvent) {
+        if case .rejected(let token?, _, _) = event, Owner(rawValue: token.owner)?.logsRejections ?? false { return }
+        if let line = connectionLog.line(for: event) { host.write(line.level, line.text) }
+    }
+
+    /// Handles an event from another thread.
+    func handle(_ event: DeviceEvent, at now: ClockReading) {
+        switch event {
+        case .file(let file, let failure): fileWritten(file, failure, at: now)
+        case .opened(let opened): startOutbox(opened, at: now)
+        case .outbox(let outcome): perform(outbox?.handle(outcome, at: now))
+        case .replies(let messages): for message in messages { try? host.publish(message, nil) }
+        }
+    }
+
+    /// A file was written, or a write failed. The settings store needs every result. Participants that only log
+    /// failures get the first of several equal ones.
+    private func fileWritten(_ file: StateFile, _ failure: String?, at now: ClockReading) {
+        let isKnown = failure != nil && fileFailures[file] == failure
+        fileFailures[file] = failure
+        for owner in isKnown ? [.settings] : Owner.allCases {
+            pass(.event(.fileWritten(file, failure: failure)), to: owner, at: now)
+        }
+    }
+
+    // MARK: Deadlines
+
+    /// When `handleDeadlines` or `reportHealth` is due; `nil` if neither is.
+    var nextDeadline: Timestamp? {
+        let deadlines = [
+            settings.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline, commands.nextDeadline,
+            telemetry.nextDeadline, outbox?.nextDeadline, health.nextReport,
+        ]
+        return deadlines.compactMap { $0 }.min()
+    }
+
+    /// Lets the participants do what is due.
+    func handleDeadlines(at now: ClockReading) {
+        for owner in Owner.allCases { pass(.deadline, to: owner, at: now) }
+    }
+
+    /// Lets the outbox do what is due.
+    func handleOutboxDeadline(at now: ClockReading) { pass(.deadline, to: .outbox, at: now) }
+
+    /// Publishes a health report if one is due.
+    func reportHealth(at now: ClockReading) {
+        guard let due = health.nextReport, now.monotonic >= due else { return }
+        perform(telemetry.publish(health: health.report(host.healthFacts(at: now), at: now)))
+    }
+
+    /// Writes and sends what is held back. Call it at the end of a run.
+    func flush(at now: ClockReading) {
+        perform(settings.flush(at: now))
+        perform(outbox?.flush(at: now))
+    }
+
+    // MARK: Participants
+
+    /// Lets a participant take a step, and carries out the effects.
+    private func pass(_ step: Step, to owner: Owner, at now: ClockReading) {
+        switch owner {
+        case .settings: perform(settings.take(step, at: now))
+        case .formerNames:
+            guard formerNames != nil else { return }
+            perform(formerNames?.take(step, at: now))
+            // Discovery must not remove announcements whose device name may now belong to another device.
+            perform(discovery?.protect(formerNames?.protectedDevices ?? [], at: now))
+        case .discovery: perform(discovery?.take(step, at: now))
+        case .commands: perform(commands.take(step, at: now))
+        case .telemetry: perform(telemetry.take(step, at: now))
+        case .outbox:
+            if case .deadline = step, outbox?.isStallDue(at: now.monotonic) ?? false, writer.isKeptFromRunning {
+                outbox?.extendWait(at: now.monotonic)
+            }
+            perform(outbox?.take(step, at: now))
+        }
+    }
+
+    /// Carries out a participant's effects in order. It learns afterwards which messages the client did not accept. If the
+    /// client had no room for one, the later ones of the list are not sent either, so that their order is kept.
+    func perform<P: Participant>(_ effects: [Effect<P>]?) where P.Request: DeviceRequest {
+        var feedback: [ParticipantEvent] = []
+        var unsent: [DeliveryToken] = []
+        for effect in effects ?? [] {
+            switch effect {
+            case .publish(let message, nil): try? host.publish(message, nil)
+            case .publish(_, let token?) where !unsent.isEmpty: unsent.append(token)
+            case .publish(let message, let token?):
+                do throws(MQTTError) {
+                    try host.publish(message, MQTTToken(token, of: P.owner))
+                } catch {
+                    if let failure = error.refusal {
+                        feedback.append(.rejected(token, topic: message.topic, failure))
+                    } else {
+                        unsent.append(token)
+                    }
+                }
+            case .subscribe(let filter, let keepsRetainFlag, let isOptional):
+                do throws(MQTTError) {
+                    try host.subscribe(filter, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+                } catch {
+                    // Filters are built from validated settings, so a refusal is unexpected.
+                    host.write(.warning, "cannot subscribe to \(filter): \(error)")
+                }
+            case .unsubscribe(let filter): host.unsubscribe(filter)
+            case .write(let file, let content): write(content, to: file)
+            case .log(let level, let text): host.write(level, text)
+            case .request(let request): request.carryOut(on: self)
+            }
+        }
+        if !unsent.isEmpty { feedback.append(.notSent(unsent)) }
+        for event in feedback { pass(.event(event), to: P.owner, at: host.readClocks()) }
+    }
+
+    /// Applies settings to the participants and the rest of the device; they take effect with the next batch of samples,
+    /// message or report.
+    fileprivate func apply(_ new: JostleSettings) {
+        let now = host.readClocks()
+        telemetry.change(new.publish)
+        health.changeInterval(new.publish.health.interval, at: now.monotonic)
+        perform(discovery?.change(settings.settingsToOffer, at: now))
+        host.apply(new, at: now)
+    }
+
+    /// Another device has the same id, or no longer: the broker then disconnects each of the two in favour of the other.
+    fileprivate func setDuplicate(_ isFound: Bool) {
+        hasDuplicate = isFound
+        host.giveWay(for: isFound ? DeviceCore.givingWay : nil)
+        health.makeDue(at: WallClock.monotonic)
+    }
+
+    // MARK: Gestures
+
+    /// Publishes a gesture's event.
+    func publish(_ event: GestureEvent, at now: ClockReading) {
+        let updates = events.updates(for: event, at: now)
+        perform(outbox?.apply(updates, at: now))
+    }
+
+    /// Cancels a gesture that was open when the last run was cut off, so that every receiver of its `began` also gets
+    /// an end.
+    func endInterrupted(_ open: OpenGesture, at now: ClockReading) {
+        var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
+        event.reason = .restarted
+        event.isSimulated = open.isSimulated
+        host.carryOutActions(on: event, at: now)
+        publish(event, at: now)
+    }
+
+    // MARK: The disk
+
+    /// Replaces a file of the state directory. The result comes as an event.
+    func write(_ content: [UInt8], to file: StateFile) {
+        let post = self.post
+        writer.write(content, to: directory.path(of: file.rawValue)) { result in
+            switch result {
+            case .success: post(.file(file, failure: nil))
+            case .failure(let failure): post(.file(file, failure: "\(failure)"))
+            }
+        }
+    }
+
+    /// Opens the outbox's file, if there is one. The result comes as an event.
+    func openOutbox() { onDisk { .opened($0.open()) } }
+
+    /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
+    private func startOutbox(_ opened: OutboxFile.OpenResult, at now: ClockReading) {
+        let mqtt = settings.settings.mqtt
+        let started = Outbox(opened, limits: mqtt.outbox, eventExpiry: mqtt.eventExpiry)
+        outbox = started
+        pass(.start, to: .outbox, at: now)
+        if isConnected { pass(.event(.connected), to: .outbox, at: now) }
+        for open in started.interrupted { endInterrupted(open, at: now) }
+    }
+
+    /// Closes the outbox's file on the writer's thread. The device is not used after that.
+    func closeOutbox() {
+        guard let outboxFile else { return }
+        writer.perform { outboxFile.close() }
+    }
+
+    fileprivate func onDisk(_ job: @escaping @Sendable (OutboxFile) -> DeviceEvent?) {
+        guard let outboxFile else { return }
+        let (measure, post) = (self.measure, self.post)
+        writer.perform {
+            if let event = measure({ job(outboxFile) }) { post(event) }
+        }
+    }
+}
+
+/// What a participant is to do.
+private enum Step {
+    case start
+    case event(ParticipantEvent)
+    case deadline
+}
+
+extension Participant {
+    fileprivate mutating func take(_ step: Step, at now: ClockReading) -> Effects {
+        switch step {
+        case .start: start(at: now)
+        case .event(let event): handle(event, at: now)
+        case .deadline: handleDeadline(at: now)
+        }
+    }
+}
+
+extension MQTTError {
+    /// Why the message can never be sent over MQTT; `nil` if only now it cannot, because the client is not connected or
+    /// has no room.
+    fileprivate var refusal: MQTTFailure? {
+        switch self {
+        case .tooLarge: .refused(.packetTooLarge)
+        case .invalidTopic: .refused(.topicNameInvalid)
+        case .notConnected, .queueFull, .stopped, .alreadyStarted, .invalidOption, .system: nil
+        }
+    }
+}
+
+/// A participant's request, which its device carries out.
+protocol DeviceRequest {
+    func carryOut(on core: DeviceCore)
+}
+
+extension Never: DeviceRequest {
+    func carryOut(on core: DeviceCore) {}
+}
+
+extension SettingsStore.Request: DeviceRequest {
+    func carryOut(on core: DeviceCore) {
+        switch self {
+        case .apply(let settings): core.apply(settings)
+        case .restart: core.host.restart()
+        case .reportDuplicate(let isFound): core.setDuplicate(isFound)
+        }
+    }
+}
+
+extension DiscoveryPublisher.Request: DeviceRequest {
+    func carryOut(on core: DeviceCore) {
+        switch self {
+        case .repeatTelemetry: core.telemetry.makeTelemetryDue()
+        }
+    }
+}
+
+extension CommandHandler.Request: DeviceRequest {
+    func carryOut(on core: DeviceCore) {
+        switch self {
+        case .carryOut(let command): core.host.carryOut(command)
+        }
+    }
+}
+
+extension Outbox.Request: DeviceRequest {
+    func carryOut(on core: DeviceCore) {
+        switch self {
+        case .write(let batch): core.onDisk { .outbox($0.write(batch)) }
+        case .checkpoint:
+            core.onDisk { file in
+                file.checkpoint()
+                return nil
+            }
+        case .endInterrupted(let gestures):
+            for open in gestures { core.endInterrupted(open, at: core.host.readClocks()) }
+        case .reportHealth: core.health.makeDue(at: WallClock.monotonic)
+        }
+    }
+}
