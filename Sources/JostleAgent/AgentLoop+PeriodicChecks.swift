@@ -126,7 +126,7 @@ extension AgentLoop {
 
     /// Logs storage faults when they appear, and when all of them are gone.
     private func checkStorage(at now: Timestamp) {
-        let faults = storageFaults()
+        let faults = core.storageFaults
         guard faults != checks.storageFaults else { return }
         for fault in faults where !checks.storageFaults.contains(fault) {
             log.warning("cannot save, will retry: \(fault)")
@@ -160,22 +160,13 @@ extension AgentLoop {
     }
 
     /// The inputs of a health report.
-    func healthFacts() -> HealthFacts {
+    func healthFacts(at now: ClockReading) -> HealthFacts {
         var facts = HealthFacts(parts.sensor)
-        facts.outbox = core.outbox?.statistics ?? Outbox.Statistics()
-        facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
-        facts.storageFaults = storageFaults()
-        facts.hasDuplicate = core.hasDuplicate
         facts.gravity = checks.sensor.gravity
-        facts.gestures = core.events.gestures
         facts.upgrade = upgradeStatus()
-        facts.connects = parts.client.statistics.connects
         facts.processorTime = ProcessUsage.processorTime
         facts.residentMemory = ProcessUsage.residentMemory
         facts.isClockSynchronised = clocks.isSynchronised()
         return facts
     }
-
-    /// Files that could not be written or are waiting for the disk, one phrase each.
-    private func storageFaults() -> [String] { parts.writer.faults.map { "\($0)" } }
 }

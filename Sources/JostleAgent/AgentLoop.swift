@@ -19,7 +19,6 @@ final class AgentLoop {
     private var machineRun: MachineRun
     var checks: PeriodicChecks
     var clocks: MachineClocks
-    var connectionFaults = ConnectionFaults()
     private var sensorLog = SensorLog()
     private var floods = TokenBucket.lines
     private var lostExternal = 0
@@ -42,7 +41,7 @@ final class AgentLoop {
         var clocks = MachineClocks(StateDirectory(path: parts.host.identity.stateDirectory))
         core = DeviceCore(
             configuration, topics: topics, parts.host.identity, isSimulated: isSimulated,
-            processorTime: ProcessUsage.processorTime, at: clocks.read(), writer: parts.writer,
+            processorTime: ProcessUsage.processorTime, at: clocks.read(), client: parts.client, writer: parts.writer,
             outboxFile: parts.outboxFile
         ) { [mailbox = parts.mailbox] in mailbox.post(.device($0)) }
         let settings = core.settings.settings
@@ -156,8 +155,6 @@ final class AgentLoop {
         case .disconnected, .refused, .stopped: restartEmbeddedBroker()
         default: break
         }
-        if connectionFaults.handle(event) { core.health.makeDue(at: now.monotonic) }
-        core.log(event)
         if let change = event.connectionChange { parts.observer.connection?(change) }
     }
 
@@ -227,23 +224,6 @@ final class AgentLoop {
 extension AgentLoop: DeviceHost {
     func readClocks() -> ClockReading { clocks.read() }
 
-    func publish(_ message: MQTTMessage, _ token: MQTTToken?) throws(MQTTError) {
-        try parts.client.publish(message, token: token)
-    }
-
-    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError) {
-        try parts.client.subscribe(
-            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-    }
-
-    func unsubscribe(_ filter: String) {
-        parts.client.unsubscribe(from: filter)
-        // Filters that every connection subscribes for a while only are left out of the next one too.
-        if filter != core.discovery?.readingFilter, filter != core.topics.reported { connectionFaults.remove(filter) }
-    }
-
-    func giveWay(for delay: Duration?) { parts.client.giveWay(for: delay) }
-
     func write(_ level: Log.Level, _ line: String) { log.write(level, line) }
 
     /// Applies settings to the manager and what depends on it.
@@ -290,8 +270,6 @@ extension AgentLoop: DeviceHost {
             carryOut(action, on: event, at: now)
         }
     }
-
-    func healthFacts(at now: ClockReading) -> HealthFacts { healthFacts() }
 }
 
 /// Reads the configuration files again, with the arguments of the command line above them.

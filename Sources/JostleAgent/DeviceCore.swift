@@ -5,27 +5,16 @@ internal import MosquittoClient
 internal import MotionCore
 internal import StateStorage
 
-/// What a device's core leaves to its owner. `AgentLoop` is a board with a sensor and a client that has a thread,
-/// `SwarmBoard` a virtual one with a client that is polled.
+/// What a device's core leaves to its owner: `AgentLoop` for a board with a sensor, `SwarmBoard` for a virtual one.
 protocol DeviceHost: AnyObject {
     /// Reads all clocks.
     func readClocks() -> ClockReading
 
-    /// Passes a message to the client.
-    func publish(_ message: MQTTMessage, _ token: MQTTToken?) throws(MQTTError)
-
-    /// Subscribes to a filter, now and on every later connection.
-    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError)
-
-    /// Ends a subscription.
-    func unsubscribe(_ filter: String)
-
-    /// Leaves the connection to another device with the same id, for at least this long after each end of a connection;
-    /// `nil` if there is none any more.
-    func giveWay(for delay: Duration?)
-
     /// Writes a line to the log.
     func write(_ level: Log.Level, _ line: String)
+
+    /// The client took a message.
+    func sent(_ message: MQTTMessage)
 
     /// Applies settings to what is not in the core.
     func apply(_ settings: JostleSettings, at now: ClockReading)
@@ -39,8 +28,13 @@ protocol DeviceHost: AnyObject {
     /// Carries out the actions of an event that did not come from the sensor.
     func carryOutActions(on event: GestureEvent, at now: ClockReading)
 
-    /// The inputs of a health report.
+    /// The inputs of a health report that are not in the core.
     func healthFacts(at now: ClockReading) -> HealthFacts
+}
+
+extension DeviceHost {
+    func sent(_ message: MQTTMessage) {}
+    func carryOutActions(on event: GestureEvent, at now: ClockReading) {}
 }
 
 /// An event for a device from another thread than that of its client.
@@ -53,8 +47,7 @@ enum DeviceEvent: Sendable {
     case replies([MQTTMessage])
 }
 
-/// A device without sensor and client: the participants, what they need of each other and of the disk, and the order in
-/// which they receive events. One thread owns it.
+/// The device without its sensor: the participants, and what carries out their effects. One thread owns it.
 final class DeviceCore {
     typealias Post = @Sendable (DeviceEvent) -> Void
     /// Work for the writer's thread, and the event in which it results.
@@ -76,9 +69,9 @@ final class DeviceCore {
     var events: EventComposer
     var health: HealthReporter
     private var connectionLog = ConnectionLog()
-    private var isConnected = false
+    private var connectionFaults = ConnectionFaults()
     /// Whether another device uses the same id.
-    private(set) var hasDuplicate = false
+    private var hasDuplicate = false
     /// The last write failure of each file that participants know of.
     private var fileFailures: [StateFile: String] = [:]
 
@@ -86,6 +79,7 @@ final class DeviceCore {
     let topics: Topics
     let directory: StateDirectory
     let writer: StateWriter
+    private let client: any MQTTPublisher
     private let outboxFile: OutboxFile?
     private let measure: @Sendable (DiskJob) -> DeviceEvent?
     /// Takes results from other threads. They come back through `handle`.
@@ -97,18 +91,14 @@ final class DeviceCore {
     /// Creates the participants, without former names, discovery and an outbox.
     ///
     /// - Parameters:
-    ///   - stored: the settings and the contents of the state directory.
-    ///   - topics: the device's topics.
-    ///   - identity: the device's version and directory.
-    ///   - isSimulated: whether no real sensor measures.
     ///   - processorTime: the processor time used so far, s.
-    ///   - writer: writes the files.
-    ///   - outboxFile: the file of the outbox; `nil` if the device has none.
+    ///   - outboxFile: `nil` if the device has no outbox.
     ///   - measure: carries out a job on the writer's thread.
-    ///   - post: takes results of other threads, on these threads.
+    ///   - post: takes the results of other threads, on these threads.
     init(
         _ stored: StoredConfiguration, topics: Topics, _ identity: CommandHost.Identity, isSimulated: Bool,
-        processorTime: Double, at now: ClockReading, writer: StateWriter, outboxFile: OutboxFile?,
+        processorTime: Double, at now: ClockReading, client: any MQTTPublisher, writer: StateWriter,
+        outboxFile: OutboxFile?,
         measure: @escaping @Sendable (DiskJob) -> DeviceEvent? = { $0() }, post: @escaping Post
     ) {
         let run = RunName.new()
@@ -124,6 +114,7 @@ final class DeviceCore {
         directory = StateDirectory(path: identity.stateDirectory)
         self.identity = identity
         self.topics = topics
+        self.client = client
         self.writer = writer
         self.outboxFile = outboxFile
         self.measure = measure
@@ -137,22 +128,13 @@ final class DeviceCore {
         for owner in Owner.allCases { pass(.start, to: owner, at: now) }
     }
 
-    /// Passes an MQTT event to the participants.
+    /// Passes an MQTT event to the participants, and logs it.
     func handle(_ event: MQTTEvent, at now: ClockReading) {
         for owner in Owner.allCases {
             if let event = ParticipantEvent(event, for: owner) { pass(.event(event), to: owner, at: now) }
         }
-        switch event {
-        case .connected:
-            isConnected = true
-            health.makeDue(at: now.monotonic)
-        case .disconnected, .refused, .stopped: isConnected = false
-        default: break
-        }
-    }
-
-    /// Logs an MQTT event.
-    func log(_ event: MQTTEvent) {
+        if case .connected = event { health.makeDue(at: now.monotonic) }
+        if connectionFaults.handle(event) { health.makeDue(at: now.monotonic) }
         if case .rejected(let token?, _, _) = event, Owner(rawValue: token.owner)?.logsRejections ?? false { return }
         if let line = connectionLog.line(for: event) { host.write(line.level, line.text) }
     }
@@ -163,7 +145,7 @@ final class DeviceCore {
         case .file(let file, let failure): fileWritten(file, failure, at: now)
         case .opened(let opened): startOutbox(opened, at: now)
         case .outbox(let outcome): perform(outbox?.handle(outcome, at: now))
-        case .replies(let messages): for message in messages { try? host.publish(message, nil) }
+        case .replies(let messages): for message in messages { try? publish(message) }
         }
     }
 
@@ -199,7 +181,20 @@ final class DeviceCore {
     /// Publishes a health report if one is due.
     func reportHealth(at now: ClockReading) {
         guard let due = health.nextReport, now.monotonic >= due else { return }
-        perform(telemetry.publish(health: health.report(host.healthFacts(at: now), at: now)))
+        var facts = host.healthFacts(at: now)
+        facts.outbox = outbox?.statistics ?? Outbox.Statistics()
+        facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
+        facts.storageFaults = storageFaults
+        facts.hasDuplicate = hasDuplicate
+        facts.gestures = events.gestures
+        facts.connects = client.statistics.connects
+        perform(telemetry.publish(health: health.report(facts, at: now)))
+    }
+
+    /// Files of the device that could not be written or are waiting for the disk, one phrase each. The writer may have
+    /// files of others.
+    var storageFaults: [String] {
+        writer.faults.filter { $0.path?.hasPrefix(directory.path(of: "")) ?? true }.map { "\($0)" }
     }
 
     /// Writes and sends what is held back. Call it at the end of a run.
@@ -237,11 +232,11 @@ final class DeviceCore {
         var unsent: [DeliveryToken] = []
         for effect in effects ?? [] {
             switch effect {
-            case .publish(let message, nil): try? host.publish(message, nil)
+            case .publish(let message, nil): try? publish(message)
             case .publish(_, let token?) where !unsent.isEmpty: unsent.append(token)
             case .publish(let message, let token?):
                 do throws(MQTTError) {
-                    try host.publish(message, MQTTToken(token, of: P.owner))
+                    try publish(message, MQTTToken(token, of: P.owner))
                 } catch {
                     if let failure = error.refusal {
                         feedback.append(.rejected(token, topic: message.topic, failure))
@@ -251,12 +246,16 @@ final class DeviceCore {
                 }
             case .subscribe(let filter, let keepsRetainFlag, let isOptional):
                 do throws(MQTTError) {
-                    try host.subscribe(filter, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+                    try client.subscribe(
+                        to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
                 } catch {
                     // Filters are built from validated settings, so a refusal is unexpected.
                     host.write(.warning, "cannot subscribe to \(filter): \(error)")
                 }
-            case .unsubscribe(let filter): host.unsubscribe(filter)
+            case .unsubscribe(let filter):
+                client.unsubscribe(from: filter)
+                // Filters that every connection subscribes for a while only are left out of the next one too.
+                if filter != discovery?.readingFilter, filter != topics.reported { connectionFaults.remove(filter) }
             case .write(let file, let content): write(content, to: file)
             case .log(let level, let text): host.write(level, text)
             case .request(let request): request.carryOut(on: self)
@@ -264,6 +263,11 @@ final class DeviceCore {
         }
         if !unsent.isEmpty { feedback.append(.notSent(unsent)) }
         for event in feedback { pass(.event(event), to: P.owner, at: host.readClocks()) }
+    }
+
+    private func publish(_ message: MQTTMessage, _ token: MQTTToken? = nil) throws(MQTTError) {
+        try client.publish(message, token: token)
+        host.sent(message)
     }
 
     /// Applies settings to the participants and the rest of the device; they take effect with the next batch of samples,
@@ -279,7 +283,7 @@ final class DeviceCore {
     /// Another device has the same id, or no longer: the broker then disconnects each of the two in favour of the other.
     fileprivate func setDuplicate(_ isFound: Bool) {
         hasDuplicate = isFound
-        host.giveWay(for: isFound ? DeviceCore.givingWay : nil)
+        client.giveWay(for: isFound ? DeviceCore.givingWay : nil)
         health.makeDue(at: WallClock.monotonic)
     }
 
@@ -323,7 +327,7 @@ final class DeviceCore {
         let started = Outbox(opened, limits: mqtt.outbox, eventExpiry: mqtt.eventExpiry)
         outbox = started
         pass(.start, to: .outbox, at: now)
-        if isConnected { pass(.event(.connected), to: .outbox, at: now) }
+        if client.statistics.connection != nil { pass(.event(.connected), to: .outbox, at: now) }
         for open in started.interrupted { endInterrupted(open, at: now) }
     }
 

@@ -77,7 +77,7 @@ package enum MQTTTopic {
 }
 
 /// The options of a subscription.
-struct MQTTSubscription: Equatable, Sendable {
+package struct MQTTSubscription: Equatable, Sendable {
     var qos: MQTTQoS
     var keepsRetainFlag = false
 

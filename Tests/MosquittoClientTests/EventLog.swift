@@ -119,13 +119,7 @@ extension MQTTOptions {
     }
 }
 
-extension MQTTClient {
-    func publish(_ message: MQTTMessage, token: Int) throws(MQTTError) {
-        try publish(message, token: MQTTToken(Int64(token)))
-    }
-}
-
-extension MQTTPolledClient {
+extension MQTTPublisher {
     func publish(_ message: MQTTMessage, token: Int) throws(MQTTError) {
         try publish(message, token: MQTTToken(Int64(token)))
     }

@@ -80,7 +80,7 @@ final class SwarmBoard {
             CommandHost.Identity(
                 id: member.id, version: context.version, stateDirectory: member.directory, isSupervised: true),
             isSimulated: true, processorTime: SwarmBoard.processorTime(context),
-            at: now, writer: storage.writer(of: number),
+            at: now, client: client, writer: storage.writer(of: number),
             outboxFile: context.hasOutbox
                 ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil,
             measure: { storage.measure($0) }, post: post)
@@ -138,7 +138,6 @@ final class SwarmBoard {
         count(event, at: now.monotonic)
         let event = event.truncated
         core.handle(event, at: now)
-        core.log(event)
     }
 
     private func handleDeadlines(at now: ClockReading) {
@@ -263,22 +262,12 @@ final class SwarmBoard {
 extension SwarmBoard: DeviceHost {
     func readClocks() -> ClockReading { .now() }
 
-    func publish(_ message: MQTTMessage, _ token: MQTTToken?) throws(MQTTError) {
-        try client.publish(message, token: token)
+    func sent(_ message: MQTTMessage) {
         let tally = context.tally
         tally.counts.sent += 1
         tally.counts.bytesSent += message.topic.utf8.count + message.payload.count
         if message.topic == core.topics.reported { tally.counts.reports += 1 }
     }
-
-    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError) {
-        try client.subscribe(
-            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-    }
-
-    func unsubscribe(_ filter: String) { client.unsubscribe(from: filter) }
-
-    func giveWay(for delay: Duration?) { client.giveWay(for: delay) }
 
     func write(_ level: Log.Level, _ line: String) {
         if context.isVerbose { return context.log.write(level, "\(member.id): \(line)") }
@@ -291,21 +280,11 @@ extension SwarmBoard: DeviceHost {
 
     func restart() { hasNewStartKeys = true }
 
-    /// A board of a swarm has no actions.
-    func carryOutActions(on event: GestureEvent, at now: ClockReading) {}
-
     /// The inputs of a health report. Processor time and memory are this board's share of the process.
     func healthFacts(at now: ClockReading) -> HealthFacts {
         var facts = HealthFacts()
         facts.sensorTitle = "none: a board of a swarm"
         facts.status = sensor.status(at: now.monotonic)
-        facts.outbox = core.outbox?.statistics ?? Outbox.Statistics()
-        facts.storageFaults = core.writer.faults.filter { $0.path?.hasPrefix("\(member.directory)/") ?? true }.map {
-            "\($0)"
-        }
-        facts.hasDuplicate = core.hasDuplicate
-        facts.gestures = core.events.gestures
-        facts.connects = client.statistics.connects
         facts.processorTime = SwarmBoard.processorTime(context)
         facts.residentMemory = ProcessUsage.residentMemory / max(1, context.boards)
         facts.isClockSynchronised = WallClock.synchronisation ?? false

@@ -8,7 +8,7 @@ internal import Synchronization
 /// waits no longer than its limit. Messages are accepted only while there is a connection; storing them until then is
 /// left to the publisher, who knows which are worth keeping. Every token accepted by `publish` is reported exactly
 /// once, in `acknowledged`, `rejected`, `disconnected` or `stopped` (unless the thread had to be detached).
-package final class MQTTClient: Sendable {
+package final class MQTTClient: MQTTPublisher, Sendable {
     private enum Phase {
         case idle
         case running(WorkerThread)
@@ -57,45 +57,14 @@ package final class MQTTClient: Sendable {
         if let failure { throw failure }
     }
 
-    /// Passes a message to the network thread.
-    ///
-    /// - Parameters:
-    ///   - message: what to publish; its payload is copied.
-    ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
-    /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
-    package func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
-        try message.validate(maximumSize: core.options.maximumPacketSize)
-        try core.publish(Outgoing(message: message, token: token))
-    }
+    package func accept(_ outgoing: Outgoing) throws(MQTTError) { try core.publish(outgoing) }
 
-    /// Subscribes, now and on every later connection. A second call for the same filter changes its quality of service,
-    /// and the broker sends the retained messages again.
-    ///
-    /// If the broker ends a connection instead of answering the request for an optional filter, the next connection does
-    /// without it, and `subscriptionLeftOut` is reported. The filter is requested once more when the connection is stable.
-    ///
-    /// When a retained message is published during the subscription, the broker delivers it without the retain flag.
-    /// Only MQTT 5 brokers can be asked to keep the flag (`keepsRetainFlag`).
-    /// - Throws: `invalidTopic`.
-    package func subscribe(
-        to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false, isOptional: Bool = false
-    ) throws(MQTTError) {
-        try MQTTTopic.validate(filter: filter)
-        let subscription = MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-        core.change(.subscribe(filter, subscription))
-    }
+    package func change(_ change: SubscriptionChange) { core.change(change) }
 
-    /// Ends a subscription.
-    package func unsubscribe(from filter: String) {
-        core.change(.unsubscribe(filter))
-    }
-
-    /// Gives way to another client with the same id: whenever the connection ends from now on, the next attempt waits for
-    /// at least `delay`. Otherwise, the broker would disconnect the two in turn, as fast as they can connect. `nil` if there
-    /// is no such client any more.
     package func giveWay(for delay: Duration?) { core.giveWay(for: delay) }
 
-    /// The client's counters and state.
+    package var options: MQTTOptions { core.options }
+
     package var statistics: MQTTStatistics { core.statistics }
 
     /// Ends the client gracefully, as far as the time allows: sends the accepted messages, then the farewell, then a

@@ -52,20 +52,3 @@ struct BoundedQueue<Element> {
         head = 0
     }
 }
-
-/// A message to be sent, with its token.
-struct Outgoing: Sendable {
-    var message: MQTTMessage
-    var token: MQTTToken?
-}
-
-extension MQTTToken {
-    /// The client's own final message.
-    static let farewell = MQTTToken(-1, owner: .max)
-}
-
-/// A change of a client's subscriptions.
-enum SubscriptionChange: Sendable {
-    case subscribe(String, MQTTSubscription)
-    case unsubscribe(String)
-}

@@ -14,7 +14,7 @@
 /// It is not `Sendable`: all calls must come from one thread, one at a time.
 ///
 /// `ConnectionStateMachine` decides when to connect. While there is a connection, it has a `Session`.
-package final class MQTTPolledClient {
+package final class MQTTPolledClient: MQTTPublisher {
     package typealias Instant = ContinuousClock.Instant
     private typealias Machine = ConnectionStateMachine<SystemRandomNumberGenerator>
 
@@ -26,7 +26,7 @@ package final class MQTTPolledClient {
         var farewell: MQTTMessage?
     }
 
-    let options: MQTTOptions
+    package let options: MQTTOptions
     private var machine: Machine
     /// The attempt that was announced. It starts with the next step, because it may block.
     private var pending: Machine.Attempt?
@@ -77,7 +77,6 @@ package final class MQTTPolledClient {
         wake = lastStep
     }
 
-    /// The client's counters and state.
     package var statistics: MQTTStatistics {
         var statistics = counters
         statistics.queued = queue.count
@@ -106,18 +105,8 @@ package final class MQTTPolledClient {
 
     // MARK: Requests
 
-    /// Accepts a message, which the next `advance` sends.
-    ///
-    /// - Parameters:
-    ///   - message: what to publish; its payload is copied.
-    ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
-    /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
-    package func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
-        try message.validate(maximumSize: options.maximumPacketSize)
-        try accept(Outgoing(message: message, token: token))
-    }
-
-    private func accept(_ outgoing: Outgoing) throws(MQTTError) {
+    /// Accepts a valid message, which the next `advance` sends.
+    package func accept(_ outgoing: Outgoing) throws(MQTTError) {
         if stop != nil || isFinished { throw .stopped }
         if counters.connection == nil { throw .notConnected }
         let size = outgoing.message.payload.count
@@ -140,22 +129,7 @@ package final class MQTTPolledClient {
         }
     }
 
-    /// Subscribes, now and on every later connection; see `MQTTClient.subscribe`.
-    ///
-    /// - Throws: `invalidTopic`.
-    package func subscribe(
-        to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false, isOptional: Bool = false
-    ) throws(MQTTError) {
-        try MQTTTopic.validate(filter: filter)
-        let subscription = MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-        change(.subscribe(filter, subscription))
-    }
-
-    /// Ends a subscription.
-    package func unsubscribe(from filter: String) { change(.unsubscribe(filter)) }
-
-    /// Changes the subscriptions, now and on later connections.
-    func change(_ change: SubscriptionChange) {
+    package func change(_ change: SubscriptionChange) {
         subscriptions.change(change)
         reportLeftOut()
         if subscriptions.hasChanges || !events.isEmpty { isDue = true }
@@ -184,7 +158,6 @@ package final class MQTTPolledClient {
         isDue = true
     }
 
-    /// Gives way to another client with the same id: see `MQTTClient.giveWay`.
     package func giveWay(for delay: Duration?) { machine.givingWay = delay }
 
     /// Starts to end the client gracefully: sends the accepted messages, then the farewell, then a DISCONNECT, so that
