@@ -42,8 +42,7 @@ final class SwarmBoard {
     var sensor: SwarmSensor
     /// Whether a key changed that is only read at the start.
     private var hasNewStartKeys = false
-    /// Created for the first command: few boards ever receive one.
-    private var host: CommandHost?
+    private var commands: SwarmCommands
     private var openShake: (event: GestureEvent, end: Timestamp)?
     /// When a defect kills this process, or makes the board shake next.
     private var deathDue: Timestamp?
@@ -53,9 +52,7 @@ final class SwarmBoard {
     private(set) var isLeaving = false
     /// When a board that leaves disconnects at the latest; `nil` once it has begun to.
     private var farewellDue: Timestamp?
-    private var isOnline = false
-    private var hasReported = false
-    private var lostAt: Timestamp?
+    private var presence = SwarmPresence()
 
     /// Reads the board's state and creates its participants. Nothing is connected before the first `advance`.
     init(
@@ -84,6 +81,7 @@ final class SwarmBoard {
             outboxFile: context.hasOutbox
                 ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil,
             measure: { storage.measure($0) }, post: post)
+        commands = SwarmCommands(core, context.log)
         core.host = self
         core.formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
@@ -135,7 +133,7 @@ final class SwarmBoard {
     }
 
     private func handle(_ event: MQTTEvent, at now: ClockReading) {
-        count(event, at: now.monotonic)
+        presence.count(event, in: context.tally, at: now.monotonic)
         let event = event.truncated
         core.handle(event, at: now)
     }
@@ -164,6 +162,9 @@ final class SwarmBoard {
 
     // MARK: The end
 
+    /// Whether a `restart` command arrived, or a key changed that is only read at the start.
+    var isRestartWanted: Bool { hasNewStartKeys || commands.isRestartWanted }
+
     /// Whether the board has left.
     var hasLeft: Bool { client.isFinished }
 
@@ -187,7 +188,7 @@ final class SwarmBoard {
     /// Takes the board out of the counts and closes its outbox. It is not used after that. Without a `leave` before, its
     /// connection is closed without a DISCONNECT, and the broker publishes the will.
     func end() {
-        goOffline()
+        presence.goOffline(in: context.tally)
         // The last reference: closing the file waits for the disk.
         core.closeOutbox()
     }
@@ -216,47 +217,6 @@ final class SwarmBoard {
         event.duration = now.monotonic.seconds(since: began.timestamp)
         core.publish(event, at: now)
     }
-
-    // MARK: Counting
-
-    private func count(_ event: MQTTEvent, at now: Timestamp) {
-        let tally = context.tally
-        switch event {
-        case .connected:
-            tally.counts.connects += 1
-            if let lostAt { tally.counts.reconnections.add(now.seconds(since: lostAt)) }
-            lostAt = nil
-            isOnline = true
-            tally.counts.online += 1
-        case .message(let message):
-            tally.counts.received += 1
-            tally.counts.bytesReceived += message.topic.utf8.count + message.payload.count
-        case .acknowledged(MQTTToken(.report, of: .settings)):
-            if isOnline, !hasReported {
-                hasReported = true
-                tally.counts.reported += 1
-            }
-        case .disconnected(let end), .refused(let end):
-            if end.retryAfter != nil {
-                tally.counts.failures += end.wasConnected ? 0 : 1
-                tally.counts.losses += end.wasConnected ? 1 : 0
-                tally.counts.lastFailure = "\(end.failure)"
-            }
-            if end.wasConnected { lostAt = now }
-            goOffline()
-        case .stopped: goOffline()
-        case .connecting, .subscribed, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .acknowledged,
-            .rejected:
-            break
-        }
-    }
-
-    private func goOffline() {
-        if isOnline { context.tally.counts.online -= 1 }
-        if hasReported { context.tally.counts.reported -= 1 }
-        isOnline = false
-        hasReported = false
-    }
 }
 
 extension SwarmBoard: DeviceHost {
@@ -280,6 +240,12 @@ extension SwarmBoard: DeviceHost {
 
     func restart() { hasNewStartKeys = true }
 
+    func carryOut(_ request: CommandRequest) {
+        guard !isLeaving else { return }
+        context.tally.counts.commands += 1
+        if let refusal = commands.carryOut(request) { write(.warning, refusal.line(for: request.name)) }
+    }
+
     /// The inputs of a health report. Processor time and memory are this board's share of the process.
     func healthFacts(at now: ClockReading) -> HealthFacts {
         var facts = HealthFacts()
@@ -294,51 +260,5 @@ extension SwarmBoard: DeviceHost {
     /// A board's share of the processor time that this process has used, s.
     static func processorTime(_ context: Context) -> Double {
         ProcessUsage.processorTime / Double(max(1, context.boards))
-    }
-}
-
-// The commands that need no sensor are carried out as by the agent; the others are refused.
-extension SwarmBoard {
-    /// Whether a `restart` command arrived, or a key changed that is only read at the start.
-    var isRestartWanted: Bool { hasNewStartKeys || host?.isRestartWanted ?? false }
-
-    func carryOut(_ request: CommandRequest) {
-        guard !isLeaving else { return }
-        context.tally.counts.commands += 1
-        switch request.command {
-        case is RemotePing, is RemoteGetState, is RemoteRestart:
-            commandHost().carryOut(request)
-        case is RemoteIdentify:
-            refuse(request, CommandRefusal(.unavailable, "a board of a swarm has no light"))
-        default:
-            refuse(request, CommandRefusal(.sensorUnavailable, "a board of a swarm has no sensor"))
-        }
-    }
-
-    private func refuse(_ request: CommandRequest, _ refusal: CommandRefusal) {
-        write(.warning, refusal.line(for: request.name))
-        CommandReply(to: request.address) { [post = core.post] in post(.replies($0)) }.refuse(refusal)
-    }
-
-    private func commandHost() -> CommandHost {
-        if let host { return host }
-        let settings = core.settings.settings
-        let manager = MotionManager(
-            sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
-            updateInterval: settings.updateInterval, stateDirectory: member.directory, writer: core.writer)
-        let post = core.post
-        // Nothing streams without a sensor, and no movement is almost a gesture.
-        func output(_ topic: String) -> StreamOutput {
-            StreamOutput(topic: topic, send: { _ in false }, backlog: { 0 })
-        }
-        let sensor = SensorSwitch(
-            manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: nil)
-        let made = CommandHost(
-            identity: core.identity, settings: settings, sensor: sensor, output: output(core.topics.stream),
-            nearMisses: NearMissPublisher(manager: manager, output: output(core.topics.nearMiss), isSimulated: true),
-            log: context.log
-        ) { post(.replies($0)) }
-        host = made
-        return made
     }
 }

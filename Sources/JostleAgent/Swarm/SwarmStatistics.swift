@@ -1,6 +1,7 @@
 package import Documents
 internal import Glibc
 internal import JostleMessages
+internal import MosquittoClient
 internal import MotionCore
 
 /// The figures of a swarm at one moment.
@@ -128,6 +129,52 @@ final class SwarmTally {
     var counts = SwarmCounts()
     /// Limits the lines about errors, which may concern all boards at the same time.
     var errors = TokenBucket.lines
+}
+
+/// Whether a board is online and has reported, as it counts.
+struct SwarmPresence {
+    private var isOnline = false
+    private var hasReported = false
+    private var lostAt: Timestamp?
+
+    /// Counts an event of a client.
+    mutating func count(_ event: MQTTEvent, in tally: SwarmTally, at now: Timestamp) {
+        switch event {
+        case .connected:
+            tally.counts.connects += 1
+            if let lostAt { tally.counts.reconnections.add(now.seconds(since: lostAt)) }
+            lostAt = nil
+            isOnline = true
+            tally.counts.online += 1
+        case .message(let message):
+            tally.counts.received += 1
+            tally.counts.bytesReceived += message.topic.utf8.count + message.payload.count
+        case .acknowledged(MQTTToken(.report, of: .settings)):
+            if isOnline, !hasReported {
+                hasReported = true
+                tally.counts.reported += 1
+            }
+        case .disconnected(let end), .refused(let end):
+            if end.retryAfter != nil {
+                tally.counts.failures += end.wasConnected ? 0 : 1
+                tally.counts.losses += end.wasConnected ? 1 : 0
+                tally.counts.lastFailure = "\(end.failure)"
+            }
+            if end.wasConnected { lostAt = now }
+            goOffline(in: tally)
+        case .stopped: goOffline(in: tally)
+        case .connecting, .subscribed, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .acknowledged,
+            .rejected:
+            break
+        }
+    }
+
+    mutating func goOffline(in tally: SwarmTally) {
+        if isOnline { tally.counts.online -= 1 }
+        if hasReported { tally.counts.reported -= 1 }
+        isOnline = false
+        hasReported = false
+    }
 }
 
 /// Counts durations in classes, each a quarter of an octave wide, from 10 µs to 20 minutes.
