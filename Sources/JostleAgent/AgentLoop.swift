@@ -51,7 +51,7 @@ final class AgentLoop {
         isSensorStopped = parts.sensor.isStopped
         mount = settings.motion.mount
         actions = settings.actions
-        core.host = self
+        core.owner = self
         core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         core.settings.setSensingStopped(isSensorStopped)
         core.outbox = Outbox(opened, limits: settings.mqtt.outbox, eventExpiry: settings.mqtt.eventExpiry)

@@ -85,16 +85,18 @@ final class DeviceCore {
     /// Takes results from other threads. They come back through `handle`.
     let post: Post
 
-    /// The owner, which sets it before `start`.
-    unowned var host: (any DeviceHost)!
+    /// The owner, which is made after the core, and sets itself before `start`.
+    weak var owner: (any DeviceHost)?
 
-    /// Creates the participants, without former names, discovery and an outbox.
+    fileprivate var host: any DeviceHost {
+        guard let owner else { preconditionFailure("the core of a device has no owner") }
+        return owner
+    }
+
+    /// Creates the participants, without former names, discovery and an outbox. `processorTime` is what was used so far, s.
     ///
-    /// - Parameters:
-    ///   - processorTime: the processor time used so far, s.
-    ///   - outboxFile: `nil` if the device has no outbox.
-    ///   - measure: carries out a job on the writer's thread.
-    ///   - post: takes the results of other threads, on these threads.
+    /// `measure` carries out a job on the writer's thread. `post` takes the results of other threads, on these threads.
+    /// Without an `outboxFile` the device has no outbox.
     init(
         _ stored: StoredConfiguration, topics: Topics, _ identity: CommandHost.Identity, isSimulated: Bool,
         processorTime: Double, at now: ClockReading, client: any MQTTPublisher, writer: StateWriter,
@@ -206,7 +208,7 @@ final class DeviceCore {
     // MARK: Participants
 
     /// Lets a participant take a step, and carries out the effects.
-    private func pass(_ step: Step, to owner: Owner, at now: ClockReading) {
+    private func pass(_ step: DeviceStep, to owner: Owner, at now: ClockReading) {
         switch owner {
         case .settings: perform(settings.take(step, at: now))
         case .formerNames:
@@ -347,14 +349,14 @@ final class DeviceCore {
 }
 
 /// What a participant is to do.
-private enum Step {
+private enum DeviceStep {
     case start
     case event(ParticipantEvent)
     case deadline
 }
 
 extension Participant {
-    fileprivate mutating func take(_ step: Step, at now: ClockReading) -> Effects {
+    fileprivate mutating func take(_ step: DeviceStep, at now: ClockReading) -> Effects {
         switch step {
         case .start: start(at: now)
         case .event(let event): handle(event, at: now)

@@ -82,7 +82,7 @@ final class SwarmBoard {
                 ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil,
             measure: { storage.measure($0) }, post: post)
         commands = SwarmCommands(core, context.log)
-        core.host = self
+        core.owner = self
         core.formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
     }
