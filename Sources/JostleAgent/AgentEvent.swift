@@ -45,7 +45,7 @@ extension MQTTEvent {
     var connectionChange: Agent.ConnectionChange? {
         switch self {
         case .connected(let connection): .connected(connection)
-        case .disconnected(let end), .refused(let end):
+        case .disconnected(let end):
             end.retryAfter == nil ? nil : .notConnected(end.broker, end.failure)
         default: nil
         }

@@ -152,7 +152,7 @@ final class AgentLoop {
     private func handle(_ event: MQTTEvent, at now: ClockReading) {
         core.handle(event, at: now)
         switch event {
-        case .disconnected, .refused, .stopped: restartEmbeddedBroker()
+        case .disconnected, .stopped: restartEmbeddedBroker()
         default: break
         }
         if let change = event.connectionChange { parts.observer.connection?(change) }

@@ -29,9 +29,7 @@ package enum MQTTEvent: Sendable {
     case acknowledged(MQTTToken)
     /// The broker, or libmosquitto on its behalf, rejected the message. A retry helps only if the failure may pass.
     case rejected(MQTTToken?, topic: String, MQTTFailure)
-    /// The broker refused the connection.
-    case refused(MQTTDisconnection)
-    /// A connection ended or could not be established.
+    /// A connection ended or could not be established. `MQTTFailure.refused` means that the broker refused it.
     case disconnected(MQTTDisconnection)
     /// The client has ended; this is the last event. The outcome of the listed messages is unknown.
     case stopped(undelivered: [MQTTToken])

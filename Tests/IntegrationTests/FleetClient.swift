@@ -31,8 +31,12 @@ final class FleetClient: Sendable {
             log.entries.withLock { entries in
                 switch event {
                 case .connected: entries.connections += 1
-                case .disconnected(let end): entries.losses += end.wasConnected ? 1 : 0
-                case .refused: entries.isRefused = true
+                case .disconnected(let end):
+                    if case .refused = end.failure {
+                        entries.isRefused = true
+                    } else {
+                        entries.losses += end.wasConnected ? 1 : 0
+                    }
                 case .subscribed(let filter, _): entries.subscribed.insert(filter)
                 case .message(let message): entries.messages.append(message)
                 case .acknowledged: entries.answered += 1

@@ -40,8 +40,10 @@ final class RecordedClient: Sendable {
     }
     var messages: [MQTTMessage] { log.all { if case .message(let it) = $0 { it } else { nil } } }
     var acknowledged: [Int] { log.all { if case .acknowledged(let it) = $0 { Int(it.number) } else { nil } } }
-    var refusals: [MQTTDisconnection] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
-    var disconnections: [MQTTDisconnection] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
+    private var ends: [MQTTDisconnection] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
+    var refusals: [MQTTDisconnection] { ends.filter { if case .refused = $0.failure { true } else { false } } }
+    /// The other ends of a connection.
+    var disconnections: [MQTTDisconnection] { ends.filter { if case .refused = $0.failure { false } else { true } } }
     var versionsTried: [MQTTVersion] { log.all { if case .connecting(_, let it) = $0 { it } else { nil } } }
     var rejected: [(token: Int?, topic: String, failure: MQTTFailure)] {
         log.all { if case .rejected(let a, let b, let c) = $0 { (a.map { Int($0.number) }, b, c) } else { nil } }

@@ -235,7 +235,7 @@ struct HostileCampaign {
                 case .acknowledged:
                     works = true
                     if broker.next?.place == .goodbye { client.stop(within: .seconds(5)) }
-                case .refused, .disconnected, .stopped:
+                case .disconnected, .stopped:
                     sessionEnded()
                 case .connecting, .connected, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored,
                     .message, .rejected:

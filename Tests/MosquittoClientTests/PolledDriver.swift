@@ -23,7 +23,7 @@ struct PolledDriver {
             case .subscribed: subscribed += 1
             case .message(let message): messages.append(message)
             case .acknowledged(let token): tokens.append(Int(token.number))
-            case .refused, .disconnected: ends += 1
+            case .disconnected: ends += 1
             case .stopped(let undelivered): stopped = undelivered.map { Int($0.number) }
             case .connecting, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .rejected: break
             }

@@ -75,12 +75,7 @@ struct CommandArguments {
     func duration(
         _ name: String = "seconds", within bounds: ClosedRange<Double>, default usual: Double
     ) throws -> Double? {
-        if try bool("stop") ?? false {
-            guard isAlone("stop") else {
-                throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
-            }
-            return nil
-        }
+        if try stops() { return nil }
         let seconds = try number(name) ?? usual
         guard bounds.contains(seconds) else {
             throw CommandRefusal(
@@ -89,6 +84,12 @@ struct CommandArguments {
         return seconds
     }
 
-    /// Whether `name` is the only argument.
-    func isAlone(_ name: String) -> Bool { fields.map(\.name) == [name] }
+    /// Whether the command is to end what an earlier one began: `"stop":true`, the only argument then.
+    func stops() throws -> Bool {
+        guard try bool("stop") ?? false else { return false }
+        guard fields.count == 1 else {
+            throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
+        }
+        return true
+    }
 }

@@ -219,10 +219,7 @@ struct RemoteSimulate: RemoteCommand, Equatable {
     let movement: SimulatedMovement?
 
     init(_ arguments: CommandArguments) throws {
-        if try arguments.bool("stop") ?? false {
-            guard arguments.isAlone("stop") else {
-                throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
-            }
+        if try arguments.stops() {
             movement = nil
             return
         }
@@ -253,23 +250,17 @@ struct RemoteSimulate: RemoteCommand, Equatable {
 extension CommandRefusal {
     /// The refusal that an error stands for.
     init(_ error: any Error) {
-        let code: Code =
-            switch error {
-            case let refusal as CommandRefusal: refusal.code
-            case SimulationError.busy: .busy
-            case SimulationError.notRunning, is SensorError, is ReferenceError: .sensorUnavailable
-            case SimulationError.resources: .resources
-            case is SimulationError: .badArguments
-            default: .resources
-            }
-        let message =
-            switch error {
-            case let refusal as CommandRefusal: refusal.message
-            case let error as SensorError: error.description(in: .agent)
-            case SimulationError.unknownMovement(let name, let known):
-                "\(error)\(EditDistance.suggestion(for: name, among: known))"
-            default: "\(error)"
-            }
-        self.init(code, message)
+        let text = "\(error)"
+        switch error {
+        case let refusal as CommandRefusal: self = refusal
+        case let error as SensorError: self.init(.sensorUnavailable, error.description(in: .agent))
+        case SimulationError.unknownMovement(let name, let known):
+            self.init(.badArguments, text + EditDistance.suggestion(for: name, among: known))
+        case SimulationError.busy: self.init(.busy, text)
+        case SimulationError.notRunning, is ReferenceError: self.init(.sensorUnavailable, text)
+        case SimulationError.resources: self.init(.resources, text)
+        case is SimulationError: self.init(.badArguments, text)
+        default: self.init(.resources, text)
+        }
     }
 }

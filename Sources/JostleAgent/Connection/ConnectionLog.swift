@@ -28,7 +28,7 @@ struct ConnectionLog {
         case .connected(let connection):
             failures = [:]
             return Line(level: .info, text: "connected to \(connection.broker) with MQTT \(connection.version)")
-        case .refused(let end), .disconnected(let end): return line(for: end)
+        case .disconnected(let end): return line(for: end)
         case .subscriptionRefused(let filter, let reason):
             return Line(level: .warning, text: "the broker refused the subscription to \(filter): \(reason)")
         case .subscriptionLeftOut(let filter, let reason):

@@ -105,7 +105,7 @@ extension ParticipantEvent {
         case .rejected(let token, let topic, let failure):
             guard let token = token?.token(of: owner) else { return nil }
             self = .rejected(token, topic: topic, failure)
-        case .disconnected(let end), .refused(let end):
+        case .disconnected(let end):
             self = .disconnected(undelivered: end.undelivered.compactMap { $0.token(of: owner) }, end.failure)
         case .stopped(let undelivered):
             self = .disconnected(undelivered: undelivered.compactMap { $0.token(of: owner) })

@@ -154,7 +154,7 @@ struct SwarmPresence {
                 hasReported = true
                 tally.counts.reported += 1
             }
-        case .disconnected(let end), .refused(let end):
+        case .disconnected(let end):
             if end.retryAfter != nil {
                 tally.counts.failures += end.wasConnected ? 0 : 1
                 tally.counts.losses += end.wasConnected ? 1 : 0

@@ -256,7 +256,7 @@ extension BrokerView.State {
         case .message(let message): add(.message(message), message.payload.count + message.topic.utf8.count)
         case .acknowledged(let token): status.acknowledged.insert(token)
         case .rejected(let token, _, let failure): if let token { status.rejected[token] = failure }
-        case .refused(let end), .disconnected(let end):
+        case .disconnected(let end):
             status.isConnected = false
             if status.failures.count == BrokerView.mostFailures { status.failures.removeFirst() }
             status.failures.append(end.failure)

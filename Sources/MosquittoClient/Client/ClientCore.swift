@@ -208,9 +208,6 @@ final class ClientCore: Sendable {
         case .connected(let connection):
             state.withLock { $0.connection = connection }
             return event
-        case .refused(var end):
-            end.undelivered += connectionEnded()
-            return .refused(end)
         case .disconnected(var end):
             end.undelivered += connectionEnded()
             return .disconnected(end)

@@ -367,11 +367,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         let disconnection = MQTTDisconnection(
             broker: options.brokers[attempt.broker], failure: failure, wasConnected: session?.isAccepted ?? false,
             undelivered: tokens, retryAfter: retryAfter)
-        if case .refused = failure {
-            events.append(.refused(disconnection))
-        } else {
-            events.append(.disconnected(disconnection))
-        }
+        events.append(.disconnected(disconnection))
         perform(action)
     }
 

@@ -319,7 +319,7 @@ final class BrokerProbe {
     ///
     /// - Returns: whether it was accepted.
     private func publish(_ message: MQTTMessage) throws -> Bool {
-        let token: Int
+        let token: MQTTToken
         do {
             token = try view.publish(message)
         } catch {
