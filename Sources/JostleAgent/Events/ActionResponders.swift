@@ -1,4 +1,5 @@
 package import JostleConfiguration
+internal import LinuxSystem
 package import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -15,7 +16,8 @@ final class ActionResponders: Sendable {
     private struct Installed {
         var tokens: [RecognizerToken] = []
         var actions: [JostleSettings.Action] = []
-        var switches = RuleSwitches()
+        /// Which rules are switched on, by their places in the list.
+        var switches = Locked<[Bool]>([])
     }
 
     private let perform: Perform
@@ -38,38 +40,25 @@ final class ActionResponders: Sendable {
         }
         installed.withLock { installed in
             guard installed.actions != rules else {
-                installed.switches.set(actions.map(\.isEnabled))
+                installed.switches.withLock { $0 = actions.map(\.isEnabled) }
                 return
             }
             for token in installed.tokens { token.remove() }
-            let switches = RuleSwitches()
-            switches.set(actions.map(\.isEnabled))
+            let switches = Locked(actions.map(\.isEnabled))
             installed.switches = switches
             installed.actions = rules
             // The newest handler is called first, so the first rule is added last.
             installed.tokens = rules.enumerated().reversed().map { index, action in
                 let recognizer = Recognizer(action.gesture).when {
-                    switches.isOn(index) && action.takesPart(in: $0.event)
+                    switches.withLock { $0[index] } && action.takesPart(in: $0.event)
                 }
                 return manager.addRecognizer(recognizer) { [perform] event in
-                    if switches.isOn(index), action.acts(on: event) { perform(action, event) }
+                    let isOn = switches.withLock { $0[index] }
+                    if isOn, action.acts(on: event) { perform(action, event) }
                     return action.isConsuming ? .consume : .passOn
                 }
             }
         }
-    }
-}
-
-/// Which rules are switched on, by their places in the list.
-private final class RuleSwitches: Sendable {
-    private let isOn = Mutex<[Bool]>([])
-
-    func set(_ isOn: [Bool]) {
-        self.isOn.withLock { $0 = isOn }
-    }
-
-    func isOn(_ index: Int) -> Bool {
-        isOn.withLock { $0.indices.contains(index) && $0[index] }
     }
 }
 

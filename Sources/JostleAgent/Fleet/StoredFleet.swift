@@ -15,23 +15,12 @@ extension StoredFleet {
     ///
     /// - Returns: also a message about a file that cannot be used.
     static func load(from directory: StateDirectory, setsAside: Bool = true) -> (fleet: StoredFleet, problem: String?) {
-        let file = StateFile.fleetLayers.rawValue
-        switch directory.read(file, limit: maximumBytes) {
-        case .none: return (StoredFleet(), nil)
-        case .failed(let failure):
-            return (StoredFleet(), "\(file) cannot be read: \(failure); the fleet's configuration is not applied")
-        case .text(let text):
-            do {
-                return (try StoredFleet(reading: Array(text.utf8)), nil)
-            } catch {
-                let place = setsAside ? directory.setAside(file) : nil
-                return (
-                    StoredFleet(),
-                    "\(error); the fleet's configuration is lost until it is received again"
-                        + (place.map { "; the file was moved to \($0)" } ?? "")
-                )
-            }
-        }
+        let (fleet, problem) = directory.load(
+            .fleetLayers, limit: maximumBytes, setsAside: setsAside,
+            unreadable: "the fleet's configuration is not applied",
+            damaged: "the fleet's configuration is lost until it is received again"
+        ) { try StoredFleet(reading: $0) }
+        return (fleet ?? StoredFleet(), problem)
     }
 
     // MARK: Writing

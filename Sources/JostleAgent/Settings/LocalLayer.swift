@@ -31,23 +31,11 @@ package enum LocalLayer {
     static func load(
         from directory: StateDirectory, setsAside: Bool = true
     ) -> (layer: ConfigurationLayer, problem: String?) {
-        let empty = ConfigurationLayer(name)
-        let file = StateFile.localSettings.rawValue
-        switch directory.read(file, limit: maximumBytes + 1) {
-        case .none: return (empty, nil)
-        case .failed(let failure):
-            return (empty, "\(file) cannot be read: \(failure); locally set values are not applied")
-        case .text(let text):
-            do {
-                return (try ConfigurationLayer(name, reading: Array(text.utf8), source: .file(file)), nil)
-            } catch {
-                let place = setsAside ? directory.setAside(file) : nil
-                return (
-                    empty,
-                    "\(error); locally set values are lost" + (place.map { "; the file was moved to \($0)" } ?? "")
-                )
-            }
-        }
+        let (layer, problem) = directory.load(
+            .localSettings, limit: maximumBytes + 1, setsAside: setsAside,
+            unreadable: "locally set values are not applied", damaged: "locally set values are lost"
+        ) { try ConfigurationLayer(name, reading: $0, source: .file(StateFile.localSettings.rawValue)) }
+        return (layer ?? ConfigurationLayer(name), problem)
     }
 }
 

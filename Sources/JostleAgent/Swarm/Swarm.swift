@@ -90,7 +90,7 @@ package final class Swarm {
         }
         for (number, worker) in workers.enumerated() {
             guard let poller = SwarmPoller(wake: worker.wake) else { throw Swarm.noResources }
-            let context = SwarmBoard.Context(
+            let context = SwarmContext(
                 configuration: configuration, version: version, storage: storage, tally: SwarmTally(),
                 hasOutbox: options.hasEvents, deathPause: options.deathPause, boards: options.devices, log: log,
                 isVerbose: options.isVerbose)

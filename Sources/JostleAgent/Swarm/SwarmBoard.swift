@@ -10,22 +10,6 @@ internal import StateStorage
 /// One run of a virtual board, from its start to its end: the agent's core with a session of its own, without a sensor and
 /// without discovery. Used on its worker's thread only.
 final class SwarmBoard {
-    /// What all boards of a worker share.
-    struct Context {
-        let configuration: LoadedConfiguration
-        let version: String
-        let storage: SwarmStorage
-        let tally: SwarmTally
-        /// Whether the boards have an outbox.
-        let hasOutbox: Bool
-        /// Seconds from a death to the next start.
-        let deathPause: Double
-        /// The boards in this process.
-        let boards: Int
-        let log: Log
-        let isVerbose: Bool
-    }
-
     /// Seconds within which a board that leaves sends its last messages.
     private static let farewellTime = Duration.seconds(2)
     /// Seconds that the outbox has before that.
@@ -36,7 +20,7 @@ final class SwarmBoard {
     private static let defectTime = 1.0
 
     private let member: SwarmMember
-    private let context: Context
+    private let context: SwarmContext
     let client: MQTTPolledClient
     private let core: DeviceCore
     var sensor: SwarmSensor
@@ -56,7 +40,7 @@ final class SwarmBoard {
 
     /// Reads the board's state and creates its participants. Nothing is connected before the first `advance`.
     init(
-        _ member: SwarmMember, number: Int, isSensorDead: Bool, _ context: Context, at now: ClockReading,
+        _ member: SwarmMember, number: Int, isSensorDead: Bool, _ context: SwarmContext, at now: ClockReading,
         post: @escaping DeviceCore.Post
     ) throws {
         let configuration = member.configuration(upon: context.configuration)
@@ -76,7 +60,7 @@ final class SwarmBoard {
             stored, topics: topics,
             CommandHost.Identity(
                 id: member.id, version: context.version, stateDirectory: member.directory, isSupervised: true),
-            isSimulated: true, processorTime: SwarmBoard.processorTime(context),
+            isSimulated: true, processorTime: context.processorTime,
             at: now, client: client, writer: storage.writer(of: number),
             outboxFile: context.hasOutbox
                 ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil,
@@ -114,7 +98,10 @@ final class SwarmBoard {
         // owner must see that its descriptor is gone.
         for _ in 0..<3 {
             let events = client.advance(readiness)
-            for event in events { handle(event, at: now) }
+            for event in events {
+                presence.count(event, in: context.tally, at: now.monotonic)
+                core.handle(event.truncated, at: now)
+            }
             if client.interest == nil || events.isEmpty { break }
             readiness = []
         }
@@ -130,12 +117,6 @@ final class SwarmBoard {
     /// The sensor has delivered samples up to now, unless it is dead.
     private func noteSamples(at now: ClockReading) {
         if sensor.delivers { core.settings.sampleArrived(at: now.monotonic) }
-    }
-
-    private func handle(_ event: MQTTEvent, at now: ClockReading) {
-        presence.count(event, in: context.tally, at: now.monotonic)
-        let event = event.truncated
-        core.handle(event, at: now)
     }
 
     private func handleDeadlines(at now: ClockReading) {
@@ -251,14 +232,9 @@ extension SwarmBoard: DeviceHost {
         var facts = HealthFacts()
         facts.sensorTitle = "none: a board of a swarm"
         facts.status = sensor.status(at: now.monotonic)
-        facts.processorTime = SwarmBoard.processorTime(context)
+        facts.processorTime = context.processorTime
         facts.residentMemory = ProcessUsage.residentMemory / max(1, context.boards)
         facts.isClockSynchronised = WallClock.synchronisation ?? false
         return facts
-    }
-
-    /// A board's share of the processor time that this process has used, s.
-    static func processorTime(_ context: Context) -> Double {
-        ProcessUsage.processorTime / Double(max(1, context.boards))
     }
 }

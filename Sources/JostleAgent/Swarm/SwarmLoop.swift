@@ -10,7 +10,7 @@ internal import StateStorage
 /// only that thread uses it.
 final class SwarmLoop: @unchecked Sendable {
     private let worker: SwarmWorker
-    private let context: SwarmBoard.Context
+    private let context: SwarmContext
     private let poller: SwarmPoller
     /// The numbers of this worker's boards in the swarm are `first`, `first + step`, …
     private let first: Int
@@ -25,7 +25,7 @@ final class SwarmLoop: @unchecked Sendable {
     private var remaining = 0
 
     init(
-        _ worker: SwarmWorker, _ poller: SwarmPoller, _ context: SwarmBoard.Context, first: Int, step: Int
+        _ worker: SwarmWorker, _ poller: SwarmPoller, _ context: SwarmContext, first: Int, step: Int
     ) {
         self.worker = worker
         self.poller = poller

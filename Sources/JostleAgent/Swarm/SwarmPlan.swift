@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleRuntime
 
 /// What a swarm consists of, and what happens in it by itself.
 package struct SwarmOptions: Equatable, Sendable {
@@ -73,4 +74,23 @@ struct SwarmMember: Equatable, Sendable {
         let digits = String(number)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
+}
+
+/// What all boards of a worker share.
+struct SwarmContext {
+    let configuration: LoadedConfiguration
+    let version: String
+    let storage: SwarmStorage
+    let tally: SwarmTally
+    /// Whether the boards have an outbox.
+    let hasOutbox: Bool
+    /// Seconds from a death to the next start.
+    let deathPause: Double
+    /// The boards in this process.
+    let boards: Int
+    let log: Log
+    let isVerbose: Bool
+
+    /// A board's share of the processor time that this process has used, s.
+    var processorTime: Double { ProcessUsage.processorTime / Double(max(1, boards)) }
 }
