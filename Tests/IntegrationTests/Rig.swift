@@ -2,8 +2,8 @@ import BrokerTestSupport
 import Foundation
 import Synchronization
 
-/// What one test starts: brokers, programs and their connections. They end, the last one first, with this object, a property
-/// of the suite: each test has an instance of its suite for itself.
+/// What one test starts: brokers, programs and their connections. They end, the last one first, with this object, a
+/// property of the suite: each test has an instance of its suite for itself.
 final class Rig: Sendable {
     private let ends = Mutex<[@Sendable () -> Void]>([])
 
@@ -72,8 +72,8 @@ final class Rig: Sendable {
         return program
     }
 
-    /// Runs a program on a terminal, after variables and options for env(1). Its errors are in the directory's `errors`,
-    /// or on the terminal too.
+    /// Runs a program on a terminal, after variables and options for env(1). Its errors are in the directory's
+    /// `errors`, or on the terminal too.
     func run(
         on terminal: Terminal, in directory: TemporaryDirectory, showsErrors: Bool = false, _ words: [String]
     ) throws -> ChildProcess {

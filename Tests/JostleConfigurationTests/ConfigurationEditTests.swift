@@ -2,8 +2,8 @@ import Documents
 import JostleConfiguration
 import Testing
 
-/// Requirement: an edit changes one key of a hand-written file, and nothing else in it. `GoldenConfigurationTests` has the
-/// other layouts.
+/// Requirement: an edit changes one key of a hand-written file, and nothing else in it. `GoldenConfigurationTests` has
+/// the other layouts.
 @Suite struct ConfigurationEditTests {
     private func edit(_ text: String) throws -> String {
         try ConfigurationEdit.set("gestures.shake.sensitivity", to: "7", in: text, source: testFile)
