@@ -15,16 +15,16 @@ protocol Participant {
     static var owner: Owner { get }
 
     /// The effects before the first event, such as subscriptions.
-    mutating func start(at now: ClockReading) -> Effects
+    mutating func start(at now: ClockReading) -> [Effect<Self>]
 
     /// Handles an event.
-    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects
+    mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> [Effect<Self>]
 
     /// When the participant must be called if no event arrives; `nil` if it has no deadline.
     var nextDeadline: Timestamp? { get }
 
     /// Handles a deadline. Has no effect if called early.
-    mutating func handleDeadline(at now: ClockReading) -> Effects
+    mutating func handleDeadline(at now: ClockReading) -> [Effect<Self>]
 }
 
 extension Participant {
