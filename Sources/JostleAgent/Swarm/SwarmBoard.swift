@@ -1,10 +1,8 @@
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
-internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
-internal import MotionKit
 internal import StateStorage
 
 /// One run of a virtual board, from its start to its end: the agent's core with a session of its own, without a sensor and
