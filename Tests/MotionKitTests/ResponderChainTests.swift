@@ -37,8 +37,8 @@ import Testing
         }
 
         /// Delivers events with these phases, one after the other.
-        func deliver(_ first: GesturePhase, _ others: GesturePhase...) {
-            for phase in [first] + others { deliver(phase, isSimulated: false) }
+        func deliver(_ first: GesturePhase, _ second: GesturePhase, _ others: GesturePhase...) {
+            for phase in [first, second] + others { deliver(phase) }
         }
 
         func deliver(
