@@ -8,6 +8,7 @@ import Testing
 /// A broker, an observer of all its topics, the page's server, and a browser that has signed in. With a trajectory,
 /// also an agent `dut` on a virtual chip.
 final class BrowserRig {
+    private let rig = Rig()
     let broker: TestBroker
     let observer: Observer
     let browser: Browser
@@ -40,7 +41,7 @@ final class BrowserRig {
     /// Starts the agent, with the state of the one before, and waits until it is online.
     func startAgent(_ trajectory: String, _ settings: [String] = []) async throws {
         let seen = observer.texts("availability").count
-        let agent = try JostleProgram.virtualAgent(
+        let agent = try rig.virtualAgent(
             broker: broker.port, trajectory, ["home_assistant.discovery=false"] + settings,
             state: directory.path("agent"))
         self.agent = agent
