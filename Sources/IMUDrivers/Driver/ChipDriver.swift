@@ -10,13 +10,13 @@ package import MotionCore
 ///                    ^------------------ recovering <- any failure of any of them
 ///
 /// `ChipDriver+Streaming` reads the FIFO and delivers samples. The state of each part of the work is in a structure of its
-/// own: `SampleStream`, `RegisterAccess`, `BringUpProgress`, `FIFOProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`.
+/// own: `SensorStream`, `RegisterAccess`, `BringUpProgress`, `FIFOProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`.
 package struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
 >: ~Copyable {
     /// The chip and its configuration. Complete once the first sample has been delivered.
     package internal(set) var info: IMUInfo
-    var stream: SampleStream
+    var stream: SensorStream
 
     /// The driver's state, and its counters since it was created.
     package var status: IMUStatus {
@@ -69,7 +69,7 @@ package struct ChipDriver<
         plan = ChipPlan.of(part)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)
-        stream = SampleStream(
+        stream = SensorStream(
             nominalPeriod: 1 / part.rate, firstPause: DriverTiming.firstBackoff,
             longestPause: DriverTiming.longestBackoff)
     }

@@ -19,7 +19,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     private let places: SystemPlaces
     private let clock = SystemClock()
 
-    private var stream: SampleStream
+    private var stream: SensorStream
     private(set) var info: IMUInfo
 
     /// The magnetometer that is read with the sensor, if the settings ask for it and there is one.
@@ -78,7 +78,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         mountMatrix = matrix == .identity ? nil : matrix
         info = source.info
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / source.info.nominalRate)
-        stream = SampleStream(
+        stream = SensorStream(
             nominalPeriod: 1 / source.info.nominalRate, firstPause: KernelSensorTiming.firstBackOff,
             longestPause: KernelSensorTiming.lastBackOff)
         let found = KernelMagnetometer.open(beside: choice, settings, in: places, vocabulary)

@@ -8,7 +8,7 @@ package import MotionCore
 ///
 /// The driver reports what happens to its sensor. The stream answers with the change to report. It starts over after an
 /// interruption, in which samples are lost, and after an outage, in which the sensor has to be brought up from scratch.
-package struct SampleStream: BitwiseCopyable {
+package struct SensorStream: BitwiseCopyable {
     /// The state, and the counters since the stream was created.
     package var status = IMUStatus()
 
