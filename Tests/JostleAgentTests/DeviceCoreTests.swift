@@ -59,7 +59,8 @@ import Testing
             isSimulated: false, processorTime: 0, at: host.now, client: client, writer: StateWriter(), outboxFile: nil
         ) { _ in }
         core.owner = host
-        core.outbox = Outbox(OutboxFile.OpenResult(), limits: JostleSettings.Outbox(), eventExpiry: 3600)
+        core.outbox = Outbox(
+            OutboxFile.OpenResult(failure: "no disk"), limits: JostleSettings.Outbox(), eventExpiry: 3600)
         core.start(at: host.now)
         let connection = MQTTConnection(broker: client.options.brokers[0], version: .v5, sessionPresent: false)
         core.handle(.connected(connection), at: host.now)

@@ -231,8 +231,8 @@ extension FleetBoard {
         /// Whether it says nothing that an earlier report did not: it is the same, or an older one that the broker held, as
         /// it does when it comes back.
         func isRepeated(after old: Health, isRetained: Bool) -> Bool {
-            guard hash != old.hash else { return true }
             guard isRetained else { return false }
+            guard hash != old.hash else { return true }
             if let time, let oldTime = old.time { return time <= oldTime }
             if let uptime, let oldUptime = old.uptime { return uptime <= oldUptime }
             return false
