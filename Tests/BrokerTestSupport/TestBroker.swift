@@ -172,11 +172,14 @@ package final class TemporaryDirectory: Sendable {
     }
 }
 
+/// How long tests wait for what must happen: a machine with ten times as much to do does not fail them.
+package let patience = Duration.seconds(300)
+
 /// Waits until a condition holds. Returns `false` if it does not in time.
 ///
 /// A passing test does not wait much longer than necessary: the limit only decides when it has failed. Conditions that read
 /// files or messages cost more than what they wait for, so they are checked the less often the longer they take.
-package func eventually(within limit: Duration = .seconds(45), _ condition: () -> Bool) async -> Bool {
+package func eventually(within limit: Duration = patience, _ condition: () -> Bool) async -> Bool {
     let start = ContinuousClock.now
     while !condition() {
         let waited = start.duration(to: .now)

@@ -72,7 +72,7 @@ import Testing
         network.cut()
         let logged = Self.actions(loggedBy: agent)
         // The first of two shakes is more than a second old when the second one begins.
-        #expect(await eventually(within: .seconds(60)) { Self.actions(loggedBy: agent) >= logged + 4 })
+        #expect(await eventually { Self.actions(loggedBy: agent) >= logged + 4 })
         network.restore()
         #expect(await observer.availability("online", count: 2), "\(agent.errors)")
         #expect(

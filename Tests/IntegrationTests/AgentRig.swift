@@ -29,7 +29,7 @@ final class AgentRig {
 
     /// Waits for a reply to a command that satisfies a condition.
     func replies(
-        _ name: String, within limit: Duration = .seconds(30), _ condition: ([String: Any]) -> Bool
+        _ name: String, within limit: Duration = patience, _ condition: ([String: Any]) -> Bool
     ) async -> Bool {
         await observer.sees(within: limit) { try $0.objects("command/\(name)/result").contains(where: condition) }
     }

@@ -41,7 +41,7 @@ import Testing
 
     @Test func restEstimatesGyroscopeBias() async throws {
         let program = try start("gyro", "rest", "--yes")
-        #expect(await program.exitStatus(within: .seconds(120)) == 0, "\(program.errors)")
+        #expect(await program.exitStatus() == 0, "\(program.errors)")
         let rates = try figures("At rest it reads", in: program.output)
         #expect(rates.before > 2 && rates.after < 0.05, "\(program.output)")
         #expect(program.output.contains("Stored in \(state)/calibration/virtual.txt"))
@@ -52,7 +52,7 @@ import Testing
 
     @Test func posesEstimateAccelerometerErrors() async throws {
         let program = try start("accelerometer", "calibration-poses", "--yes")
-        #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
+        #expect(await program.exitStatus() == 0, "\(program.errors)")
         #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet, best with "))
         #expect(program.output.contains("Pose 8 of 8: good\n"))
         let errors = try figures("Gravity error", in: program.output)
@@ -62,7 +62,7 @@ import Testing
 
     @Test func turnsEstimateGyroscopeScale() async throws {
         let program = try start("gyro-scale", "calibration-turns", "--yes", "--full-turns", "1")
-        #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
+        #expect(await program.exitStatus() == 0, "\(program.errors)")
         #expect(program.output.contains("The accelerometer is not calibrated yet"))
         #expect(program.output.contains("; now turn it all the way round once\n"), "\(program.output)")
         #expect(program.output.contains("good, all the way round once\n"))
@@ -75,7 +75,7 @@ import Testing
 
     @Test func twoPosesEstimateMountMatrix() async throws {
         let program = try start("mount", "calibration-poses")
-        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
+        #expect(await program.exitStatus() == 0, "\(program.errors)")
         let tilt = try figures("Level reads", in: program.output)
         #expect(tilt.before > 0.5 && tilt.after < 0.1, "\(program.output)")
         let line = try #require(program.output.firstMatch(of: /\n  (mount_matrix: \[.*\])\n/)).1
@@ -87,14 +87,14 @@ import Testing
     @Test func levelReferenceAppliesFromNextStart() async throws {
         let tilted = try directory.write(Recording.tilted, to: "tilted.csv")
         let program = try start("level", tilted, "--yes")
-        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
+        #expect(await program.exitStatus() == 0, "\(program.errors)")
         let tilt = try figures("Tilt", in: program.output)
         #expect(abs(tilt.before - 30) < 6 && tilt.after == 0)
         #expect(program.output.contains("attitude.reference: stored in the configuration"))
         #expect(stored("reference-attitude") != nil)
         // Against the stored reference, the same board is level.
         let again = try start("level", tilted, "--set", "attitude.reference=stored")
-        #expect(await again.exitStatus(within: .seconds(60)) == 0, "\(again.errors)")
+        #expect(await again.exitStatus() == 0, "\(again.errors)")
         #expect(try figures("Tilt", in: again.output).before < 0.3, "\(again.output)")
     }
 
@@ -102,14 +102,14 @@ import Testing
 
     @Test func storesNothingWithoutTerminalOrYes() async throws {
         let program = try start("level", "rest")
-        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
+        #expect(await program.exitStatus() == 0, "\(program.errors)")
         #expect(program.output.contains("Not stored: there is no terminal for confirmation, and --yes was not given."))
         #expect(hasStoredNothing)
     }
 
     @Test func refusesMovingBoard() async throws {
         let program = try start("gyro", "demo", "--yes", "--for", "12")
-        #expect(await program.exitStatus(within: .seconds(60)) == 75)
+        #expect(await program.exitStatus() == 75)
         #expect(
             program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); starting again/), "\(program.output)")
         #expect(program.errors.contains("the time is up, and it "), "\(program.errors)")
@@ -120,7 +120,7 @@ import Testing
     @Test func refusesRepeatedPose() async throws {
         let spun = try directory.write(Recording.spun, to: "spun.csv")
         let program = try start("accelerometer", spun, "--yes", "--for", "14")
-        #expect(await program.exitStatus(within: .seconds(60)) == 75)
+        #expect(await program.exitStatus() == 75)
         #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet"))
         #expect(
             program.output.contains("Pose 2 of 8: refused, only 0° from pose 1; turn it further"),
@@ -131,7 +131,7 @@ import Testing
     /// The board is in motion, so that no result precedes the interrupt, however late that comes.
     @Test func interruptChangesNothing() async throws {
         let program = try start("gyro", "walk", "--yes")
-        #expect(await eventually(within: .seconds(30)) { program.output.contains("Lay the board still") })
+        #expect(await eventually { program.output.contains("Lay the board still") })
         program.signal(SIGINT)
         #expect(await program.exitStatus() == 75)
         #expect(program.errors.contains("interrupted: nothing was changed"))
@@ -147,7 +147,7 @@ import Testing
             [
                 "STATE_DIRECTORY=\(state)", "JOSTLE_CONFIG=/dev/null", Products.program.path, "calibrate", "level",
             ] + settings.flatMap { ["--set", $0] })
-        #expect(await eventually(within: .seconds(60)) { terminal.text.contains("Store this? [y/n]") })
+        #expect(await eventually { terminal.text.contains("Store this? [y/n]") })
         #expect(terminal.text.contains("Level: [###"), "\(terminal.text)")
         #expect(hasStoredNothing)
         terminal.write(answer + "\n")

@@ -84,7 +84,7 @@ import Testing
         for round in 0..<max(kills, 1) * 2 {
             let goal = wanted * (round + 1) / (max(kills, 1) * 2)
             #expect(
-                await observer.sees(within: .seconds(120)) { try $0.count("event/turn") >= goal }, "\(agent.errors)")
+                await observer.sees { try $0.count("event/turn") >= goal }, "\(agent.errors)")
             try await Task.sleep(for: .milliseconds(Int.random(in: 0..<300)))
             if round.isMultiple(of: 2) {
                 agent.kill()

@@ -46,7 +46,7 @@ import Testing
         let program = try rig.run(
             words + (sensor + settings).flatMap { ["--set", $0] }, environment: environment,
             fake: chip.map { (bus.path, $0) })
-        let status = await program.exitStatus(within: .seconds(60))
+        let status = await program.exitStatus()
         let object = try #require(try JSON.object(program.output), "\(program.output)\(program.errors)")
         let checks = try #require(object["checks"] as? [[String: Any]]).map { check in
             Check(

@@ -123,7 +123,7 @@ import Testing
             try observer.publish(topic, example.arguments)
         }
         let pattern = try Regex(example.payload)
-        let isSeen = await observer.sees(within: .seconds(60)) {
+        let isSeen = await observer.sees {
             $0.all.contains {
                 $0.topic == example.topic && String(decoding: $0.payload, as: UTF8.self).contains(pattern)
             }
@@ -144,7 +144,7 @@ import Testing
         let command = try #require(text.firstMatch(of: /(?m)^#   jostle (fleet .*)$/)).1
             .replacing("mqtt://broker.plant.example", with: "mqtt://127.0.0.1:\(plainPort)")
         let set = try rig.run(command.split(separator: " ").map(String.init))
-        #expect(await set.exitStatus(within: .seconds(60)) == 0, "\(set.output)\(set.errors)")
+        #expect(await set.exitStatus() == 0, "\(set.output)\(set.errors)")
         let isInForce = await observer.sees {
             let origins = try $0.objects("config/reported", of: "motor-4").last?["origins"] as? [String: String]
             return origins?["gestures.impact.sensitivity"] == "group:motors"

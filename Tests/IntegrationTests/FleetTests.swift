@@ -61,7 +61,7 @@ import Testing
             Self.layer(1, #"{"sensor":{"rate":"100 Hz"},"publish":{"health":{"interval":"1 s"}}}"#))
         #expect(await rig.observer.sees { try status($0, "all") == ("applied", 1) })
         #expect(
-            await rig.observer.sees(within: .seconds(30)) { observer in
+            await rig.observer.sees { observer in
                 try observer.objects("health").last.map { health in
                     let rate = health["rate"] as? Double ?? 0
                     return health["problem"] as? Bool == false && (90...110).contains(rate)
@@ -79,7 +79,7 @@ import Testing
             await rig.observer.sees { try status($0, "all") == ("rolled_back", 1) },
             "\(rig.observer.texts("config/reported").last ?? "") \(rig.agent.errors)")
         let count = rig.observer.messages("attitude").count
-        #expect(await rig.observer.sees(within: .seconds(40)) { $0.messages("attitude").count > count })
+        #expect(await rig.observer.sees { $0.messages("attitude").count > count })
     }
 
     /// Killed at any moment between receiving and reporting, the agent comes back with the old or the new configuration,
@@ -95,7 +95,7 @@ import Testing
             // What the last change left is whole, and reported by the new process.
             let last = revision - 1
             try #require(
-                await observer.sees(within: .seconds(60)) { observer in
+                await observer.sees { observer in
                     guard let new = try report(observer)["run"] as? String, new != run else { return false }
                     return try status(observer, "all") == (last == 0 ? ("none", 0) : ("applied", last))
                 }, "kill \(last): \(agent.errors)")
@@ -121,7 +121,7 @@ import Testing
         try await rig.broker.start()
         try #require(await rig.observer.subscribed(times: 2))
         // The broker has lost its store.
-        #expect(await rig.observer.sees(within: .seconds(60)) { try status($0, "all") == ("missing", 1) })
+        #expect(await rig.observer.sees { try status($0, "all") == ("missing", 1) })
         try publish(rig, "jostle/_all/config", Self.sensitivity(2))
         #expect(await rig.observer.sees { try status($0, "all") == ("applied", 2) })
     }

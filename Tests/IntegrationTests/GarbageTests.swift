@@ -98,12 +98,12 @@ import Testing
         // Lets buffers and caches reach their size.
         var sent = retained.count + (try await send(count, to: observer))
         #expect(
-            await eventually(within: .seconds(90)) { Self.loggedCount(by: agent) >= sent },
+            await eventually { Self.loggedCount(by: agent) >= sent },
             "\(agent.errors.suffix(3000))")
         let warm = try residentMemory(of: agent.processIdentifier)
         sent += try await send(count, to: observer)
         #expect(
-            await eventually(within: .seconds(90)) { Self.loggedCount(by: agent) >= sent },
+            await eventually { Self.loggedCount(by: agent) >= sent },
             "\(agent.errors.suffix(3000))")
         #expect(Self.loggedCount(by: agent) == sent)
         let memory = try residentMemory(of: agent.processIdentifier)

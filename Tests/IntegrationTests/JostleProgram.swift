@@ -88,7 +88,7 @@ final class JostleProgram: @unchecked Sendable {
     }
 
     /// Waits for the exit status, 128 or more for a signal; `nil` if the program does not end in time.
-    func exitStatus(within limit: Duration = .seconds(30)) async -> Int32? {
+    func exitStatus(within limit: Duration = patience) async -> Int32? {
         _ = await eventually(within: limit) { !isRunning }
         return process.exitStatus()
     }
@@ -97,17 +97,17 @@ final class JostleProgram: @unchecked Sendable {
     /// idle machine.
     func terminate() async -> Int32? {
         signal(SIGTERM)
-        return await exitStatus(within: .seconds(20))
+        return await exitStatus()
     }
 
     /// Waits for its end, or kills it in the end, and returns what it left.
-    func outcome(within limit: Duration = .seconds(60)) async -> Outcome {
+    func outcome(within limit: Duration = patience) async -> Outcome {
         defer { kill() }
         return Outcome(status: await exitStatus(within: limit), output: output, errors: errors)
     }
 
     /// Waits until a text appears on standard error.
-    func logs(_ text: String, within limit: Duration = .seconds(30)) async -> Bool {
+    func logs(_ text: String, within limit: Duration = patience) async -> Bool {
         await eventually(within: limit) { errors.contains(text) || !isRunning } && errors.contains(text)
     }
 }

@@ -52,7 +52,7 @@ import Testing
     @Test func recordsToStandardOutputUntilSignal() async throws {
         let program = try rig.run(["record", "-", "--for", "120", "--set", "sensor.driver=virtual"])
         // The output is buffered and written when the buffer is full.
-        #expect(await eventually(within: .seconds(30)) { program.output.count > 4096 })
+        #expect(await eventually { program.output.count > 4096 })
         #expect(await program.terminate() == 0)
         try await jostle("replay", "-", input: program.output).expect(status: 0)
     }

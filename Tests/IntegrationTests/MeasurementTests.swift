@@ -55,7 +55,7 @@ import Testing
             broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)"],
             state: directory.path("state"))
         #expect(
-            await observer.sees(within: .seconds(60)) {
+            await observer.sees {
                 try $0.objects("health").last?["problems"] as? [String] == ["sensor_scale"]
             }, "\(agent.errors)")
         let health = try #require(try observer.objects("health").last)

@@ -17,7 +17,7 @@ import Testing
     /// Waits until two more movements were almost gestures, as the log says.
     private func movesOn(_ rig: AgentRig) async -> Bool {
         let count = misses(rig)
-        return await eventually(within: .seconds(30)) { misses(rig) >= count + 2 }
+        return await eventually { misses(rig) >= count + 2 }
     }
 
     private func misses(_ rig: AgentRig) -> Int { rig.agent.errors.components(separatedBy: ": no turn: ").count - 1 }
@@ -85,7 +85,7 @@ import Testing
         let program = try self.rig.run(
             ["watch", "--broker", "mqtt://127.0.0.1:\(rig.broker.port)", "--device", "dut"],
             environment: ["LC_ALL": "C.UTF-8"])
-        #expect(await eventually(within: .seconds(30)) { program.output.contains("dut  near miss  no turn: ") })
+        #expect(await eventually { program.output.contains("dut  near miss  no turn: ") })
         #expect(await program.terminate() == 0)
         #expect(await rig.agent.terminate() == 0)
     }

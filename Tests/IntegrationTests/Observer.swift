@@ -62,7 +62,7 @@ final class Observer: Sendable {
 
     /// Waits until it has been subscribed `times` times: once more after each restart of the broker.
     func subscribed(times: Int) async -> Bool {
-        await eventually(within: .seconds(30)) { log.subscriptions.load(ordering: .relaxed) >= times }
+        await eventually { log.subscriptions.load(ordering: .relaxed) >= times }
     }
 
     /// Waits for what the broker has forwarded to others so far: it forwards in order.
@@ -70,7 +70,7 @@ final class Observer: Sendable {
         let number = log.sentMark.add(1, ordering: .relaxed).newValue
         // With the quality of service of the others: the order is kept within one.
         try publish(MQTTMessage(topic: markTopic, text: "\(number)", qos: .atLeastOnce))
-        try #require(await eventually(within: .seconds(30)) { log.receivedMark.load(ordering: .relaxed) == number })
+        try #require(await eventually { log.receivedMark.load(ordering: .relaxed) == number })
     }
 
     /// All messages, in order.
@@ -98,7 +98,7 @@ final class Observer: Sendable {
     }
 
     /// Waits until the received messages satisfy a condition.
-    func sees(within limit: Duration = .seconds(30), _ condition: (Observer) throws -> Bool) async -> Bool {
+    func sees(within limit: Duration = patience, _ condition: (Observer) throws -> Bool) async -> Bool {
         await eventually(within: limit) { (try? condition(self)) ?? false }
     }
 

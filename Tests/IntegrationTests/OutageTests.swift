@@ -26,7 +26,7 @@ import Testing
         let before = try observer.shakes().count
         let logged = Self.shakes(loggedBy: agent)
         // Two more shakes happen while the broker is down.
-        #expect(await eventually(within: .seconds(30)) { Self.shakes(loggedBy: agent) >= logged + 4 })
+        #expect(await eventually { Self.shakes(loggedBy: agent) >= logged + 4 })
         try await broker.start()
         #expect(await observer.subscribed(times: 2))
         network.restore()
@@ -69,7 +69,7 @@ import Testing
         let accepted = try agent(broker.port, id: "accepted", password: "right")
         #expect(await observer.availability("online", of: "accepted"), "\(accepted.errors)")
         #expect(
-            await eventually(within: .seconds(30)) {
+            await eventually {
                 refused.errors.split(separator: "\n").count { $0.contains("check user name and password") } >= 2
             }, "\(refused.errors)")
         #expect(refused.isRunning && !refused.errors.contains("wrong-secret"))
@@ -93,7 +93,7 @@ import Testing
         broker.freeze()
         // Wait for three periods of the recording, by the agent's own log.
         let logged = Self.shakes(loggedBy: agent)
-        #expect(await eventually(within: .seconds(30)) { Self.shakes(loggedBy: agent) >= logged + 5 })
+        #expect(await eventually { Self.shakes(loggedBy: agent) >= logged + 5 })
         broker.thaw()
         #expect(
             await observer.sees { observer in

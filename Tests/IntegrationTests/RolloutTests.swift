@@ -23,7 +23,7 @@ import Testing
     }
 
     func run(_ port: UInt16, _ words: [String], state: String = "state") async throws -> Outcome {
-        try await start(port, words, state: state).outcome(within: .seconds(120))
+        try await start(port, words, state: state).outcome()
     }
 
     /// The shares of the published candidates, 100 for a document without one.

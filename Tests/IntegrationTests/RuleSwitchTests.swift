@@ -99,7 +99,7 @@ import Testing
             let program = try rig.run(
                 words + ["--config", file], environment: ["STATE_DIRECTORY": directory.path("state")])
             defer { program.kill() }
-            return (await program.exitStatus(within: .seconds(30)), program.output, program.errors)
+            return (await program.exitStatus(), program.output, program.errors)
         }
         let shown = try await run("config", "show", "--origin")
         #expect(shown.0 == 0 && shown.1.contains("enabled: false") && shown.1.contains("lamp off: "), "\(shown)")

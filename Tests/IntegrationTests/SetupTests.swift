@@ -127,7 +127,7 @@ import Testing
 
     private func answer(_ question: String, _ text: String, on terminal: Terminal) async {
         #expect(
-            await eventually(within: .seconds(40)) { terminal.text.contains(question) }, "\(question): \(terminal.text)"
+            await eventually { terminal.text.contains(question) }, "\(question): \(terminal.text)"
         )
         terminal.write(text + "\n")
     }
@@ -136,7 +136,7 @@ import Testing
     @Test func asksForThePasswordOfAGivenUser() async throws {
         let broker = try await rig.broker(users: ["me": "opensesame"])
         let (terminal, child) = try dialogue(["--broker", "127.0.0.1:\(broker.port)", "--username", "me"])
-        #expect(await eventually(within: .seconds(40)) { terminal.text.contains("Password of me") })
+        #expect(await eventually { terminal.text.contains("Password of me") })
         #expect(await eventually { !terminal.echoes })
         terminal.write("opensesame\n")
         await answer("Name of the device", "", on: terminal)
@@ -157,7 +157,7 @@ import Testing
         await answer(
             "that Home Assistant uses [mqtt://127.0.0.1:9]:", "127.0.0.1:\(broker.port)", on: terminal)
         #expect(
-            await eventually(within: .seconds(20)) {
+            await eventually {
                 terminal.text.components(separatedBy: "User name at the broker").count == 3
             })
         terminal.write("\n")

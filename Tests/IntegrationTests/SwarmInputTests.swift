@@ -82,7 +82,7 @@ import Testing
         let order = Array("status\n".utf8)
         var written = 0
         var since = ContinuousClock.now
-        let isFull = await eventually(within: .seconds(60)) {
+        let isFull = await eventually {
             let before = written
             while written < 100_000, write(orders, order, order.count) == order.count { written += 1 }
             // The swarm has answered as much as fits, and for a second not a single order more is taken.

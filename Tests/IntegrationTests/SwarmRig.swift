@@ -58,7 +58,7 @@ final class SwarmRig {
 
     /// Waits until the swarm's output contains a text.
     func says(_ text: String) async -> Bool {
-        await eventually(within: .seconds(30)) { swarm.output.contains(text) }
+        await eventually { swarm.output.contains(text) }
     }
 
     /// The last line of figures.

@@ -98,7 +98,7 @@ import Testing
         #expect(terminal.text.contains("Nothing is sent."))
         terminal.write(agrees ? "y\n" : "n\n")
         #expect(
-            await eventually(within: .seconds(60)) { terminal.text.contains("Write gestures.tap.sensitivity") },
+            await eventually { terminal.text.contains("Write gestures.tap.sensitivity") },
             "\(terminal.text)")
         terminal.write("n\n")
         #expect(await terminal.exitStatus(of: child) == 0, "\(terminal.text)")
@@ -128,7 +128,7 @@ import Testing
         let unpacked = directory.path("unpacked")
         try FileManager.default.createDirectory(atPath: unpacked, withIntermediateDirectories: true)
         let tar = try ChildProcess(["tar", "-xf", archive, "-C", unpacked], in: directory)
-        #expect(await eventually(within: .seconds(20)) { tar.exitStatus() != nil })
+        #expect(await eventually { tar.exitStatus() != nil })
         #expect(tar.exitStatus() == 0)
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.path("state/tune/2-shake")) {
             let copy = try String(contentsOfFile: "\(unpacked)/jostle-tune/2-shake/\(name)", encoding: .utf8)

@@ -237,7 +237,7 @@ import Testing
             }
             _ = try rig.answer(to: "ping", "")
             take("{\"what\":\"\(what)\"\(what == "accelerometer" ? ",\"poses\":6" : ""),\"seconds\":90}")
-            let isDone = await eventually(within: .seconds(90)) {
+            let isDone = await eventually {
                 rig.answers.contains { $0.contains("\"done\":true") }
             }
             try #require(isDone, "\(rig.answers)")

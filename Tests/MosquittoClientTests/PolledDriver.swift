@@ -1,3 +1,4 @@
+import BrokerTestSupport
 import Glibc
 import MosquittoClient
 
@@ -42,7 +43,7 @@ struct PolledDriver {
     }
 
     /// Drives all clients until a condition holds. Returns `false` if it does not in time.
-    func drive(within limit: Duration = .seconds(45), until condition: ([Member]) -> Bool) -> Bool {
+    func drive(within limit: Duration = patience, until condition: ([Member]) -> Bool) -> Bool {
         let end = ContinuousClock.now + limit
         while !condition(members) {
             if ContinuousClock.now >= end { return false }

@@ -194,7 +194,7 @@ import Testing
         #expect(await eventually { release.value == (isGestureOpen ? 1 : 2) })
         token.remove()
         lamp.withLock { $0 = nil }
-        #expect(await eventually(within: 10) { observed == nil })
+        #expect(await eventually { observed == nil })
     }
 
     private func waitFor(_ count: Int, _ lamp: Lamp) async throws {

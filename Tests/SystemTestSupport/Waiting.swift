@@ -5,7 +5,7 @@ import Synchronization
 /// Waits until `condition` holds, for at most `seconds`.
 ///
 /// - Returns: whether it holds.
-package func eventually(within seconds: Double = 45, _ condition: () -> Bool) async -> Bool {
+package func eventually(within seconds: Double = 300, _ condition: () -> Bool) async -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
@@ -15,7 +15,7 @@ package func eventually(within seconds: Double = 45, _ condition: () -> Bool) as
 }
 
 /// The same without suspending, for handlers.
-package func eventuallyBlocking(within seconds: Double = 45, _ condition: () -> Bool) -> Bool {
+package func eventuallyBlocking(within seconds: Double = 300, _ condition: () -> Bool) -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }

@@ -59,7 +59,7 @@ final class Browser: @unchecked Sendable {
         let log = directory.path("log")
         func text() -> String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
         var found: UInt16?
-        _ = await eventually(within: .seconds(30)) {
+        _ = await eventually {
             let words = text().components(separatedBy: "started successfully on port ")
             found = words.count > 1 ? UInt16(words[1].prefix { $0.isNumber }) : nil
             return found != nil && words[1].contains("\n")
@@ -190,7 +190,7 @@ final class Browser: @unchecked Sendable {
     }
 
     /// Waits until an expression is true.
-    func shows(_ expression: String, within limit: Duration = .seconds(30)) async -> Bool {
+    func shows(_ expression: String, within limit: Duration = patience) async -> Bool {
         let deadline = ContinuousClock.now + limit
         while true {
             if let isTrue = try? run("return Boolean(\(expression))") as? Bool, isTrue { return true }

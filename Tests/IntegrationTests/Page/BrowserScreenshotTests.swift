@@ -29,7 +29,7 @@ extension BrowserTests {
                 "demo", agent: ["device.name=Washing machine", "sensor.rate=200Hz"], page: ["page.control=true"])
             try await rig.openBoard()
             // All plots are full, and the gestures have a shake.
-            #expect(await rig.browser.shows("jostlePage.samples > 2200", within: .seconds(60)))
+            #expect(await rig.browser.shows("jostlePage.samples > 2200"))
             #expect(
                 await rig.browser.shows(
                     "[...document.querySelectorAll('.log .ended b')].some((one) => one.textContent === 'shake')"))

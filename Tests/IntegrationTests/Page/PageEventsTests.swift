@@ -39,7 +39,7 @@ import Testing
             let hasArrived = await observer.sees { $0.all.count >= 2 * (number + 1) }
             try #require(hasArrived)
         }
-        let isPublished = await observer.sees(within: .seconds(60)) { $0.all.count >= 2 * count }
+        let isPublished = await observer.sees { $0.all.count >= 2 * count }
         try #require(isPublished)
         let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()

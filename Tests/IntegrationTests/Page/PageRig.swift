@@ -27,7 +27,7 @@ final class PageRig: Sendable {
             ["--broker", "mqtt://127.0.0.1:\(broker)", "--listen", listen] + arguments
                 + settings.flatMap { ["--set", $0] },
             environment: environment, launcher: launcher, program: Products.pageProgram)
-        _ = await eventually(within: .seconds(30)) { program.output.hasSuffix("\n") || !program.isRunning }
+        _ = await eventually { program.output.hasSuffix("\n") || !program.isRunning }
         let line = program.output.split(separator: "\n").first.map(String.init) ?? ""
         guard let url = URLComponents(string: line), let port = url.port.flatMap({ UInt16(exactly: $0) }),
             let token = url.queryItems?.first(where: { $0.name == "token" })?.value

@@ -72,7 +72,7 @@ final class PrometheusRig: Sendable {
 
     /// Waits until an expression has results, which satisfy a condition.
     func answers(_ expression: String, _ condition: ([Series]) -> Bool = { _ in true }) async -> Bool {
-        await eventually(within: .seconds(60)) {
+        await eventually {
             guard let result = try? query(expression) else { return false }
             return !result.isEmpty && condition(result)
         }
