@@ -53,7 +53,8 @@ import VirtualIMU
         for turn in turns { fit.add(turn) }
         #expect(largestGravityError(try fit.solve().calibration, chip) < 2)
         // All poses are of one chip.
-        let other = RestingPose(force: Vector3(1, 1, 0.3).normalized! * (scale == 2 ? 0.5 : 2) * standardGravity)
+        let slant = try #require(Vector3(1, 1, 0.3).normalized)
+        let other = RestingPose(force: slant * (scale == 2 ? 0.5 : 2) * standardGravity)
         #expect(throws: AccelerometerFitError.notGravity(length: other.force.length)) { try fit.add(other) }
     }
 
