@@ -156,9 +156,7 @@ struct Outbox: Participant {
     mutating func apply(_ updates: [Update], at now: ClockReading) -> Effects {
         for update in updates {
             switch update {
-            case .add(let message):
-                queue.append(message)
-                if let lifetime = message.lifetime, lifetime < Outbox.expiryInterval { expiryDue = nil }
+            case .add(let message): queue.append(message)
             case .setGesture(let gesture, let isOpen):
                 if isOpen { openGestures.insert(gesture) } else { openGestures.remove(gesture) }
                 changedGestures.insert(gesture)
