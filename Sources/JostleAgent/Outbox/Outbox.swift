@@ -53,9 +53,6 @@ struct Outbox: Participant {
     private static let checkpointDelay = 2.0
     /// Seconds between updates of times and ages while messages are waiting.
     private static let upkeepInterval = 30.0
-    /// Seconds between searches for expired messages while there is no connection: with thousands that wait, a search costs
-    /// more than an event.
-    private static let expiryInterval = 1.0
     /// Seconds until messages are sent again for which the client had no room.
     private static let sendPause = 0.2
 
@@ -91,8 +88,6 @@ struct Outbox: Participant {
 
     private var deletionsDue: Timestamp?
     private var upkeepDue: Timestamp?
-    /// When expired messages are searched for next while there is no connection.
-    private var expiryDue: Timestamp?
     private var checkpointDue: Timestamp?
     private var sendDue: Timestamp?
     private var isCheckpointDue = false
@@ -228,10 +223,7 @@ struct Outbox: Participant {
     // MARK: Deadlines
 
     private mutating func update(at now: ClockReading, isIdle: Bool) -> Effects {
-        if isConnected || expiryDue.map({ now.monotonic >= $0 }) ?? true {
-            queue.dropExpired(at: now)
-            expiryDue = now.monotonic.advanced(bySeconds: Outbox.expiryInterval)
-        }
+        queue.dropExpired(at: now)
         queue.correctTimes(now)
         var effects = write(at: now.monotonic)
         effects += send(at: now)
