@@ -58,6 +58,11 @@ package struct BoardReport: Equatable, Sendable {
         /// The same of a candidate.
         package var candidateError: String? { candidateErrors.first?.summary }
 
+        /// What the views of many boards show of it.
+        var shown: [String?] {
+            [name, status.word, revision.map(String.init), inForce.map(String.init), error, candidateError]
+        }
+
         /// Returns `nil` if the value is no object.
         fileprivate init?(_ name: String, _ fields: JSONValue?) {
             guard let fields, fields.members != nil else { return nil }
@@ -74,6 +79,15 @@ package struct BoardReport: Equatable, Sendable {
             errors = fields["errors"].refusals()
             candidateErrors = fields["candidate_errors"].refusals()
             unknownKeys = (fields["unknown_keys"]?.elements ?? []).prefix(maximum.errors).compactMap(\.foreignText)
+        }
+
+        /// Leaves out what only the commands of a fleet show, because a view of many boards keeps the layers of all.
+        fileprivate func shortened() -> Layer {
+            var layer = self
+            layer.errors = Array(errors.prefix(1))
+            layer.candidateErrors = Array(candidateErrors.prefix(1))
+            layer.unknownKeys = []
+            return layer
         }
     }
 
@@ -119,7 +133,9 @@ package struct BoardReport: Equatable, Sendable {
         }
         registry = Layer("registry", tree["registry"])
         layers = tree["layers"]?.members.map { entries in
-            entries.prefix(BoardReport.maximum.layers).compactMap { Layer(ForeignText.bounded($0.name), $0.value) }
+            let layers = entries.prefix(BoardReport.maximum.layers)
+                .compactMap { Layer(ForeignText.bounded($0.name), $0.value) }
+            return bytes.isEmpty ? layers.map { $0.shortened() } : layers
         }
         let settings = tree["settings"]
         let publish = settings?["publish"]

@@ -196,7 +196,7 @@ extension FleetBoard {
         private let hash: Int
 
         init(_ payload: [UInt8], _ fields: JSONValue, at now: Timestamp) {
-            numbers = fields.foreignNumbers(atMost: 200)
+            numbers = fields.foreignNumbers(atMost: 200).filter { $0.key.utf8.count <= 40 }
             busErrors = fields["bus_errors"]?.members.map { $0.compactMap(\.value.foreignNumber).reduce(0, +) }
             busErrorKinds = fields["bus_errors"]?.foreignNumbers(atMost: 8) ?? [:]
             problems = fields["problems"]?.foreignTexts ?? []
@@ -233,6 +233,8 @@ extension FleetBoard {
         func isRepeated(after old: Health, isRetained: Bool) -> Bool {
             guard isRetained else { return false }
             guard hash != old.hash else { return true }
+            // If only one of them has a time, another run has begun, or the clock was set since.
+            guard (time == nil) == (old.time == nil) else { return false }
             if let time, let oldTime = old.time { return time <= oldTime }
             if let uptime, let oldUptime = old.uptime { return uptime <= oldUptime }
             return false

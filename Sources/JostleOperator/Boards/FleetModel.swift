@@ -21,7 +21,7 @@ package struct FleetModel: Sendable {
 
     /// The topics of a device with JSON payloads, other than events.
     private static let topics: Set = ["attitude", "motion", "state", "health", reported, nearMiss, answer]
-    private static let reported = "config/reported"
+    static let reported = "config/reported"
     private static let nearMiss = "near-miss"
     /// The topic of the answers to `get-state`.
     private static let answer = "command/get-state/result"
@@ -204,7 +204,9 @@ package struct FleetModel: Sendable {
             let reason = ForeignText.bounded("\(place)\(error)")
             board.malformedMessages += 1
             board.lastProblem = reason
-            change = .malformed(reason)
+            // The commands of a fleet know a device only by what it says.
+            let isForFleet = keepsReports && onlyDevice == nil
+            change = error is Malformed && isForFleet ? nil : .malformed(reason)
         }
         if change != nil || boards[id] != nil || board.report != nil { boards[id] = board }
         return change
@@ -257,10 +259,10 @@ package struct FleetModel: Sendable {
     ) throws -> Change? {
         if keepsReports { try admit(message, replacing: board.report?.bytes.count ?? 0) }
         let report = BoardReport(fields, keeping: keepsReports ? message.payload : [])
-        let (old, oldLayers) = (board.report, board.layers)
+        let (old, oldLayers) = (board.report, board.layers.map(\.shown))
         board.report = report
         board.reportArrival = now
-        if board.layers != oldLayers { return .configuration }
+        if board.layers.map(\.shown) != oldLayers { return .configuration }
         return report.name == old?.name && report.groups ?? [] == old?.groups ?? [] ? nil : .identity
     }
 

@@ -4,13 +4,16 @@ internal import LinuxSystem
 /// The values of an untrusted message: bounded in length, finite, without control characters.
 extension JSONValue {
     /// No message of an agent comes near these limits.
-    private static let limits = ReaderLimits(bytes: BrokerView.maximumMessage, nodes: 5000)
+    private static let limits = ReaderLimits(bytes: BrokerView.maximumMessage, depth: 8, nodes: 2000)
+    /// Nor a report of the configuration near these.
+    private static let reportLimits = ReaderLimits(bytes: BrokerView.maximumMessage, nodes: 5000)
 
     /// The object that a message is.
     ///
     /// - Throws: if it is not a JSON object.
     static func foreignObject(_ payload: [UInt8], topic: String) throws(DocumentProblem) -> JSONValue {
-        try JSONReader.readObject(payload, source: .message(topic), limits: limits)
+        try JSONReader.readObject(
+            payload, source: .message(topic), limits: topic == FleetModel.reported ? reportLimits : limits)
     }
 
     /// A number; `nil` if it is implausibly large.

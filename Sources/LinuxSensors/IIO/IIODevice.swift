@@ -16,7 +16,7 @@ package enum IIOQuantity: String, Sendable {
     var channels: [String] { ["x", "y", "z"].map { "\(rawValue)_\($0)" } }
 
     /// The kernel's unit in the one that is used here: SI, and µT.
-    var unit: Double { self == .magneticField ? 100 : 1 }
+    var unit: Double { if case .magneticField = self { 100 } else { 1 } }
 }
 
 /// A device of the kernel's industrial I/O subsystem (IIO), as sysfs lists it. Creating a value opens nothing.
