@@ -97,7 +97,9 @@ import Testing
         #expect(update(first) == .health && update(first) == nil)
         #expect(update(#"{"t":1795182703123,"uptime":5}"#) == .health, "the program was started again")
         #expect(update(first) == nil && update(first, retain: false) == .health)
-        #expect(update(#"{"clock":"unset","t":5,"uptime":99}"#) == nil, "without a time, the uptime counts")
+        let withoutClock = #"{"clock":"unset","t":5,"uptime":99}"#
+        #expect(update(withoutClock) == .health, "another run, before its clock is set")
+        #expect(update(#"{"clock":"unset","t":5,"uptime":98}"#) == nil, "without a time, the uptime counts")
     }
 
     @Test func recordsEventOnce() throws {
