@@ -56,8 +56,8 @@ extension BrokerError: FailureConvertible, CustomStringConvertible {
         case .unsettled(let seconds):
             "the broker was still sending after \(seconds.rounded(to: 0)) s; allow more time with --settle"
         case .silent(let id, nil): "no answer: the broker knows no device \(id)"
-        case .silent(let id, false): "no answer: \(id) is offline"
-        case .silent(let id, true): "no answer from \(id), although it is online; may this user send commands?"
+        case .silent(let id, false?): "no answer: \(id) is offline"
+        case .silent(let id, true?): "no answer from \(id), although it is online; may this user send commands?"
         case .unknown(let id, let known): "no answer: \(BrokerError.unknownDevice(id, known: known))"
         case .malformed(let reason): "the answer cannot be parsed: \(reason)"
         case .interrupted: "interrupted"
