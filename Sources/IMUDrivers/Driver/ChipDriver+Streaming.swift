@@ -129,7 +129,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     private mutating func readFillOnce() throws(BusError) -> Fill {
         let before = clock.now()
-        try access.readGroup(fifo.count)
+        try access.readGroup(fifo.count, on: &bus)
         let after = clock.now()
         return Fill(
             bytes: part.fill(UnsafeRawBufferPointer(access.buffer.registers)), frameLength: fifo.frameLength,
@@ -176,7 +176,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         // A late host reads in small bursts, so that each burst makes room before the next frames arrive.
         let mostAtOnce = fill.frames > fifo.longestBatch ? fifo.mostFrames / 8 : fifo.mostFrames
         let atOnce = max(
-            1, min(min(access.bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
+            1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
         var done = 0
         while done < wanted {
             let frames = min(wanted - done, atOnce)
@@ -218,7 +218,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
         for _ in 0..<StreamLimits.readAttempts {
             do {
-                try access.readFrames(bytes: bytes, from: fifo.data)
+                try access.readFrames(bytes: bytes, from: fifo.data, on: &bus)
                 return true
             } catch {
                 guard !error.hasConsumedNothing, mayWaitForBus, let again = countAgain(fill, after: taken) else {

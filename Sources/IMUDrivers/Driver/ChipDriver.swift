@@ -25,7 +25,8 @@ package struct ChipDriver<
         return status
     }
 
-    var access: RegisterAccess<Bus, IMUFault>
+    var bus: Bus
+    var access: RegisterAccess<IMUFault>
     /// The data-ready line, and the matcher of its edges to frames.
     var line: Line
     var matcher: EdgeMatcher
@@ -58,8 +59,9 @@ package struct ChipDriver<
         var settings = settings
         if Line.isWired { settings.signalsDataReady = true }
         let part = Part(settings: settings)
+        self.bus = bus
         access = RegisterAccess(
-            bus: consume bus, burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
+            burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
         self.line = line
         matcher = EdgeMatcher(capacity: Line.isWired ? Part.mostEdges : 0)
         self.clock = clock
@@ -98,7 +100,7 @@ package struct ChipDriver<
         stream.stop()
         let count = plan.sleep.count
         for index in 0..<count {
-            if case .write(let register, let value) = plan.sleep[index] { try access.write(register, value) }
+            if case .write(let register, let value) = plan.sleep[index] { try access.write(register, value, on: &bus) }
         }
     }
 }
@@ -115,20 +117,20 @@ extension IMUInfo {
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Restarts the bring-up of a lost chip, after reopening the bus.
     mutating func restartBringUp() throws(IMUFault) -> IMUPoll {
-        try access.reopen()
+        try access.reopen(on: &bus)
         return try identify()
     }
 
     /// Identifying: reads the identity and starts the bring-up script if the chip belongs to the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
         stream.status.state = .identifying
-        var identity = try access.get(Part.identityRegister).bits
+        var identity = try access.get(Part.identityRegister, on: &bus).bits
         if let register = Part.bankRegister, Part(identity: identity, settings: settings) == nil {
             let isInOtherBank = bringUp.mayHaveOtherBank ? true : try isBankAbandoned()
             if isInOtherBank {
                 // There, the register has another content.
-                try access.put(register, .none)
-                identity = try access.get(Part.identityRegister).bits
+                try access.put(register, .none, on: &bus)
+                identity = try access.get(Part.identityRegister, on: &bus).bits
             }
         }
         info.identity = identity
@@ -155,7 +157,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             // A chip that this driver has identified before needs no other proof than its bank register.
             let proof = bringUp.hasIdentified ? settings.prefix(1) : settings[...]
             var isShown = true
-            for setting in proof where isShown { isShown = setting.holds(in: try access.get(setting.register)) }
+            for setting in proof where isShown {
+                isShown = setting.holds(in: try access.get(setting.register, on: &bus))
+            }
             if isShown { return true }
         }
         return false
@@ -196,15 +200,15 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Performs a step that does not wait.
     private mutating func perform(_ step: ChipStep) throws(IMUFault) {
         switch step {
-        case .write(let register, let value): try access.put(register, value)
-        case .attempt(let register, let value): try access.attempt(register, value)
-        case .read(let register): _ = try access.get(register)
-        case .keep(let register): kept = KeptRegister(register: register, value: try access.get(register))
-        case .discardCount: try access.getGroup(fifo.count)
-        case .apply(let stage): try access.perform(stage, of: plan.registers, isReadBack: false)
-        case .configure(let stage): try access.perform(stage, of: plan.registers)
-        case .verify(let stage): try access.perform(stage, of: plan.registers, isWritten: false)
-        case .check(let setting): try access.verify(setting)
+        case .write(let register, let value): try access.put(register, value, on: &bus)
+        case .attempt(let register, let value): try access.attempt(register, value, on: &bus)
+        case .read(let register): _ = try access.get(register, on: &bus)
+        case .keep(let register): kept = KeptRegister(register: register, value: try access.get(register, on: &bus))
+        case .discardCount: try access.getGroup(fifo.count, on: &bus)
+        case .apply(let stage): try access.perform(stage, of: plan.registers, isReadBack: false, on: &bus)
+        case .configure(let stage): try access.perform(stage, of: plan.registers, on: &bus)
+        case .verify(let stage): try access.perform(stage, of: plan.registers, isWritten: false, on: &bus)
+        case .check(let setting): try access.verify(setting, on: &bus)
         case .noteTemperature(let register): try noteTemperature(register)
         case .settle(let seconds): progress.settledAt = clock.now().advanced(bySeconds: seconds)
         case .enter, .waitFor, .wait: break
@@ -219,7 +223,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         if bringUp.beginWaiting(from: clock.now(), for: limit) {
             return IMUPoll(next: clock.now().advanced(bySeconds: interval))
         }
-        if try access.hasReached(wanted) { return nil }
+        if try access.hasReached(wanted, on: &bus) { return nil }
         let now = clock.now()
         guard !bringUp.isOverdue(at: now) else { throw .deadline(stream.status.state) }
         return IMUPoll(next: now.advanced(bySeconds: interval))
@@ -248,7 +252,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {
-        try access.getGroup(ChipRegisters(first: register, count: 2))
+        try access.getGroup(ChipRegisters(first: register, count: 2), on: &bus)
         let bytes = access.buffer.registers
         let raw = Int16(bitPattern: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
         thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
@@ -343,19 +347,19 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         guard count > 0 else { return }
         let groups = late * HealthCheck.groupsAtOnce(of: count)
         try restoreKept()
-        defer { access.selectFirstBank() }
+        defer { access.selectFirstBank(on: &bus) }
         for _ in 0..<min(groups, count) {
             let group = plan.registers.group(health.group)
-            try access.check(group, with: plan.registers)
+            try access.check(group, with: plan.registers, on: &bus)
             health.advance(of: count)
         }
     }
 
     /// Restores the kept register, if there is one and the chip has changed it. The stream continues.
     private mutating func restoreKept() throws(IMUFault) {
-        guard let kept, try access.get(kept.register) != kept.value else { return }
+        guard let kept, try access.get(kept.register, on: &bus) != kept.value else { return }
         // A single wrong reading may be a bus error.
-        if try access.get(kept.register) != kept.value { try access.put(kept.register, kept.value) }
+        if try access.get(kept.register, on: &bus) != kept.value { try access.put(kept.register, kept.value, on: &bus) }
     }
 
     /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.
@@ -368,21 +372,21 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Checks all registers. A chip that was reset does not send frames.
     mutating func checkAllGroups() throws(IMUFault) {
-        defer { access.selectFirstBank() }
+        defer { access.selectFirstBank(on: &bus) }
         let count = plan.registers.groupCount
         for number in 0..<count {
             let group = plan.registers.group(number)
-            try access.check(group, with: plan.registers)
+            try access.check(group, with: plan.registers, on: &bus)
         }
     }
 
     /// Checks the registers with the ranges, which determine what a count means.
     mutating func checkRanges() throws(IMUFault) {
-        defer { access.selectFirstBank() }
+        defer { access.selectFirstBank(on: &bus) }
         let count = plan.registers.rangeCount
         for number in 0..<count {
             let range = plan.registers.range(number)
-            try access.check(range, with: plan.registers)
+            try access.check(range, with: plan.registers, on: &bus)
         }
     }
 
@@ -390,7 +394,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func readTemperatureIfDue() throws(IMUFault) {
         guard let registers = fifo.temperature else { return }
         guard thermometer.isDue(at: clock.now()) else { return }
-        try access.getGroup(registers)
+        try access.getGroup(registers, on: &bus)
         thermometer.separate = part.temperature(UnsafeRawBufferPointer(access.buffer.registers))
     }
 }

@@ -7,12 +7,14 @@ protocol RegisterFault: Error {
 
 extension IMUFault: RegisterFault {}
 
-/// A chip's registers on its bus. Transactions are repeated after failures that may pass, and every failed attempt is
+/// The access to a chip's registers. Transactions are repeated after failures that may pass, and every failed attempt is
 /// counted.
 ///
 /// Reading or writing these registers twice is harmless. FIFO reads are repeated only if the chip did not answer at all.
-struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copyable {
-    var bus: Bus
+///
+/// The bus is passed to each method: with the bus in it, the type would be generic, and unspecialised code of a driver would
+/// look up its metadata for every read.
+struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     let buffer: FrameBuffer
     /// Failed transactions.
     private(set) var errors = BusErrorCounts()
@@ -27,15 +29,14 @@ struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copy
     private var isBusStuck = false
 
     /// Creates the access to a chip, with memory for `fifo` bytes of frames.
-    init(bus: consuming Bus, burstBit: UInt8, bankRegister: RegisterAddress? = nil, fifo: Int = 0) {
-        self.bus = bus
+    init(burstBit: UInt8, bankRegister: RegisterAddress? = nil, fifo: Int = 0) {
         self.burstBit = burstBit
         self.bankRegister = bankRegister
         buffer = FrameBuffer(bytes: fifo)
     }
 
     /// Reopens the bus of a lost chip.
-    mutating func reopen() throws(Fault) {
+    mutating func reopen<Bus: RegisterBus & ~Copyable>(on bus: inout Bus) throws(Fault) {
         do {
             try bus.reopen()
         } catch {
@@ -45,15 +46,19 @@ struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copy
     }
 
     /// Writes a register; retries after a failure that may pass.
-    mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
-        try select(register.bank)
-        try writeInSelectedBank(register, value)
+    mutating func write<Bus: RegisterBus & ~Copyable>(
+        _ register: RegisterAddress, _ value: RegisterValue, on bus: inout Bus
+    ) throws(BusError) {
+        try select(register.bank, on: &bus)
+        try writeInSelectedBank(register, value, on: &bus)
     }
 
     /// Writes a register without requiring an acknowledgement.
-    mutating func attempt(_ register: RegisterAddress, _ value: RegisterValue) throws(Fault) {
+    mutating func attempt<Bus: RegisterBus & ~Copyable>(
+        _ register: RegisterAddress, _ value: RegisterValue, on bus: inout Bus
+    ) throws(Fault) {
         do {
-            try select(register.bank)
+            try select(register.bank, on: &bus)
             try bus.write(register.number, value.bits)
         } catch {
             guard error.isLasting else { return }
@@ -63,11 +68,13 @@ struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copy
     }
 
     /// Reads adjacent registers into `buffer.registers`; retries after a failure that may pass.
-    mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
-        try select(registers.first.bank)
+    mutating func readGroup<Bus: RegisterBus & ~Copyable>(_ registers: ChipRegisters, on bus: inout Bus)
+        throws(BusError)
+    {
+        try select(registers.first.bank, on: &bus)
         let first = registers.first.number | (registers.count > 1 ? burstBit : 0)
         let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
-        try read(first, into: group)
+        try read(first, into: group, on: &bus)
     }
 
     /// Reads whole frames from a FIFO into `buffer.bytes`; retries if the chip was not addressed.
@@ -75,14 +82,16 @@ struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copy
     /// A chip can refuse its address or the register number, and another master can win the bus until then. But the data comes
     /// from the chip alone, so such a transaction has consumed no byte. After any other failure the number of consumed bytes
     /// is unknown, and a retry could break the framing.
-    mutating func readFrames(bytes: Int, from register: RegisterAddress) throws(BusError) {
-        try select(register.bank)
+    mutating func readFrames<Bus: RegisterBus & ~Copyable>(
+        bytes: Int, from register: RegisterAddress, on bus: inout Bus
+    ) throws(BusError) {
+        try select(register.bank, on: &bus)
         let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-        try read(register.number | burstBit, into: frames, isConsuming: true)
+        try read(register.number | burstBit, into: frames, isConsuming: true, on: &bus)
     }
 
-    private mutating func read(
-        _ register: UInt8, into destination: UnsafeMutableRawBufferPointer, isConsuming: Bool = false
+    private mutating func read<Bus: RegisterBus & ~Copyable>(
+        _ register: UInt8, into destination: UnsafeMutableRawBufferPointer, isConsuming: Bool = false, on bus: inout Bus
     ) throws(BusError) {
         var attempt = 1
         while true {
@@ -99,7 +108,9 @@ struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copy
         }
     }
 
-    private mutating func writeInSelectedBank(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
+    private mutating func writeInSelectedBank<Bus: RegisterBus & ~Copyable>(
+        _ register: RegisterAddress, _ value: RegisterValue, on bus: inout Bus
+    ) throws(BusError) {
         var attempt = 1
         while true {
             do {
@@ -132,21 +143,21 @@ struct RegisterAccess<Bus: RegisterBus & ~Copyable, Fault: RegisterFault>: ~Copy
 }
 
 // Banks.
-extension RegisterAccess where Bus: ~Copyable {
+extension RegisterAccess {
     /// Selects the bank of the registers to use next.
-    private mutating func select(_ wanted: UInt8) throws(BusError) {
+    private mutating func select<Bus: RegisterBus & ~Copyable>(_ wanted: UInt8, on bus: inout Bus) throws(BusError) {
         guard bank != wanted, let register = bankRegister else { return }
         bank = nil
-        try writeInSelectedBank(register, RegisterValue(wanted))
+        try writeInSelectedBank(register, RegisterValue(wanted), on: &bus)
         bank = wanted
     }
 
     /// Selects the first bank, so that a chip can be identified if the program ends. If that fails, or would take long on a
     /// bus that is stuck, the next transaction selects it.
-    mutating func selectFirstBank() {
+    mutating func selectFirstBank<Bus: RegisterBus & ~Copyable>(on bus: inout Bus) {
         guard !isBusStuck else { return }
         do {
-            try select(0)
+            try select(0, on: &bus)
         } catch {
             // Counted, and tried again.
         }
@@ -160,26 +171,30 @@ extension RegisterAccess where Bus: ~Copyable {
 }
 
 // The same with the faults of the driver, which any failure ends.
-extension RegisterAccess where Bus: ~Copyable {
+extension RegisterAccess {
     /// Writes a register.
-    mutating func put(_ register: RegisterAddress, _ value: RegisterValue) throws(Fault) {
+    mutating func put<Bus: RegisterBus & ~Copyable>(
+        _ register: RegisterAddress, _ value: RegisterValue, on bus: inout Bus
+    ) throws(Fault) {
         do {
-            try write(register, value)
+            try write(register, value, on: &bus)
         } catch {
             throw Fault.bus(error)
         }
     }
 
     /// Reads a register.
-    mutating func get(_ register: RegisterAddress) throws(Fault) -> RegisterValue {
-        try getGroup(ChipRegisters(first: register, count: 1))
+    mutating func get<Bus: RegisterBus & ~Copyable>(_ register: RegisterAddress, on bus: inout Bus) throws(Fault)
+        -> RegisterValue
+    {
+        try getGroup(ChipRegisters(first: register, count: 1), on: &bus)
         return RegisterValue(buffer.registers[0])
     }
 
     /// Reads adjacent registers into `buffer.registers`.
-    mutating func getGroup(_ registers: ChipRegisters) throws(Fault) {
+    mutating func getGroup<Bus: RegisterBus & ~Copyable>(_ registers: ChipRegisters, on bus: inout Bus) throws(Fault) {
         do {
-            try readGroup(registers)
+            try readGroup(registers, on: &bus)
         } catch {
             throw Fault.bus(error)
         }
@@ -187,9 +202,11 @@ extension RegisterAccess where Bus: ~Copyable {
 
     /// Whether a register has the awaited value. A chip in reset may not answer: if it never does, the caller's deadline ends
     /// the wait.
-    mutating func hasReached(_ wanted: RegisterSetting) throws(Fault) -> Bool {
+    mutating func hasReached<Bus: RegisterBus & ~Copyable>(_ wanted: RegisterSetting, on bus: inout Bus) throws(Fault)
+        -> Bool
+    {
         do {
-            try readGroup(ChipRegisters(first: wanted.register, count: 1))
+            try readGroup(ChipRegisters(first: wanted.register, count: 1), on: &bus)
             return wanted.holds(in: RegisterValue(buffer.registers[0]))
         } catch {
             if error.isLasting { throw Fault.bus(error) }
@@ -198,40 +215,43 @@ extension RegisterAccess where Bus: ~Copyable {
     }
 
     /// Reads a register and checks its value.
-    mutating func verify(_ setting: RegisterSetting) throws(Fault) {
-        let found = try get(setting.register)
+    mutating func verify<Bus: RegisterBus & ~Copyable>(_ setting: RegisterSetting, on bus: inout Bus) throws(Fault) {
+        let found = try get(setting.register, on: &bus)
         guard setting.holds(in: found) else {
             throw Fault.readBack(register: setting.register.number, wrote: setting.set.bits, read: found.bits)
         }
     }
 
     /// Writes the table's registers of a stage, reads them back, or both, one register at a time.
-    mutating func perform(
-        _ stage: RegisterStage, of table: borrowing RegisterTable, isWritten: Bool = true, isReadBack: Bool = true
+    mutating func perform<Bus: RegisterBus & ~Copyable>(
+        _ stage: RegisterStage, of table: borrowing RegisterTable, isWritten: Bool = true, isReadBack: Bool = true,
+        on bus: inout Bus
     ) throws(Fault) {
         let count = table.count
         for index in 0..<count {
             let row = table[index]
             guard row.stage == stage else { continue }
-            if isWritten { try put(row.setting.register, row.setting.set) }
-            if isReadBack { try verify(row.setting) }
+            if isWritten { try put(row.setting.register, row.setting.set, on: &bus) }
+            if isReadBack { try verify(row.setting, on: &bus) }
         }
     }
 
     /// Compares a group of registers with the table.
-    mutating func check(_ group: ChipRegisters, with table: borrowing RegisterTable) throws(Fault) {
+    mutating func check<Bus: RegisterBus & ~Copyable>(
+        _ group: ChipRegisters, with table: borrowing RegisterTable, on bus: inout Bus
+    ) throws(Fault) {
         // A single wrong reading may be a bus error.
-        guard try changedRegister(in: group, of: table) != nil,
-            let register = try changedRegister(in: group, of: table)
+        guard try changedRegister(in: group, of: table, on: &bus) != nil,
+            let register = try changedRegister(in: group, of: table, on: &bus)
         else { return }
         throw Fault.configurationLost(register: register.number)
     }
 
     /// The first register of a group whose content is wrong.
-    private mutating func changedRegister(
-        in group: ChipRegisters, of table: borrowing RegisterTable
+    private mutating func changedRegister<Bus: RegisterBus & ~Copyable>(
+        in group: ChipRegisters, of table: borrowing RegisterTable, on bus: inout Bus
     ) throws(Fault) -> RegisterAddress? {
-        try getGroup(group)
+        try getGroup(group, on: &bus)
         return table.changedRegister(in: group, reading: UnsafeRawBufferPointer(buffer.registers))
     }
 }

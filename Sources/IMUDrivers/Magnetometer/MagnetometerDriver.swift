@@ -19,7 +19,8 @@ package struct MagnetometerDriver<
 >: ~Copyable {
     private var stream = MagnetometerStream(
         firstPause: MagnetometerTiming.firstBackoff, longestPause: MagnetometerTiming.longestBackoff)
-    private var access: RegisterAccess<Bus, MagnetometerFault>
+    private var bus: Bus
+    private var access: RegisterAccess<MagnetometerFault>
     private let clock: Clock
     private var part = Part()
     private let registers: RegisterTable
@@ -41,7 +42,8 @@ package struct MagnetometerDriver<
     ///   - bus: the chip on its bus.
     ///   - clock: the clock for timestamps and deadlines.
     package init(bus: consuming Bus, clock: Clock) {
-        access = RegisterAccess(bus: consume bus, burstBit: Part.burstBit)
+        self.bus = bus
+        access = RegisterAccess(burstBit: Part.burstBit)
         self.clock = clock
         registers = Self.table()
     }
@@ -72,7 +74,7 @@ package struct MagnetometerDriver<
             case .starting: try start()
             case .measuring: sample = try measure()
             case .recovering:
-                try access.reopen()
+                try access.reopen(on: &bus)
                 try identify()
             }
         } catch {
@@ -87,7 +89,7 @@ package struct MagnetometerDriver<
         let state = stream.status.state
         stream.stop()
         // A part that was not identified is left alone.
-        if state == .starting || state == .measuring { try access.write(Part.sleep.register, Part.sleep.set) }
+        if state == .starting || state == .measuring { try access.write(Part.sleep.register, Part.sleep.set, on: &bus) }
     }
 }
 
@@ -105,7 +107,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
     }
 
     private mutating func checkIdentity(_ wanted: RegisterSetting) throws(MagnetometerFault) {
-        let found = try access.get(wanted.register)
+        let found = try access.get(wanted.register, on: &bus)
         guard wanted.holds(in: found) else { throw .identity(found: found.bits) }
     }
 
@@ -113,7 +115,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
     private mutating func start() throws(MagnetometerFault) {
         while let current = part.step(bringUp.step) {
             switch current {
-            case .write(let register, let value): try access.put(register, value)
+            case .write(let register, let value): try access.put(register, value, on: &bus)
             case .wait(let seconds):
                 bringUp.advance()
                 stream.due = clock.now().advanced(bySeconds: seconds)
@@ -124,14 +126,14 @@ extension MagnetometerDriver where Bus: ~Copyable {
                     return
                 }
             case .readTrim(let registers):
-                try access.getGroup(registers)
+                try access.getGroup(registers, on: &bus)
                 if let wrong = part.takeTrim(UnsafeRawBufferPointer(access.buffer.registers)) {
                     throw .trim(found: wrong)
                 }
             case .verify(let registers):
-                try access.getGroup(registers)
+                try access.getGroup(registers, on: &bus)
                 try verify(registers, at: 0)
-            case .configure: try access.perform(.configuration, of: registers)
+            case .configure: try access.perform(.configuration, of: registers, on: &bus)
             }
             bringUp.advance()
         }
@@ -148,7 +150,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
         _ wanted: RegisterSetting, within limit: Double
     ) throws(MagnetometerFault) -> Bool {
         if bringUp.beginWaiting(from: clock.now(), for: limit) { return false }
-        if try access.hasReached(wanted) { return true }
+        if try access.hasReached(wanted, on: &bus) { return true }
         guard !bringUp.isOverdue(at: clock.now()) else { throw .deadline }
         return false
     }
@@ -174,7 +176,7 @@ extension MagnetometerDriver where Bus: ~Copyable {
         let wasInterrupted = access.partialReads != partialReads
         partialReads = access.partialReads
         do {
-            try access.readGroup(Part.output)
+            try access.readGroup(Part.output, on: &bus)
         } catch {
             try tolerate(error)
             return nil
@@ -238,10 +240,10 @@ extension MagnetometerDriver where Bus: ~Copyable {
         let run = Part.configuration
         do {
             var offset = 0
-            if let place = Part.output.offset(of: run) { offset = place } else { try access.readGroup(run) }
+            if let place = Part.output.offset(of: run) { offset = place } else { try access.readGroup(run, on: &bus) }
             guard changedRegister(in: run, at: offset) != nil else { return true }
             // A single wrong reading may be a bus error.
-            try access.readGroup(run)
+            try access.readGroup(run, on: &bus)
         } catch {
             try tolerate(error)
             return false

@@ -32,8 +32,14 @@ struct GestureVariants: ~Copyable {
     init() {}
 
     deinit {
-        entries?.deinitialize(count: count)
+        for index in 0..<count { GestureVariants.destroy(entries, index) }
         entries?.deallocate()
+    }
+
+    /// Destroys an entry. Not with `deinitialize`: as Embedded Swift, Swift 6.0.3 crashes on it.
+    private static func destroy(_ entries: UnsafeMutablePointer<Entry>?, _ index: Int) {
+        guard let entries else { return }
+        _ = (entries + index).move()
     }
 
     var isEmpty: Bool { count == 0 }
@@ -102,7 +108,7 @@ struct GestureVariants: ~Copyable {
                 old[index].recognizers.cancel(.disabled, at: timestamp) {
                     GestureVariants.pass($0, of: gesture, as: number, emit)
                 }
-                (old + index).deinitialize(count: 1)
+                GestureVariants.destroy(old, index)
             }
             old.deallocate()
         }
