@@ -2,10 +2,13 @@ import Dispatch
 import Glibc
 import Synchronization
 
+/// How long tests wait for what must happen, seconds: a machine with ten times as much to do does not fail them.
+private let patience = 300.0
+
 /// Waits until `condition` holds, for at most `seconds`.
 ///
 /// - Returns: whether it holds.
-package func eventually(within seconds: Double = 300, _ condition: () -> Bool) async -> Bool {
+package func eventually(within seconds: Double = patience, _ condition: () -> Bool) async -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
@@ -15,7 +18,7 @@ package func eventually(within seconds: Double = 300, _ condition: () -> Bool) a
 }
 
 /// The same without suspending, for handlers.
-package func eventuallyBlocking(within seconds: Double = 300, _ condition: () -> Bool) -> Bool {
+package func eventuallyBlocking(within seconds: Double = patience, _ condition: () -> Bool) -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
