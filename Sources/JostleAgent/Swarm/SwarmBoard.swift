@@ -44,7 +44,6 @@ final class SwarmBoard {
         let configuration = member.configuration(upon: context.configuration)
         let directory = StateDirectory(path: member.directory)
         let topics = Topics(prefix: configuration.settings.mqtt.prefix, id: member.id)
-        // The only place at which the store of settings is made.
         let stored = StoredConfiguration.open(
             configuration, id: member.id, boot: now.boot, in: directory, log: context.log)
         let settings = stored.stack.resolution.settings
