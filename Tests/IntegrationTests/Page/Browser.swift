@@ -111,11 +111,12 @@ final class Browser: @unchecked Sendable {
     }
 
     /// Runs the command in a session of processes and, at a line of input or at the end of the test program, kills all
-    /// processes of that session: Chromium moves some of them into groups of their own.
+    /// processes of that session: Chromium moves some of them into groups of their own. With `--port=0`, chromedriver takes
+    /// a free port of IPv6 and then the same of IPv4; if another program has that, it ends, and is started again.
     private static let keeping = """
         mkdir home downloads
         export HOME="$PWD/home" XDG_CONFIG_HOME="$PWD/home" XDG_CACHE_HOME="$PWD/home" TMPDIR="$PWD"
-        "$@" </dev/null >log 2>&1 &
+        while "$@" </dev/null >log 2>&1; grep -q 'Address already in use' log; do :; done &
         read -r line
         for file in /proc/[0-9]*/stat; do
             read -r stat <"$file" || continue
