@@ -22,7 +22,7 @@ import Testing
         #expect(stop.status == 0 && stop.output == "dut: stopped\n", "\(stop) \(agent.errors)")
         #expect(await observer.sees { try $0.objects("state").last?["stopped"] as? Bool == true })
         #expect(try observer.objects("state").last?["moving"] as? Bool == false)
-        #expect(try observer.objects("event/motion").last?["reason"] as? String == "stopped")
+        #expect(await observer.sees { try $0.objects("event/motion").last?["reason"] as? String == "stopped" })
         try expectComplete(observer)
         #expect(await stoppedHealth(observer), "\(agent.errors)")
         let attitudes = observer.messages("attitude").count

@@ -155,6 +155,8 @@ import Testing
     /// A board whose state cannot be written starts all the same, as an agent does.
     @Test func boardStartsWithoutADisk() async throws {
         let rig = try await SwarmRig(devices: 1, "--json")
+        // The board's name is written at the start.
+        #expect(await rig.observer.sees { _ in try rig.figures()["writes"] as? Int == 1 })
         let root = try #require(
             try FileManager.default.contentsOfDirectory(atPath: rig.directory.path("temporary")).first)
         let state = rig.directory.path("temporary/\(root)/swarm-0001")
