@@ -2,7 +2,7 @@ import BrokerTestSupport
 import JostleMessages
 import Testing
 
-@testable import JostleAgent
+@testable import jostle_swarm
 
 /// Requirement: the figures of a swarm, which scripts read, do not change.
 @Suite struct GoldenSwarmTests {
