@@ -21,7 +21,8 @@ import Testing
         var usages: [String: Usage] = [:]
         try CommandTests.read([], directory, into: &usages)
         // A program of its own, whose help the program has too.
-        usages["jostle-swarm"] = CommandTests.usage(try Program.run(["swarm", "--help"], in: directory).output, words: 0)
+        let help = try Program.run(["swarm", "--help"], in: directory).output
+        usages["jostle-swarm"] = CommandTests.usage(help, words: 0)
         self.usages = usages
     }
 

@@ -34,7 +34,7 @@ struct Manual {
             On a board, systemd runs jostle run as jostle.service. The other commands help to set it up and to operate it.
             """)
         page.heading("COMMANDS")
-        for command in commands where !command.usage.isHidden { page.term(command.usage.name, nil, [command.usage.summary]) }
+        for usage in commands.map(\.usage) where !usage.isHidden { page.term(usage.name, nil, [usage.summary]) }
         environment(&page)
         files(&page)
         exitStatus(&page)
