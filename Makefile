@@ -23,12 +23,15 @@ sysconfdir ?= /etc
 
 units = jostle.service jostle@.service jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
 
-# The programs to install, and what runs them here. A cross build sets its own. Without PAGE, `install` leaves out the web
-# page.
-BINARY ?= .build/release/jostle
-PAGE   ?= $(wildcard $(dir $(BINARY))jostle-page)
-RUN    ?=
-STRIP  ?= strip
+# Programs that are packages of their own: the web page, and virtual boards for tests.
+others = jostle-page jostle-swarm
+
+# The program to install, and what runs it here. A cross build sets its own. `install` also installs PROGRAMS, by default
+# those of the others that are beside it.
+BINARY   ?= .build/release/jostle
+PROGRAMS ?= $(notdir $(wildcard $(addprefix $(dir $(BINARY)),$(others))))
+RUN      ?=
+STRIP    ?= strip
 
 # The configuration of a first installation. A fleet sets its own.
 CONFIGURATION ?= config/jostle.yaml
@@ -51,7 +54,7 @@ ARGS ?= demo
 commit = $(shell Scripts/package-version --commit)
 
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup build run deb deb-arm64 release test test-all bench lint docs docs-reference docs-pictures install install-page uninstall clean
+.PHONY: FORCE help setup build run deb deb-arm64 release test test-all bench lint docs docs-reference docs-pictures install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -66,8 +69,9 @@ build: .build/release/built ## Build the release programs
 # directories too, which change if a file goes.
 .build/release/built: Package.swift Scripts/swift-build .build/commit $(shell find Sources) | setup
 	@echo 'Building the programs. The first time, this takes several minutes.'
-	JOSTLE_COMMIT=$(commit) Scripts/swift-build release --product jostle
-	JOSTLE_COMMIT=$(commit) Scripts/swift-build release --product jostle-page
+	for product in jostle $(others); do \
+	    JOSTLE_COMMIT=$(commit) Scripts/swift-build release --product $$product || exit 1; \
+	done
 	@touch $@
 
 .build/commit: FORCE
@@ -143,20 +147,26 @@ install: ## Install the programs and their services (as root, after `make build`
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
 	    || install -v -m 640 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
-	@test -z '$(PAGE)' || $(MAKE) --no-print-directory install-page
+	for program in $(PROGRAMS); do $(MAKE) --no-print-directory install-$$program || exit 1; done
 	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir) $(sysconfdir)
 
-# The package jostle-page has only these.
-install-page:
-	install -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/systemd/system $(libdir)/sysusers.d)
-	install -m 755 -s --strip-program=$(STRIP) $(PAGE) $(DESTDIR)$(bindir)/jostle-page
-	unit=jostle-page.service; $(install_unit)
-	install -m 644 deploy/sysusers.d/jostle-page.conf $(DESTDIR)$(libdir)/sysusers.d/
+# The package of another program has only these; its words are completed as those of jostle are.
+install-jostle-%:
+	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(fishdir))
+	install -m 755 -s --strip-program=$(STRIP) $(dir $(BINARY))jostle-$* $(DESTDIR)$(bindir)/
+	ln -sf jostle $(DESTDIR)$(bashdir)/jostle-$*
+	ln -sf jostle.fish $(DESTDIR)$(fishdir)/jostle-$*.fish
+	unit=jostle-$*.service; test ! -e deploy/systemd/$$unit \
+	    || { install -d $(DESTDIR)$(libdir)/systemd/system && $(install_unit); }
+	test ! -e deploy/sysusers.d/jostle-$*.conf \
+	    || install -m 644 -D -t $(DESTDIR)$(libdir)/sysusers.d deploy/sysusers.d/jostle-$*.conf
 
 uninstall: ## Remove the installed files; keep configuration, state and users
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
-	rm -f $(addprefix $(DESTDIR)$(bindir)/,jostle jostle-page)
-	rm -f $(addprefix $(DESTDIR),$(bashdir)/jostle $(zshdir)/_jostle $(fishdir)/jostle.fish)
+	for program in jostle $(others); do \
+	    rm -f $(addprefix $(DESTDIR),$(bindir)/$$program $(bashdir)/$$program $(fishdir)/$$program.fish) || exit 1; \
+	done
+	rm -f $(DESTDIR)$(zshdir)/_jostle
 	rm -f $(addprefix $(DESTDIR)$(mandir)/,man1/jostle.1 man1/jostle-*.1 man5/jostle.yaml.5)
 	rm -f $(addprefix $(DESTDIR)$(sysconfdir)/jostle/,$(references))
 	for directory in conf.d credentials; do \

@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .executable(name: "jostle", targets: ["jostle"]),
         .executable(name: "jostle-page", targets: ["jostle-page"]),
+        .executable(name: "jostle-swarm", targets: ["jostle-swarm"]),
         .library(name: "MotionKit", targets: ["MotionKit"]),
         .executable(name: "jostle-bench", targets: ["JostleBench"]),
         // For tests: loaded into a program with LD_PRELOAD, it is a bus with a chip.
@@ -100,6 +101,13 @@ let package = Package(
             ]),
         .executableTarget(
             name: "jostle-page", dependencies: ["JostleCommandLine", "JostlePage"], path: "Sources/jostle-page"),
+        // Virtual boards for tests: a program of its own, because no board runs them.
+        .executableTarget(
+            name: "jostle-swarm",
+            dependencies: [
+                "CLinuxSystem", "Documents", "IMUDrivers", "JostleAgent", "JostleCommandLine", "JostleConfiguration",
+                "JostleMessages", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore", "StateStorage",
+            ]),
         // Only `jostle` depends on it, because it is compiled again after each commit.
         .target(
             name: "CBuildInformation", cSettings: [.define("JOSTLE_COMMIT", to: "\"\(commit)\"")]),
@@ -174,6 +182,9 @@ let package = Package(
                 "StateStorage",
             ]),
         .testTarget(
+            name: "JostleSwarmTests",
+            dependencies: ["BrokerTestSupport", "JostleMessages", "LinuxSystem", "MotionCore", "jostle-swarm"]),
+        .testTarget(
             name: "JostleMessagesTests",
             dependencies: [
                 "Documents", "BrokerTestSupport", "Cryptography", "JostleConfiguration", "JostleMessages",
@@ -218,7 +229,7 @@ let package = Package(
             dependencies: [
                 "Documents", "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleCommandLine",
                 "JostleMessages",
-                "LinuxSystem", "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page",
+                "LinuxSystem", "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page", "jostle-swarm",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -117,7 +117,7 @@ class Rig:
     def start_swarm(self):
         swarm = self.start_program(
             "swarm",
-            [jostle, "swarm", "--devices", str(self.boards), "--broker", self.url,
+            [f"{jostle}-swarm", "--devices", str(self.boards), "--broker", self.url,
              "--state", f"{self.directory}/state", *self.options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=pass_lines, args=(swarm.stdout, self.lines), daemon=True).start()

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Writes values as YAML.
 package enum YAMLText {
     /// The members of an object as a YAML file: sections over several lines, lists and empty objects on one line. Read
@@ -43,7 +45,7 @@ package enum YAMLText {
         else { return false }
         return letters.allSatisfy { letter in
             letter.properties.isAlphabetic || isDigit(letter) || " /.:_-°²µ".unicodeScalars.contains(letter)
-        } && !text.contains(": ")
+        } && !text.contains(text: ": ")
     }
 
     private static func isDigit(_ letter: UnicodeScalar) -> Bool { letter >= "0" && letter <= "9" }

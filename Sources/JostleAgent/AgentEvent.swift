@@ -1,6 +1,6 @@
 internal import IMUDrivers
 internal import JostleConfiguration
-internal import MosquittoClient
+package import MosquittoClient
 internal import MotionCore
 
 /// An event that another thread posts to the agent's loop.
@@ -35,7 +35,7 @@ extension MQTTEvent {
     private static let maximumPayload = 65_537
 
     /// The event, with a payload that is no longer than any reader accepts.
-    var truncated: MQTTEvent {
+    package var truncated: MQTTEvent {
         guard case .message(var message) = self, message.payload.count > MQTTEvent.maximumPayload else { return self }
         message.payload = Array(message.payload.prefix(MQTTEvent.maximumPayload))
         return .message(message)

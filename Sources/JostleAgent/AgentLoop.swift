@@ -133,8 +133,8 @@ final class AgentLoop {
         switch event {
         case .mqtt(let event): handle(event, at: now)
         case .motion(let state):
-            core.settings.sampleArrived(at: now.monotonic)
-            core.perform(core.telemetry.handle(state))
+            core.sampleArrived(at: now.monotonic)
+            core.publish(state)
         case .gesture(let event):
             guard !runsOn(event) else { return }
             if OpenGesture(event) == .machine { follow(event, at: now) }

@@ -1,12 +1,13 @@
-internal import JostleConfiguration
-internal import JostleMessages
-internal import JostleRuntime
-internal import MosquittoClient
-internal import MotionCore
-internal import StateStorage
+package import JostleConfiguration
+package import JostleMessages
+package import JostleRuntime
+package import MosquittoClient
+package import MotionCore
+package import StateStorage
 
-/// What a device's core leaves to its owner: `AgentLoop` for a board with a sensor, `SwarmBoard` for a virtual one.
-protocol DeviceHost: AnyObject {
+/// What a device's core leaves to its owner: `AgentLoop` for a board with a sensor, `SwarmBoard` of the program
+/// `jostle-swarm` for a virtual one.
+package protocol DeviceHost: AnyObject {
     /// Reads all clocks.
     func readClocks() -> ClockReading
 
@@ -33,12 +34,12 @@ protocol DeviceHost: AnyObject {
 }
 
 extension DeviceHost {
-    func sent(_ message: MQTTMessage) {}
-    func carryOutActions(on event: GestureEvent, at now: ClockReading) {}
+    package func sent(_ message: MQTTMessage) {}
+    package func carryOutActions(on event: GestureEvent, at now: ClockReading) {}
 }
 
 /// An event for a device from another thread than that of its client.
-enum DeviceEvent: Sendable {
+package enum DeviceEvent: Sendable {
     /// From the writer's thread: a file was written or not, the outbox's file was opened, a batch was written or not.
     case file(StateFile, failure: String?)
     case opened(OutboxFile.OpenResult)
@@ -48,10 +49,10 @@ enum DeviceEvent: Sendable {
 }
 
 /// The device without its sensor: the participants, and what carries out their effects. One thread owns it.
-final class DeviceCore {
-    typealias Post = @Sendable (DeviceEvent) -> Void
+package final class DeviceCore {
+    package typealias Post = @Sendable (DeviceEvent) -> Void
     /// Work for the writer's thread, and the event in which it results.
-    typealias DiskJob = @Sendable () -> DeviceEvent?
+    package typealias DiskJob = @Sendable () -> DeviceEvent?
 
     /// How long a device that has found another one with its id leaves the connection to it, at least.
     private static let givingWay = Duration.seconds(60)
@@ -76,7 +77,7 @@ final class DeviceCore {
     private var fileFailures: [StateFile: String] = [:]
 
     let identity: CommandHost.Identity
-    let topics: Topics
+    package let topics: Topics
     let directory: StateDirectory
     let writer: StateWriter
     private let client: any MQTTPublisher
@@ -86,7 +87,7 @@ final class DeviceCore {
     let post: Post
 
     /// The owner, which is made after the core, and sets itself before `start`.
-    weak var owner: (any DeviceHost)?
+    package weak var owner: (any DeviceHost)?
 
     fileprivate var host: any DeviceHost {
         guard let owner else { preconditionFailure("the core of a device has no owner") }
@@ -123,15 +124,45 @@ final class DeviceCore {
         self.post = post
     }
 
+    /// Creates the core of a virtual board, which has former names, but no discovery. Its outbox opens with `openOutbox`.
+    package convenience init(
+        virtual stored: StoredConfiguration, topics: Topics, version: String, stateDirectory: String, hasOutbox: Bool,
+        processorTime: Double, at now: ClockReading, client: any MQTTPublisher, writer: StateWriter,
+        measure: @escaping @Sendable (DiskJob) -> DeviceEvent?, post: @escaping Post
+    ) {
+        let settings = stored.stack.resolution.settings
+        let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
+        self.init(
+            stored, topics: topics,
+            CommandHost.Identity(
+                id: topics.device, version: version, stateDirectory: stateDirectory, isSupervised: true),
+            isSimulated: true, processorTime: processorTime, at: now, client: client, writer: writer,
+            outboxFile: hasOutbox ? file : nil, measure: measure, post: post)
+        formerNames = FormerNameCleaner(
+            settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
+    }
+
+    /// The settings in force.
+    package var settingsInForce: JostleSettings { settings.settings }
+
+    /// Whether there is an open outbox.
+    package var hasOutbox: Bool { outbox != nil }
+
+    /// Whether everything that the outbox was given is stored and sent.
+    package var isSettled: Bool { outbox?.isSettled ?? true }
+
+    /// The token of the message that reports the configuration.
+    package static let report = MQTTToken(.report, of: .settings)
+
     // MARK: Events
 
     /// Starts the participants. Call it before the client connects.
-    func start(at now: ClockReading) {
+    package func start(at now: ClockReading) {
         for owner in Owner.allCases { pass(.start, to: owner, at: now) }
     }
 
     /// Passes an MQTT event to the participants, and logs it.
-    func handle(_ event: MQTTEvent, at now: ClockReading) {
+    package func handle(_ event: MQTTEvent, at now: ClockReading) {
         for owner in Owner.allCases {
             if let event = ParticipantEvent(event, for: owner) { pass(.event(event), to: owner, at: now) }
         }
@@ -142,7 +173,7 @@ final class DeviceCore {
     }
 
     /// Handles an event from another thread.
-    func handle(_ event: DeviceEvent, at now: ClockReading) {
+    package func handle(_ event: DeviceEvent, at now: ClockReading) {
         switch event {
         case .file(let file, let failure): fileWritten(file, failure, at: now)
         case .opened(let opened): startOutbox(opened, at: now)
@@ -164,7 +195,7 @@ final class DeviceCore {
     // MARK: Deadlines
 
     /// When `handleDeadlines` or `reportHealth` is due; `nil` if neither is.
-    var nextDeadline: Timestamp? {
+    package var nextDeadline: Timestamp? {
         let deadlines = [
             settings.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline, commands.nextDeadline,
             telemetry.nextDeadline, outbox?.nextDeadline, health.nextReport,
@@ -173,7 +204,7 @@ final class DeviceCore {
     }
 
     /// Lets the participants do what is due.
-    func handleDeadlines(at now: ClockReading) {
+    package func handleDeadlines(at now: ClockReading) {
         for owner in Owner.allCases { pass(.deadline, to: owner, at: now) }
     }
 
@@ -181,7 +212,7 @@ final class DeviceCore {
     func handleOutboxDeadline(at now: ClockReading) { pass(.deadline, to: .outbox, at: now) }
 
     /// Publishes a health report if one is due.
-    func reportHealth(at now: ClockReading) {
+    package func reportHealth(at now: ClockReading) {
         guard let due = health.nextReport, now.monotonic >= due else { return }
         var facts = host.healthFacts(at: now)
         facts.outbox = outbox?.statistics ?? Outbox.Statistics()
@@ -200,7 +231,7 @@ final class DeviceCore {
     }
 
     /// Writes and sends what is held back. Call it at the end of a run.
-    func flush(at now: ClockReading) {
+    package func flush(at now: ClockReading) {
         perform(settings.flush(at: now))
         perform(outbox?.flush(at: now))
     }
@@ -289,10 +320,16 @@ final class DeviceCore {
         health.makeDue(at: WallClock.monotonic)
     }
 
-    // MARK: Gestures
+    // MARK: Movement
+
+    /// The sensor has measured.
+    package func sampleArrived(at now: Timestamp) { settings.sampleArrived(at: now) }
+
+    /// Publishes what the sensor measured, as often as the settings say.
+    package func publish(_ state: MotionState) { perform(telemetry.handle(state)) }
 
     /// Publishes a gesture's event.
-    func publish(_ event: GestureEvent, at now: ClockReading) {
+    package func publish(_ event: GestureEvent, at now: ClockReading) {
         let updates = events.updates(for: event, at: now)
         perform(outbox?.apply(updates, at: now))
     }
@@ -321,7 +358,7 @@ final class DeviceCore {
     }
 
     /// Opens the outbox's file, if there is one. The result comes as an event.
-    func openOutbox() { onDisk { .opened($0.open()) } }
+    package func openOutbox() { onDisk { .opened($0.open()) } }
 
     /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
     private func startOutbox(_ opened: OutboxFile.OpenResult, at now: ClockReading) {
@@ -334,7 +371,7 @@ final class DeviceCore {
     }
 
     /// Closes the outbox's file on the writer's thread. The device is not used after that.
-    func closeOutbox() {
+    package func closeOutbox() {
         guard let outboxFile else { return }
         writer.perform { outboxFile.close() }
     }

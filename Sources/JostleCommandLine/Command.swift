@@ -44,12 +44,14 @@ package struct CommandUsage {
     package var details = ""
     package var operands: [Operand] = []
     package var options: [Option] = []
-    /// Whether it is left out of lists: a helper of other programs.
+    /// Whether it is left out of lists: a helper of other programs, or no longer a command.
     package var isHidden = false
+    /// Whether there is a program of its own, `jostle-NAME`.
+    package var isProgram = false
 
     package init(
         name: String, summary: String, details: String = "", operands: [Operand] = [], options: [Option] = [],
-        isHidden: Bool = false
+        isHidden: Bool = false, isProgram: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -57,7 +59,14 @@ package struct CommandUsage {
         self.operands = operands
         self.options = options
         self.isHidden = isHidden
+        self.isProgram = isProgram
     }
+
+    /// The program of its own.
+    package var program: String { "jostle-\(name)" }
+
+    /// The words before the operands: `jostle fleet list`, or the program of its own if it is no longer a command.
+    package var invocation: String { isProgram && isHidden ? program : "jostle \(name)" }
 
     /// The options of every command that reads a configuration.
     package static let configurationOptions = [
@@ -68,7 +77,7 @@ package struct CommandUsage {
     ]
 
     /// The first line of the help.
-    package var synopsis: String { "usage: jostle \(name)" + (parameters.isEmpty ? "" : " \(parameters)") }
+    package var synopsis: String { "usage: \(invocation)" + (parameters.isEmpty ? "" : " \(parameters)") }
 
     /// Operands and options after the name.
     package var parameters: String {
@@ -173,35 +182,4 @@ package enum Suggestions: Sendable {
         default: self = .none
         }
     }
-}
-
-/// What `jostle page` and the program `jostle-page` accept.
-package enum PageUsage {
-    /// The word that makes a link instead of starting a server.
-    package static let link = "link"
-
-    package static let usage = CommandUsage(
-        name: "page",
-        summary: "serve a web page with the live attitude, plots and gestures of all boards at a broker",
-        details: """
-            Subscribes at mqtt.broker, serves the page at page.listen and prints its address. The first address signs one
-            browser in. The operand link makes further links, and with page.password_file a browser can also sign in with
-            that password. Ctrl-C stops it.
-
-            Beyond this machine it is served only with a password and a certificate. With page.control: true, visitors may
-            change settings and send commands. Prometheus reads /metrics: from this machine, or with the token in
-            page.metrics_token_file. See docs/page.md.
-            """,
-        operands: [
-            Operand(
-                "link", help: "print a link for one browser to the server that runs already", isRequired: false,
-                suggestions: .words([link]))
-        ],
-        options: [
-            BrokerArgument.option,
-            Option("listen", value: "HOST:PORT", help: "serve the page there instead of at page.listen"),
-            Option(
-                "insecure-http",
-                help: "serve the page beyond this machine without encryption, to look at and not to control"),
-        ] + CommandUsage.configurationOptions)
 }

@@ -23,6 +23,11 @@ package enum Output {
     package static func json(_ text: String) { write(ForeignText.json(text) + "\n") }
     package static func json(_ value: JSONValue) { json(value.compactText) }
 
+    /// Whether standard output is a terminal that can rewrite its lines.
+    package static var isTerminal: Bool {
+        isatty(STDOUT_FILENO) == 1 && !["", "dumb"].contains(Configuration.variable("TERM") ?? "")
+    }
+
     /// Writes a progress line over the one before.
     package static func live(_ text: String) {
         progress.withLock { progress in

@@ -5,11 +5,13 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 internal import JostleRuntime
-package import LinuxSystem
+internal import LinuxSystem
 
 /// The program `jostle-page`: serves the page until a signal ends it.
 package enum PageCommand {
-    package static func run(_ arguments: Arguments) throws {
+    package static var command: Command { Command(usage: PageUsage.usage, run: run) }
+
+    private static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter()
         if let word = arguments.operand(0), word != PageUsage.link {
             throw Failure(.usage, "unknown operand \"\(word)\"; the only one is \(PageUsage.link)")
@@ -151,20 +153,6 @@ package enum PageCommand {
                 "\(PageFiles.links): \(error); the page must run already, and this command needs its user or root")
         }
         Output.line("\(base)/?token=\(token)")
-    }
-}
-
-extension PageCommand {
-    /// The whole program, with the words of its command line.
-    package static func main(_ words: [String]) -> ExitStatus {
-        ExitStatus.ofProgram("jostle-page") { () throws in
-            if ["--version", "-V"].contains(words.first) {
-                Output.line("jostle-page \(version)")
-                return
-            }
-            let arguments = try Arguments(parsing: words, for: PageUsage.usage)
-            if arguments.wantsHelp { Output.text(PageUsage.usage.help) } else { try run(arguments) }
-        }
     }
 }
 

@@ -3,4 +3,4 @@ internal import JostlePage
 
 // If a browser closes its connection, the write fails; the program must not be killed.
 signal(SIGPIPE, SIG_IGN)
-exit(PageCommand.main(Array(CommandLine.arguments.dropFirst())).rawValue)
+exit(PageCommand.command.main(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -22,8 +22,14 @@ import Testing
         ("fleet set --all gestures.shake.sens", "gestures.shake.sensitivity="),
         ("run --set log.level=w", "log.level=warning"),
         ("calibrate accel", "accelerometer"), ("simulate gentle", "gentle-shake"), ("replay wash", "washing.csv"),
-        ("record --config wash", "washing.csv"),
+        ("record --config wash", "washing.csv"), ("swarm --dev", "--devices"),
     ]
+
+    /// The program of a line, its name, and the words after it. The swarm is a program of its own.
+    private func parts(of line: String) -> (program: URL, name: String, words: String) {
+        line.hasPrefix("swarm ")
+            ? (Products.swarmProgram, "jostle-swarm", String(line.dropFirst(6))) : (Products.program, "jostle", line)
+    }
 
     private func script(_ name: String) -> String {
         URL(fileURLWithPath: #filePath).appendingPathComponent("../../../deploy/completions/jostle.\(name)")
@@ -41,6 +47,7 @@ import Testing
 
     @Test(.enabled(if: has("bash"), "bash is not installed"), arguments: lines)
     func bash(line: String, completions: String) throws {
+        let (program, name, line) = parts(of: line)
         // bash splits words at these too, and replaces only the last part.
         var parts: [String] = []
         var part = ""
@@ -54,11 +61,11 @@ import Testing
             }
         }
         if !part.isEmpty || line.hasSuffix(" ") { parts.append(part) }
-        let words = ([Products.program.path] + parts).map { "'\($0)'" }.joined(separator: " ")
+        let words = ([program.path] + parts).map { "'\($0)'" }.joined(separator: " ")
         let text = try output(
             "bash", "-c",
             "export STATE_DIRECTORY=.; . '\(script("bash"))'; COMP_WORDS=(\(words)); COMP_CWORD=\(parts.count); "
-                + "COMP_LINE='jostle \(line)'; COMP_POINT=\(line.utf8.count + 7); _jostle; echo \"${COMPREPLY[@]}\" >out"
+                + "COMP_LINE='\(name) \(line)'; COMP_POINT=\(name.utf8.count + 1 + line.utf8.count); _jostle; echo \"${COMPREPLY[@]}\" >out"
         )
         let start = line.split(separator: " ", omittingEmptySubsequences: false).last.map(String.init) ?? ""
         let replaced = start.lastIndex { ":=".contains($0) }.map { String(start[...$0]) } ?? ""
@@ -69,8 +76,9 @@ import Testing
     /// The functions of zsh that show suggestions print them instead.
     @Test(.enabled(if: has("zsh"), "zsh is not installed"), arguments: lines)
     func zsh(line: String, completions: String) throws {
+        let (program, _, line) = parts(of: line)
         let words =
-            ([Products.program.path] + line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
+            ([program.path] + line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
         let text = try output(
             "zsh", "-f", "-c",
             """
@@ -87,12 +95,15 @@ import Testing
 
     @Test(.enabled(if: has("fish"), "fish is not installed"), arguments: lines)
     func fish(line: String, completions: String) throws {
-        try FileManager.default.createSymbolicLink(
-            atPath: directory.path("jostle"), withDestinationPath: Products.program.path)
+        let (_, name, line) = parts(of: line)
+        for program in [Products.program, Products.swarmProgram] {
+            try FileManager.default.createSymbolicLink(
+                atPath: directory.path(program.lastPathComponent), withDestinationPath: program.path)
+        }
         let text = try output(
             "fish", "--no-config", "-c",
             "set -x STATE_DIRECTORY .; set -x PATH . $PATH; set -x HOME .; source '\(script("fish"))'; "
-                + "complete -C 'jostle \(line)' | string replace -r '\\t.*' '' | xargs >out")
+                + "complete -C '\(name) \(line)' | string replace -r '\\t.*' '' | xargs >out")
         let words = text.split(whereSeparator: \.isWhitespace)
         #expect(Set(words) == Set(completions.split(separator: " ")))
     }

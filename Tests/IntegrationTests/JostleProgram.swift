@@ -9,6 +9,7 @@ enum Products {
 
     static let program = directory.appendingPathComponent("jostle")
     static let pageProgram = directory.appendingPathComponent("jostle-page")
+    static let swarmProgram = directory.appendingPathComponent("jostle-swarm")
     static let fakeAdapter = directory.appendingPathComponent("libFakeI2CAdapter.so")
     static let stallingDisk = directory.appendingPathComponent("libStallingDisk.so")
     static let clockState = directory.appendingPathComponent("libClockState.so")

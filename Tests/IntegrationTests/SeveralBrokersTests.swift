@@ -33,10 +33,11 @@ import Testing
     }
 
     private func swarm(_ brokers: String, devices: Int = 10) throws -> JostleProgram {
-        try rig.run([
-            "swarm", "--devices", "\(devices)", "--broker", brokers, "--for", "120", "--state", directory.path("swarm"),
-            "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s",
-        ])
+        try rig.run(
+            [
+                "--devices", "\(devices)", "--broker", brokers, "--for", "120", "--state", directory.path("swarm"),
+                "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s",
+            ], program: Products.swarmProgram)
     }
 
     private func start(_ words: [String], _ brokers: String) throws -> JostleProgram {

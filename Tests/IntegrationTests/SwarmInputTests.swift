@@ -6,6 +6,29 @@ import Testing
 @Suite(.needsBroker) struct SwarmInputTests {
     private let rig = Rig()
 
+    /// Runs the program to its end.
+    private func swarm(_ options: [String], launcher: [String] = []) async throws -> Outcome {
+        try await JostleProgram(options, launcher: launcher, program: Products.swarmProgram).outcome()
+    }
+
+    @Test("The command that it once was says where the swarm is, in one line")
+    func formerCommandNamesTheProgram() async throws {
+        for words in [["swarm"], ["swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1"]] {
+            let former = try await JostleProgram(words).outcome().expect(status: 64)
+            #expect(former.output.isEmpty)
+            let place = "swarm is no longer a command but a program: jostle-swarm, in the package jostle-tools"
+            #expect(former.errors == "jostle: \(place)\n")
+        }
+    }
+
+    @Test func helpAndVersionNameTheProgram() async throws {
+        let version = try await jostle("--version").expect(status: 0).lines[0]
+        #expect(try await swarm(["--version"]).output == version.replacing("jostle", with: "jostle-swarm") + "\n")
+        let help = try await swarm(["--help"]).expect(status: 0)
+        #expect(help.lines[0] == "usage: jostle-swarm [OPTION]…")
+        #expect(try await swarm(["--wrong"]).errors.contains("More: jostle-swarm --help"))
+    }
+
     @Test func wrongLinesChangeNothing() async throws {
         let rig = try await SwarmRig(devices: 3, "--json")
         let lines = ["dei 1", "", "die 4", "die swarm-0004", "slow-disk x", "start 1", "die \u{1B}[2J"]
@@ -57,7 +80,7 @@ import Testing
         (["--devices", "5", "--death-pause", "0"], "not a number of seconds"),
     ])
     func explainsWrongOption(_ options: [String], _ text: String) async throws {
-        let program = try await JostleProgram(["swarm"] + options).outcome().expect(status: 64)
+        let program = try await swarm(options).expect(status: 64)
         #expect(program.errors.contains(text), "\(program.errors)")
     }
 
@@ -73,11 +96,11 @@ import Testing
         let (orders, output) = (descriptors[0], descriptors[1])
         try #require(orders >= 0 && output >= 0)
         let swarm = try rig.run(
-            ["swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--json"],
+            ["--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--json"],
             launcher: [
                 "/bin/sh", "-c",
                 "exec \"$0\" \"$@\" <'\(directory.path("orders"))' >'\(directory.path("output"))'",
-            ])
+            ], program: Products.swarmProgram)
         // Nobody reads the output, so that the swarm waits with the answer to an order.
         let order = Array("status\n".utf8)
         var written = 0
@@ -100,20 +123,19 @@ import Testing
     }
 
     @Test func refusesBrokersAndDirectoriesThatItCannotUse() async throws {
-        let embedded = try await jostle("swarm", "--devices", "2", "--set", "mqtt.broker=embedded").expect(status: 78)
+        let embedded = try await swarm(["--devices", "2", "--set", "mqtt.broker=embedded"]).expect(status: 78)
         #expect(embedded.errors.contains("not an embedded one"))
-        try await jostle("swarm", "--devices", "2", "--broker", "http://x").expect(status: 78)
-        let state = try await jostle(
-            "swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--state", "/proc/none"
-        ).expect(status: 73)
+        try await swarm(["--devices", "2", "--broker", "http://x"]).expect(status: 78)
+        let state = try await swarm(["--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--state", "/proc/none"])
+            .expect(status: 73)
         #expect(state.errors.contains("--state /proc/none"))
     }
 
     @Test func refusesMoreBoardsThanDescriptors() async throws {
-        let program = try await JostleProgram(
-            ["swarm", "--devices", "100", "--broker", "mqtt://127.0.0.1:1"],
+        let program = try await swarm(
+            ["--devices", "100", "--broker", "mqtt://127.0.0.1:1"],
             launcher: ["/bin/sh", "-c", "ulimit -n 220; exec \"$0\" \"$@\""]
-        ).outcome().expect(status: 71)
+        ).expect(status: 71)
         #expect(program.errors.contains("100 boards need 500 file descriptors"), "\(program.errors)")
         #expect(program.errors.contains("at most 30 boards"), "\(program.errors)")
     }

@@ -25,10 +25,10 @@ final class SwarmRig {
         try FileManager.default.createDirectory(
             atPath: directory.path("temporary"), withIntermediateDirectories: true)
         swarm = try JostleProgram(
-            ["swarm", "--devices", "\(devices)", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--for", "120"]
-                + options,
+            ["--devices", "\(devices)", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--for", "120"] + options,
             environment: ["TMPDIR": directory.path("temporary")],
-            launcher: ["/bin/sh", "-c", "\(limit); exec \"$0\" \"$@\" <'\(pipe)'"])
+            launcher: ["/bin/sh", "-c", "\(limit); exec \"$0\" \"$@\" <'\(pipe)'"],
+            program: Products.swarmProgram)
         let ids = SwarmRig.ids(devices)
         try #require(await observer.sees { SwarmRig.online($0, ids) == devices }, "\(swarm.errors)")
     }

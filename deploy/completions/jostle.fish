@@ -1,8 +1,12 @@
-# Completion of jostle for fish. What may follow comes from the program: jostle complete.
+# Completion of jostle and its other programs for fish. What may follow comes from the program: jostle complete.
 
 function __jostle_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
+    # The words of a program such as jostle-swarm are those of a command.
+    if string match -qr '(^|/)jostle-[a-z]+$' -- $words[1]
+        set words (string replace -r -- '-[a-z]+$' '' $words[1]) (string replace -r -- '.*-' '' $words[1]) $words[2..-1]
+    end
     for line in ($words[1] complete -- $words[2..-1] $current 2>/dev/null)
         switch $line
             case :files
@@ -17,4 +21,6 @@ function __jostle_complete
     end
 end
 
-complete -c jostle -f -a '(__jostle_complete)'
+for program in jostle jostle-page jostle-swarm
+    complete -c $program -f -a '(__jostle_complete)'
+end

@@ -107,7 +107,7 @@ struct CommandHandler: Participant {
 }
 
 /// A parsed command and its reply address.
-struct CommandRequest: Sendable {
+package struct CommandRequest: Sendable {
     var name: String
     var command: any RemoteCommand
     var address: ReplyAddress

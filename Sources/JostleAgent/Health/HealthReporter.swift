@@ -1,5 +1,5 @@
 internal import Documents
-internal import IMUDrivers
+package import IMUDrivers
 internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
@@ -185,12 +185,12 @@ struct HealthReporter {
 }
 
 /// The inputs of a health report, all taken at one moment.
-struct HealthFacts {
+package struct HealthFacts {
     var isStopped = false
-    var sensorTitle: String?
+    package var sensorTitle: String?
     /// What the sensor or its bus cannot do of the settings, or may not: one sentence each.
     var sensorNotes: [String] = []
-    var status = IMUStatus()
+    package var status = IMUStatus()
     /// The name of the magnetometer, its driver's state, and the heading by it; `nil` without one.
     var magnetometerName: String?
     var magnetometer: MagnetometerStatus?
@@ -216,10 +216,10 @@ struct HealthFacts {
     var hasDuplicate = false
     var connects: UInt64 = 0
     /// Processor time used since the start, s.
-    var processorTime = 0.0
+    package var processorTime = 0.0
     /// Bytes.
-    var residentMemory = 0
-    var isClockSynchronised = false
+    package var residentMemory = 0
+    package var isClockSynchronised = false
 
     /// The facts about a sensor and its manager.
     init(_ sensor: SensorSwitch) {
@@ -239,7 +239,7 @@ struct HealthFacts {
     }
 
     /// Creates facts with default values.
-    init() {}
+    package init() {}
 
     /// The problems that need attention. The outbox fails if it did since the last report.
     func problems(hasTime: Bool, outboxFails: Bool) -> [String] {

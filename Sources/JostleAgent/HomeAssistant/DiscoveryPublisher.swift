@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
@@ -189,7 +190,7 @@ struct DiscoveryPublisher: Participant {
         }
         let topic = message.topic
         guard message.retain, case .reading(let end, let limit) = phase, topic.hasPrefix(topicStart),
-            topic.contains(topicMiddle), topic.hasSuffix(DiscoveryMessage.topicEnd)
+            topic.contains(text: topicMiddle), topic.hasSuffix(DiscoveryMessage.topicEnd)
         else { return }
         let extended = min(now.advanced(bySeconds: DiscoveryPublisher.readingTime), limit)
         phase = .reading(until: max(end, extended), limit: limit)

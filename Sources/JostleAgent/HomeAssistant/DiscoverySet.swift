@@ -1,6 +1,7 @@
 internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 
 /// The Home Assistant discovery messages of a device, derived from settings and facts alone.

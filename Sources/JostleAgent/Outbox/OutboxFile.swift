@@ -7,7 +7,7 @@ internal import SQLiteDatabase
 /// version of the program.
 ///
 /// Used by one thread at a time: the main thread until the writer starts, then the writer's thread.
-final class OutboxFile: @unchecked Sendable {
+package final class OutboxFile: @unchecked Sendable {
     private let directory: String
     let path: String
     private let maximumBytes: Int
@@ -27,7 +27,7 @@ final class OutboxFile: @unchecked Sendable {
     }
 
     /// A file that was opened and read.
-    struct OpenResult: Sendable {
+    package struct OpenResult: Sendable {
         /// What is in the file, or what could be recovered from it.
         var content = OutboxContent()
         /// Why the file was set aside, for the log; `nil` if it was not.
@@ -50,7 +50,7 @@ final class OutboxFile: @unchecked Sendable {
     }
 
     /// The outcome of an attempt to write.
-    enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         /// The batch is in the file. The log may be long enough for a checkpoint.
         case written(isCheckpointDue: Bool)
         /// The file could not be written or read, for this reason.

@@ -1,5 +1,5 @@
 package import JostleConfiguration
-internal import JostleRuntime
+package import JostleRuntime
 internal import LinuxSystem
 package import StateStorage
 
@@ -16,7 +16,7 @@ package struct StoredConfiguration: Sendable {
 
     /// Reads what is stored for the device `id`, for an agent that starts now: if new layers are on probation, the start
     /// counts. What cannot be applied is logged.
-    static func open(
+    package static func open(
         _ loaded: LoadedConfiguration, id: String, boot: String, in directory: StateDirectory, log: Log
     ) -> StoredConfiguration {
         var (stored, problem) = StoredFleet.load(from: directory)

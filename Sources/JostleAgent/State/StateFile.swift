@@ -1,7 +1,7 @@
 internal import StateStorage
 
 /// The files in the state directory that the participants write.
-enum StateFile: String, CaseIterable, Sendable {
+package enum StateFile: String, CaseIterable, Sendable {
     case localSettings = "local-settings.json"
     case fleetLayers = "fleet-layers.json"
     case announcedTopics = "announced-topics"

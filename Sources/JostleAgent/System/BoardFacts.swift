@@ -38,9 +38,9 @@ package struct BoardFacts: Equatable, Sendable {
 }
 
 /// The resource usage of this process: getrusage(2), /proc/self/statm.
-struct ProcessUsage {
+package enum ProcessUsage {
     /// Processor time used since the start, s.
-    static var processorTime: Double {
+    package static var processorTime: Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         let user = Double(usage.ru_utime.tv_sec) + Double(usage.ru_utime.tv_usec) * 1e-6
@@ -48,7 +48,7 @@ struct ProcessUsage {
     }
 
     /// Resident memory, bytes; 0 if unknown.
-    static var residentMemory: Int {
+    package static var residentMemory: Int {
         guard let fields = FileContents.text(ofOptional: "/proc/self/statm", limit: 256)?.split(separator: " "),
             fields.count > 1,
             let pages = Int(fields[1])

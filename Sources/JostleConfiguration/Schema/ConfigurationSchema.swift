@@ -1,4 +1,5 @@
 package import Documents
+internal import LinuxSystem
 internal import MotionCore
 
 /// The description of every key. From it follow: reading and checking files and messages, suggestions for misspelt

@@ -1,4 +1,5 @@
 internal import Documents
+internal import LinuxSystem
 internal import MotionCore
 
 /// A physical quantity and the units in which it may be written.

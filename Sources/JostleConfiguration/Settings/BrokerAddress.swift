@@ -1,5 +1,6 @@
 internal import Documents
 internal import Glibc
+internal import LinuxSystem
 
 /// A broker's host and port, and whether it uses TLS: the parts of a `mqtt://` or `mqtts://` URL.
 package struct BrokerAddress: Equatable, Sendable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 package import Documents
+internal import LinuxSystem
 
 /// A text with placeholders for the fields of an event: `TOGGLE because of ${gesture}`.
 ///

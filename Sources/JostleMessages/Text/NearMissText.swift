@@ -1,5 +1,6 @@
 internal import Documents
 internal import JostleConfiguration
+internal import LinuxSystem
 package import MotionCore
 
 extension NearMiss {
@@ -105,5 +106,5 @@ extension NearMiss {
 }
 
 extension Gesture {
-    fileprivate var withArticle: String { "aeiou".contains(word.prefix(1)) ? "an \(word)" : "a \(word)" }
+    fileprivate var withArticle: String { "aeiou".contains(text: String(word.prefix(1))) ? "an \(word)" : "a \(word)" }
 }

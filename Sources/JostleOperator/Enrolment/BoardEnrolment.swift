@@ -1,6 +1,7 @@
 internal import Cryptography
 package import Documents
 internal import JostleConfiguration
+internal import LinuxSystem
 
 /// What a new board needs: its configuration, its password, and these as files for its first start.
 package struct BoardEnrolment: Equatable, Sendable {
@@ -20,8 +21,8 @@ package struct BoardEnrolment: Equatable, Sendable {
     package static func problem(ofAuthority bytes: [UInt8]) -> String? {
         let text = String(decoding: bytes, as: UTF8.self)
         // Next to the certificate, openssl leaves the key, and often both in one file.
-        if text.contains("PRIVATE KEY-----") { return "contains a private key, which boards must not get" }
-        return text.contains("-----BEGIN CERTIFICATE-----") ? nil : "has no certificate (PEM)"
+        if text.contains(text: "PRIVATE KEY-----") { return "contains a private key, which boards must not get" }
+        return text.contains(text: "-----BEGIN CERTIFICATE-----") ? nil : "has no certificate (PEM)"
     }
 
     /// Prepares a board. The template is what all boards have in common, such as `mqtt.broker` and `fleet.trusted_keys`;

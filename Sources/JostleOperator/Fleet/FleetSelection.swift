@@ -1,4 +1,5 @@
 internal import JostleMessages
+internal import LinuxSystem
 
 /// The part of a fleet that a command concerns.
 package enum FleetSelection: Equatable, Sendable {
@@ -46,7 +47,7 @@ package struct FleetFilter: Equatable, Sendable {
     package func admits(_ board: FleetBoard, in model: FleetModel) -> Bool {
         if let group, !model.reads(board.id, .group(group)) { return false }
         if let version, board.health?.version != version { return false }
-        if let chip, board.health?.sensor?.lowercased().contains(chip.lowercased()) != true { return false }
+        if let chip, board.health?.sensor?.lowercased().contains(text: chip.lowercased()) != true { return false }
         if hasProblem, board.problems.isEmpty, !model.state(of: board).isProblem { return false }
         if let isOnline, (board.isOnline == true) != isOnline { return false }
         guard let status else { return true }

@@ -97,12 +97,19 @@ package struct RolloutPlan: Equatable, Sendable {
     /// not all of them were published. Going on would undo that. Not known, and false, for a seed that somebody chose.
     package var isBaseChanged: Bool { isMarked && !seed.hasSuffix("-\(RolloutPlan.mark(of: layers))") }
 
-    private var isMarked: Bool { seed.contains(RolloutPlan.markedSeed) }
+    /// The form of a seed with a mark, such as `2026-11-22T10:00-a1b2c3-0f3a41d2`: `0` stands for a digit, `x` for a
+    /// hexadecimal one.
+    private static let markedSeed = "0000-00-00T00:00-xxxxxx-xxxxxxxx"
 
-    /// A seed with a mark, such as `2026-11-22T10:00-a1b2c3-0f3a41d2`. Not a constant: a `Regex` cannot be sent between
-    /// threads.
-    private static var markedSeed: Regex<Substring> {
-        /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}-[0-9a-f]{6}-[0-9a-f]{8}$/
+    private var isMarked: Bool {
+        seed.count == RolloutPlan.markedSeed.count
+            && zip(seed, RolloutPlan.markedSeed).allSatisfy { letter, form in
+                switch form {
+                case "0": "0123456789".contains(letter)
+                case "x": "0123456789abcdef".contains(letter)
+                default: letter == form
+                }
+            }
     }
 
     /// The first eight hexadecimal digits of a hash of the layers before the change.

@@ -1,6 +1,7 @@
 internal import CMosquitto
 internal import CMosquittoGuard
 internal import Glibc
+internal import LinuxSystem
 
 /// Records libmosquitto's callbacks, to be processed after the library has returned.
 ///
@@ -87,9 +88,9 @@ final class CallbackRecorder {
     private func noteTLSFault(_ text: String, _ client: OpaquePointer?) {
         // The first message is the cause; later ones are its consequences.
         guard tlsFault == nil else { return }
-        if text.contains("host name verification failed") {
+        if text.contains(text: "host name verification failed") {
             tlsFault = .wrongHost
-        } else if text.contains("certificate verify failed"), let ssl = mosquitto_ssl_get(client) {
+        } else if text.contains(text: "certificate verify failed"), let ssl = mosquitto_ssl_get(client) {
             tlsFault = TLSFault(verifyResultOf: ssl) ?? .untrusted
         } else {
             tlsFault = TLSFault(log: text)
@@ -110,7 +111,7 @@ extension TLSFault {
             self = .notTLS
         } else if isOpenSSL, reason == "unexpected eof while reading" {
             self = .interrupted
-        } else if !isOpenSSL, reason.contains("client key") || reason.contains("lient certificate") {
+        } else if !isOpenSSL, reason.contains(text: "client key") || reason.contains(text: "lient certificate") {
             self = .clientCertificate(reason)
         } else {
             self = .other(reason)

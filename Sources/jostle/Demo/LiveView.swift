@@ -42,7 +42,7 @@ final class LiveView: Sendable {
         let (glyphs, prefix, id) = (self.glyphs, self.prefix, agent.id)
         Output.text(introduction.lines.map { glyphs.clean($0) + "\n" }.joined() + "\n")
         Output.flush()
-        let usesScreen = TerminalScreen.isAvailable
+        let usesScreen = Output.isTerminal
         state.withLock { state in
             state.page = page
             state.format =

@@ -217,7 +217,7 @@ extension SensorScan.BusReport {
     /// Whether it leads to a display, whose silence or failures mean nothing: `fef04500.i2c`, `vc4-hdmi`, `DPDDC-A`.
     fileprivate var isOfDisplay: Bool {
         let name = (name ?? "").lowercased()
-        return ["hdmi", "ddc", "vc4", "fef04500", "fef09500"].contains { name.contains($0) }
+        return ["hdmi", "ddc", "vc4", "fef04500", "fef09500"].contains { name.contains(text: $0) }
     }
 
     /// Whether transfers on it do not end in time.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// Curves over two logarithmic axes.
 struct LogLogPlot {

@@ -83,7 +83,6 @@ extension Command {
             Command(usage: PageUsage.usage, run: PageProgram.run),
             Command(usage: SwitchCommand.stopUsage, run: SwitchCommand.stop),
             Command(usage: SwitchCommand.startUsage, run: SwitchCommand.start),
-            Command(usage: SwarmCommand.usage, run: SwarmCommand.run),
             Command(usage: SetupCommand.usage, run: SetupCommand.run),
             Command(usage: DoctorCommand.usage, run: DoctorCommand.run),
             Command(usage: ScanCommand.usage, run: ScanCommand.run),
@@ -96,6 +95,7 @@ extension Command {
             ConfigCommand.command,
             Command(usage: SupportCommand.usage, run: SupportCommand.run),
             FleetCommand.command,
+            Command(usage: SwarmUsage.usage) { _ in throw Failure(.usage, SwarmUsage.place) },
             Command(usage: CompleteCommand.usage, run: CompleteCommand.run),
             Command(usage: ManualCommand.usage, run: ManualCommand.run),
         ]

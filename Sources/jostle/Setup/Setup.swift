@@ -136,7 +136,7 @@ struct Setup {
 
     /// A broker as people write it: a host is enough.
     static func url(_ text: String) -> String {
-        text.contains("://") || text == "embedded" ? text : "mqtt://\(text)"
+        text.contains(text: "://") || text == "embedded" ? text : "mqtt://\(text)"
     }
 }
 

@@ -250,7 +250,7 @@ struct SupportSubject {
     private static func contents(of directory: String) -> [String] {
         DirectoryContents.names(ofOptional: directory).prefix(64)
             .compactMap { FileContents.text(ofOptional: "\(directory)/\($0)", limit: 4096) }
-            .filter { !$0.contains("-----BEGIN ") }
+            .filter { !$0.contains(text: "-----BEGIN ") }
     }
 
     /// The values of the environment variables that are named like a secret: environ(7).

@@ -16,7 +16,7 @@ struct Glyphs {
     static var ofTerminal: Glyphs {
         let name = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(Configuration.variable).first ?? ""
         let codeset = name.uppercased()
-        return Glyphs(isUnicode: codeset.contains("UTF-8") || codeset.contains("UTF8"))
+        return Glyphs(isUnicode: codeset.contains(text: "UTF-8") || codeset.contains(text: "UTF8"))
     }
 
     /// The text with only characters that are one column wide; others become a question mark. So the text cannot

@@ -14,14 +14,9 @@ final class TerminalScreen {
     /// Whether keys can be read from standard input.
     private(set) var hasKeys = isatty(STDIN_FILENO) == 1
 
-    /// Whether standard output is a terminal that supports this.
-    static var isAvailable: Bool {
-        isatty(STDOUT_FILENO) == 1 && !["", "dumb"].contains(Configuration.variable("TERM") ?? "")
-    }
-
     /// Writes a progress line over the one before; without such a terminal it does nothing.
     static func progress(_ text: String) {
-        if isAvailable { Output.live(text) }
+        if Output.isTerminal { Output.live(text) }
     }
 
     deinit {

@@ -338,7 +338,7 @@ enum WatchCommand {
         let seconds = try arguments.seconds("for")
         let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         let format: WatchView.Format =
-            arguments.has("json") ? .json : arguments.has("plain") || !TerminalScreen.isAvailable ? .lines : .screen
+            arguments.has("json") ? .json : arguments.has("plain") || !Output.isTerminal ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
         let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, format: format)
         defer { listener.stop() }

@@ -3,15 +3,15 @@ internal import JostleConfiguration
 internal import LinuxSystem
 
 /// An order to a running swarm, one line on standard input.
-package enum SwarmOrder: Equatable, Sendable {
+enum SwarmOrder: Equatable, Sendable {
     /// Boards by their number, chosen at random, or by an id.
-    package enum Selection: Equatable, Sendable {
+    enum Selection: Equatable, Sendable {
         case any(Int)
         case board(String)
     }
 
     /// What happens to boards.
-    package enum Fault: String, CaseIterable, Sendable {
+    enum Fault: String, CaseIterable, Sendable {
         /// Dropped without a DISCONNECT, and started again after a pause.
         case die
         /// Stopped, its state directory deleted, started again.
@@ -34,7 +34,7 @@ package enum SwarmOrder: Equatable, Sendable {
     private static let longestDelay = 60.0
 
     /// Reads an order; `nil` for an empty line.
-    package init?(parsing line: String) throws {
+    init?(parsing line: String) throws {
         let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" }).map(String.init)
         guard let name = words.first else { return nil }
         let operands = words.dropFirst()
@@ -88,9 +88,9 @@ package enum SwarmOrder: Equatable, Sendable {
 }
 
 /// A defect that a setting triggers in a part of a swarm: to try out what a bad configuration does to a fleet.
-package struct SwarmDefect: Equatable, Sendable {
+struct SwarmDefect: Equatable, Sendable {
     /// What goes wrong while the setting has the value.
-    package enum Kind: String, CaseIterable, Sendable {
+    enum Kind: String, CaseIterable, Sendable {
         /// The sensor delivers no samples.
         case sensor
         /// The process dies a second after the setting is applied, and after every start.
@@ -99,15 +99,15 @@ package struct SwarmDefect: Equatable, Sendable {
         case shake
     }
 
-    package var kind: Kind
+    var kind: Kind
     /// The share of the boards that have the defect, 0 … 100 %.
-    package var percent: Double
+    var percent: Double
     /// The setting, and its value in JSON.
-    package var key: String
-    package var value: String
+    var key: String
+    var value: String
 
     /// Reads `sensor:10%:gestures.shake.sensitivity=9`.
-    package init(parsing text: String) throws {
+    init(parsing text: String) throws {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, let kind = Kind(rawValue: parts[0]) else {
             let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
@@ -147,12 +147,12 @@ package struct SwarmDefect: Equatable, Sendable {
 }
 
 /// Reads the names of a swarm's boards and groups from the command line.
-package enum SwarmNames {
+enum SwarmNames {
     /// The most groups.
     private static let maximumGroups = 10_000
 
     /// The groups in a list of names, or as many as a number says: `group-1` and so on.
-    package static func groups(_ text: String) throws -> [String] {
+    static func groups(_ text: String) throws -> [String] {
         if let count = Int(text) {
             guard (1...maximumGroups).contains(count) else {
                 throw Failure(.usage, "the number of groups must be 1 to \(maximumGroups)")
@@ -173,7 +173,7 @@ package enum SwarmNames {
     }
 
     /// Checks the beginning of the ids of `devices` boards.
-    package static func check(prefix: String, devices: Int) throws {
+    static func check(prefix: String, devices: Int) throws {
         let longest = "\(prefix)-\(max(1000, devices))"
         guard JostleSettings.Device.isID(longest) else {
             throw Failure(

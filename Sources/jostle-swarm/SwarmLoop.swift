@@ -1,5 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import JostleAgent
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient

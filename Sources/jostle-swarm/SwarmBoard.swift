@@ -1,3 +1,4 @@
+internal import JostleAgent
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
@@ -24,7 +25,9 @@ final class SwarmBoard {
     var sensor: SwarmSensor
     /// Whether a key changed that is only read at the start.
     private var hasNewStartKeys = false
-    private var commands: SwarmCommands
+    private var commands: VirtualCommands
+    /// The message that says that the board is offline.
+    private let farewell: MQTTMessage?
     private var openShake: (event: GestureEvent, end: Timestamp)?
     /// When a defect kills this process, or makes the board shake next.
     private var deathDue: Timestamp?
@@ -47,25 +50,19 @@ final class SwarmBoard {
         let stored = StoredConfiguration.open(
             configuration, id: member.id, boot: now.boot, in: directory, log: context.log)
         let settings = stored.stack.resolution.settings
-        client = try MQTTPolledClient(
-            options: settings.clientOptions(topics, brokers: settings.brokers(embeddedPort: nil)))
+        let options = try settings.clientOptions(topics, brokers: settings.brokers(embeddedPort: nil))
+        client = try MQTTPolledClient(options: options)
+        farewell = options.will
         self.member = member
         self.context = context
         let storage = context.storage
         sensor = SwarmSensor(rate: settings.imu.rate, isDead: isSensorDead, at: now.monotonic)
         core = DeviceCore(
-            stored, topics: topics,
-            CommandHost.Identity(
-                id: member.id, version: context.version, stateDirectory: member.directory, isSupervised: true),
-            isSimulated: true, processorTime: context.processorTime,
-            at: now, client: client, writer: storage.writer(of: number),
-            outboxFile: context.hasOutbox
-                ? OutboxFile(directory: member.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil,
-            measure: { storage.measure($0) }, post: post)
-        commands = SwarmCommands(core, context.log)
+            virtual: stored, topics: topics, version: context.version, stateDirectory: member.directory,
+            hasOutbox: context.hasOutbox, processorTime: context.processorTime, at: now, client: client,
+            writer: storage.writer(of: number), measure: { storage.measure($0) }, post: post)
+        commands = VirtualCommands(core, context.log)
         core.owner = self
-        core.formerNames = FormerNameCleaner(
-            settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
     }
 
     // MARK: Running
@@ -73,14 +70,14 @@ final class SwarmBoard {
     /// Starts the participants.
     func start(at now: ClockReading) {
         core.start(at: now)
-        core.perform(core.telemetry.handle(SwarmSensor.stillState(at: now.monotonic)))
+        core.publish(SwarmSensor.stillState(at: now.monotonic))
         core.openOutbox()
         applyDefects(at: now.monotonic)
     }
 
     /// Begins or ends what the settings in force do to this board.
     private func applyDefects(at now: Timestamp) {
-        let kinds = member.defects.filter { $0.isTriggered(by: core.settings.settings) }.map(\.kind)
+        let kinds = member.defects.filter { $0.isTriggered(by: core.settingsInForce) }.map(\.kind)
         sensor.setDefective(kinds.contains(.sensor), at: now)
         let due = now.advanced(bySeconds: SwarmBoard.defectTime)
         deathDue = kinds.contains(.die) ? deathDue ?? due : nil
@@ -113,7 +110,7 @@ final class SwarmBoard {
 
     /// The sensor has delivered samples up to now, unless it is dead.
     private func noteSamples(at now: ClockReading) {
-        if sensor.delivers { core.settings.sampleArrived(at: now.monotonic) }
+        if sensor.delivers { core.sampleArrived(at: now.monotonic) }
     }
 
     private func handleDeadlines(at now: ClockReading) {
@@ -158,9 +155,9 @@ final class SwarmBoard {
 
     /// Disconnects as soon as the outbox has stored and sent its events.
     private func sayFarewell(at now: Timestamp) {
-        guard let due = farewellDue, now >= due || core.outbox?.isSettled ?? true else { return }
+        guard let due = farewellDue, now >= due || core.isSettled else { return }
         farewellDue = nil
-        client.stop(within: SwarmBoard.farewellTime, farewell: TelemetryPublisher.availability("offline", core.topics))
+        client.stop(within: SwarmBoard.farewellTime, farewell: farewell)
     }
 
     /// Takes the board out of the counts and closes its outbox. It is not used after that. Without a `leave` before, its
@@ -175,7 +172,7 @@ final class SwarmBoard {
 
     /// Begins a shake, which ends by itself.
     func shake(strength: Double, axis: BodyAxis, at now: ClockReading) {
-        guard core.outbox != nil, openShake == nil, !isLeaving else { return }
+        guard core.hasOutbox, openShake == nil, !isLeaving else { return }
         var event = GestureEvent(.shake, .began, at: now.monotonic)
         event.strength = strength
         event.axis = axis
@@ -221,7 +218,7 @@ extension SwarmBoard: DeviceHost {
     func carryOut(_ request: CommandRequest) {
         guard !isLeaving else { return }
         context.tally.counts.commands += 1
-        if let refusal = commands.carryOut(request) { write(.warning, refusal.line(for: request.name)) }
+        if let refusal = commands.carryOut(request) { write(.warning, refusal) }
     }
 
     /// The inputs of a health report. Processor time and memory are this board's share of the process.

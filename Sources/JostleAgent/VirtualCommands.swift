@@ -1,23 +1,25 @@
-internal import JostleRuntime
+package import JostleRuntime
 internal import MotionKit
 
 /// Carries out the commands of a virtual board: those that need no sensor as the agent does; the others are refused.
-struct SwarmCommands {
+package struct VirtualCommands {
     private let core: DeviceCore
     private let log: Log
     /// Created for the first command: few boards ever receive one.
     private var host: CommandHost?
 
-    init(_ core: DeviceCore, _ log: Log) {
+    package init(_ core: DeviceCore, _ log: Log) {
         self.core = core
         self.log = log
     }
 
     /// Whether a `restart` command arrived.
-    var isRestartWanted: Bool { host?.isRestartWanted ?? false }
+    package var isRestartWanted: Bool { host?.isRestartWanted ?? false }
 
-    /// Carries out a command, or returns why a board of a swarm refuses it. Either way it is answered.
-    mutating func carryOut(_ request: CommandRequest) -> CommandRefusal? {
+    /// Carries out a command. Either way it is answered.
+    ///
+    /// - Returns: for the log, why a board of a swarm refuses it; `nil` if it does not.
+    package mutating func carryOut(_ request: CommandRequest) -> String? {
         let refusal: CommandRefusal
         switch request.command {
         case is RemotePing, is RemoteGetState, is RemoteRestart:
@@ -29,7 +31,7 @@ struct SwarmCommands {
         default: refusal = CommandRefusal(.sensorUnavailable, "a board of a swarm has no sensor")
         }
         CommandReply(to: request.address) { [post = core.post] in post(.replies($0)) }.refuse(refusal)
-        return refusal
+        return refusal.line(for: request.name)
     }
 
     private func makeHost() -> CommandHost {

@@ -1,15 +1,16 @@
 internal import Glibc
-package import JostleConfiguration
+internal import JostleAgent
+internal import JostleConfiguration
 internal import JostleRuntime
-package import LinuxSystem
+internal import LinuxSystem
 internal import MosquittoClient
-package import MotionCore
+internal import MotionCore
 internal import StateStorage
 
 /// Many virtual boards in one process, on few threads: to test a fleet, its broker and its operator.
 ///
 /// Used on one thread, which calls `advance` whenever `nextDeadline` has passed.
-package final class Swarm {
+final class Swarm {
     /// Descriptors that a board may need: socket, the pair by which libmosquitto wakes itself, a duplicate while it
     /// disconnects; and three for the outbox.
     private static let descriptorsPerBoard = 4
@@ -37,7 +38,7 @@ package final class Swarm {
     /// Prepares a swarm whose state is below `stateDirectory`. `start` runs it.
     ///
     /// - Throws: if the configuration has no broker for it, or the system does not permit as many descriptors.
-    package init(
+    init(
         _ options: SwarmOptions, configuration: LoadedConfiguration, version: String, stateDirectory: String
     ) throws {
         if configuration.settings.mqtt.broker == .embedded {
@@ -65,7 +66,7 @@ package final class Swarm {
     }
 
     /// The system has no threads or descriptors left.
-    package static let noResources = Failure(.system, "the system has no threads or file descriptors left")
+    static let noResources = Failure(.system, "the system has no threads or file descriptors left")
 
     private static func requireDescriptors(_ options: SwarmOptions) throws {
         let each = descriptorsPerBoard + (options.hasEvents ? descriptorsPerOutbox : 0)
@@ -82,7 +83,7 @@ package final class Swarm {
     /// Starts the threads, and the boards one after the other.
     ///
     /// - Throws: if the system has no threads or descriptors left.
-    package func run() throws {
+    func run() throws {
         let now = WallClock.monotonic
         for (number, member) in members.enumerated() {
             let time = now.advanced(bySeconds: Double(number) / options.connectRate)
@@ -105,10 +106,10 @@ package final class Swarm {
     // MARK: What happens by itself
 
     /// When `advance` is due.
-    package var nextDeadline: Timestamp? { [deaths.next, shakes.next].compactMap { $0 }.min() }
+    var nextDeadline: Timestamp? { [deaths.next, shakes.next].compactMap { $0 }.min() }
 
     /// Lets the boards die and shake that are due.
-    package func advance(at now: Timestamp) {
+    func advance(at now: Timestamp) {
         let count = model.count
         while let number = deaths.takeDue(at: now, { $0.choose(below: count) }) {
             // A board that is stopped cannot die. It was chosen all the same, so that the choices do not depend on it.
@@ -142,7 +143,7 @@ package final class Swarm {
     ///
     /// - Returns: the ids of the boards that it concerns.
     /// - Throws: why it is not carried out; it has then changed nothing.
-    package func carryOut(_ order: SwarmOrder) throws -> [String] {
+    func carryOut(_ order: SwarmOrder) throws -> [String] {
         switch order {
         case .fault(let fault, let selection):
             let chosen = try model.apply(fault, to: selection)
@@ -167,10 +168,10 @@ package final class Swarm {
     // MARK: Figures
 
     /// Why a board could not be started; the others run. `nil` if none failed.
-    package var failure: Failure? { workers.lazy.compactMap(\.failure).first }
+    var failure: Failure? { workers.lazy.compactMap(\.failure).first }
 
     /// The figures now.
-    package func statistics() -> SwarmStatistics {
+    func statistics() -> SwarmStatistics {
         var counts = SwarmCounts()
         for worker in workers { counts.add(worker.counts) }
         let uptime = WallClock.monotonic.seconds(since: start)
@@ -187,7 +188,7 @@ package final class Swarm {
     /// Lets all boards leave cleanly, ends the threads and stores what is left.
     ///
     /// - Returns: problems, one sentence each.
-    package func stop() -> [String] {
+    func stop() -> [String] {
         for worker in workers { worker.post(.end) }
         let deadline = WallClock.monotonic.advanced(bySeconds: Swarm.leavingTime)
         var problems: [String] = []

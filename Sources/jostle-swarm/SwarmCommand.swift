@@ -8,55 +8,13 @@ internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 
-/// `jostle swarm`: many virtual boards in one process, to test a fleet.
+/// The program `jostle-swarm`: many virtual boards in one process, to test a fleet.
 enum SwarmCommand {
-    static let usage = CommandUsage(
-        name: "swarm", summary: "run many virtual boards, to test a fleet's broker and configuration",
-        details: """
-            Each board has the agent's MQTT session, settings and state files, but no sensor. It publishes availability,
-            state, health and config/reported, takes values on jostle/<id>/set/<key>, and answers the commands ping,
-            get-state and restart. The ids are swarm-0001, swarm-0002 and so on.
-
-            Lines on standard input change the swarm while it runs. N boards are chosen at random:
-              die N|ID           drop the connection without a DISCONNECT; the board starts again after a pause
-              lose-store N|ID    stop, delete the state directory, start
-              stop N|ID          leave cleanly, and stay away until it is started
-              start N|ID         start a stopped board
-              sensor-dead N|ID   the sensor delivers no more samples
-              duplicate ID       start a second board with this id
-              slow-disk SECONDS  each write of a state file takes this much longer
-              status             print the figures as a line of JSON
-              quit               end
-
-            A --defect is for example sensor:10%:gestures.shake.sensitivity=9. The kinds are sensor (no samples), die (the
-            process dies after a second) and shake (a shake every second).
-
-            With the same --seed, the same boards are chosen. SIGTERM and SIGINT make all boards leave cleanly.
-            """,
-        options: [
-            Option("devices", value: "N", help: "the number of boards"),
-            BrokerArgument.option,
-            Option("id-prefix", value: "TEXT", help: "the beginning of each id (default swarm)"),
-            Option("groups", value: "LIST", help: "put the boards in turn into these groups: a,b,c, or their number"),
-            Option("connect-rate", value: "N", help: "the boards that start per second (default 500)"),
-            Option("events", value: "N", help: "shakes per minute, of all boards together (default 0)"),
-            Option("deaths", value: "N", help: "deaths per minute, of all boards together (default 0)"),
-            Option("death-pause", value: "SECONDS", help: "the time from a death to the next start (default 5)"),
-            Option(
-                "defect", value: "DEFECT",
-                help: "break a share of the boards while a setting has a value; KIND:SHARE:KEY=VALUE; may be repeated",
-                isRepeatable: true),
-            Option("seed", value: "N", help: "the seed of all random choices (default 1)"),
-            Option("state", value: "DIR", help: "keep the boards' state there (default: a temporary directory)"),
-            Option("workers", value: "N", help: "the threads that drive the boards (default 2)"),
-            Option("json", help: "print the figures every second as a line of JSON"),
-            Option("verbose", help: "print the boards' log lines, at the configured log.level"),
-            Option("for", value: "SECONDS", help: "stop after this time"),
-        ] + CommandUsage.configurationOptions)
-
     private static let maximumDevices = 100_000
 
-    static func run(_ arguments: Arguments) throws {
+    static var command: Command { Command(usage: SwarmUsage.usage, run: run) }
+
+    private static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter()
         let options = try options(arguments)
         let seconds = try arguments.seconds("for")
@@ -65,7 +23,7 @@ enum SwarmCommand {
         let state = try RunState(arguments.value("state"), name: "swarm")
         defer { state.remove() }
         let format: SwarmView.Format =
-            arguments.has("json") ? .json : TerminalScreen.isAvailable ? .live : .events
+            arguments.has("json") ? .json : Output.isTerminal ? .live : .events
         let swarm = try Swarm(options, configuration: configuration, version: version, stateDirectory: state.path)
         var run = SwarmRun(swarm, SwarmView(format, at: WallClock.monotonic))
         try run.run(for: seconds, signals)
@@ -116,7 +74,7 @@ private struct SwarmRun {
     mutating func run(for seconds: Double?, _ signals: SignalWaiter) throws {
         defer {
             Output.flush()
-            for problem in swarm.stop() { Output.warn(problem) }
+            for problem in swarm.stop() { SwarmRun.warn(problem) }
         }
         try swarm.run()
         try handleOrders(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
@@ -141,6 +99,8 @@ private struct SwarmRun {
         }
     }
 
+    private static func warn(_ text: String) { Output.errors(["\(SwarmUsage.usage.program): \(text)"]) }
+
     /// Carries out the order in a line. A wrong one is reported and changes nothing.
     ///
     /// - Returns: whether the run continues.
@@ -153,7 +113,7 @@ private struct SwarmRun {
             order = parsed
             boards = try swarm.carryOut(order)
         } catch {
-            Output.warn("standard input, line \(lineNumber): \(error)")
+            SwarmRun.warn("standard input, line \(lineNumber): \(error)")
             return true
         }
         switch order {

@@ -1,32 +1,33 @@
+internal import JostleAgent
 internal import JostleConfiguration
 internal import JostleRuntime
 
 /// What a swarm consists of, and what happens in it by itself.
-package struct SwarmOptions: Equatable, Sendable {
+struct SwarmOptions: Equatable, Sendable {
     /// The number of boards.
-    package var devices: Int
+    var devices: Int
     /// The beginning of each board's id.
-    package var idPrefix = "swarm"
+    var idPrefix = "swarm"
     /// The groups that the boards are put into in turn; none by default.
-    package var groups: [String] = []
+    var groups: [String] = []
     /// Boards that start to connect per second. Default 500.
-    package var connectRate = 500.0
+    var connectRate = 500.0
     /// Threads that drive the boards. Default 2.
-    package var workers = 2
+    var workers = 2
     /// Shakes per minute, of all boards together, once all have started. Default 0.
-    package var eventsPerMinute = 0.0
+    var eventsPerMinute = 0.0
     /// Deaths per minute, of all boards together, once all have started. Default 0.
-    package var deathsPerMinute = 0.0
+    var deathsPerMinute = 0.0
     /// Seconds from a death to the next start. Default 5.
-    package var deathPause = 5.0
+    var deathPause = 5.0
     /// What settings do to a part of the boards. None by default.
-    package var defects: [SwarmDefect] = []
+    var defects: [SwarmDefect] = []
     /// The same seed makes the same random choices.
-    package var seed: UInt64 = 1
+    var seed: UInt64 = 1
     /// Whether the boards' own log lines are written, at the configured level; otherwise only a few errors are.
-    package var isVerbose = false
+    var isVerbose = false
 
-    package init(devices: Int) {
+    init(devices: Int) {
         self.devices = devices
     }
 

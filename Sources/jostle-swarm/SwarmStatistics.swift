@@ -1,17 +1,18 @@
-package import Documents
+internal import Documents
 internal import Glibc
+internal import JostleAgent
 internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
 /// The figures of a swarm at one moment.
-package struct SwarmStatistics: Sendable {
+struct SwarmStatistics: Sendable {
     /// Boards, and of these the ones that an order has stopped.
-    package let boards: Int
-    package let stopped: Int
+    let boards: Int
+    let stopped: Int
     /// Seconds since the start, and from the start until all boards were online for the first time.
-    package let uptime: Double
-    package let onlineAfter: Double?
+    let uptime: Double
+    let onlineAfter: Double?
     /// The boards in each group, in the order of the option; none without groups.
     let groups: [(name: String, boards: Int)]
     let counts: SwarmCounts
@@ -22,14 +23,14 @@ package struct SwarmStatistics: Sendable {
     /// Milliseconds since 1970.
     let time: Int64
 
-    package var online: Int { counts.online }
-    package var reported: Int { counts.reported }
-    package var deaths: Int { counts.deaths }
-    package var sent: Int { counts.sent }
-    package var received: Int { counts.received }
+    var online: Int { counts.online }
+    var reported: Int { counts.reported }
+    var deaths: Int { counts.deaths }
+    var sent: Int { counts.sent }
+    var received: Int { counts.received }
 
     /// The figures as JSON; with `details` also the times of reconnections and writes, and the groups.
-    package func json(details: Bool) -> JSONObject {
+    func json(details: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
         object.add("uptime", uptime, decimals: 2)
@@ -149,7 +150,7 @@ struct SwarmPresence {
         case .message(let message):
             tally.counts.received += 1
             tally.counts.bytesReceived += message.topic.utf8.count + message.payload.count
-        case .acknowledged(MQTTToken(.report, of: .settings)):
+        case .acknowledged(DeviceCore.report):
             if isOnline, !hasReported {
                 hasReported = true
                 tally.counts.reported += 1
@@ -178,22 +179,22 @@ struct SwarmPresence {
 }
 
 /// Counts durations in classes, each a quarter of an octave wide, from 10 µs to 20 minutes.
-package struct DurationHistogram: Equatable, Sendable {
+struct DurationHistogram: Equatable, Sendable {
     private static let shortest = 1e-5
     private static let classesPerOctave = 4.0
     private static let classes = 108
 
     private var counts: [Int] = []
-    package private(set) var count = 0
+    private(set) var count = 0
     /// The sum of all durations, s.
-    package private(set) var sum = 0.0
+    private(set) var sum = 0.0
     /// The longest duration, s.
-    package private(set) var longest = 0.0
+    private(set) var longest = 0.0
 
-    package init() {}
+    init() {}
 
     /// Adds a duration, s.
-    package mutating func add(_ seconds: Double) {
+    mutating func add(_ seconds: Double) {
         if counts.isEmpty { counts = Array(repeating: 0, count: DurationHistogram.classes) }
         counts[DurationHistogram.index(of: seconds)] += 1
         count += 1
@@ -202,7 +203,7 @@ package struct DurationHistogram: Equatable, Sendable {
     }
 
     /// Adds the durations of another histogram.
-    package mutating func add(_ other: DurationHistogram) {
+    mutating func add(_ other: DurationHistogram) {
         guard other.count > 0 else { return }
         if counts.isEmpty { counts = Array(repeating: 0, count: DurationHistogram.classes) }
         for index in counts.indices { counts[index] += other.counts[index] }
@@ -212,7 +213,7 @@ package struct DurationHistogram: Equatable, Sendable {
     }
 
     /// The duration (s) that this fraction of all does not exceed, at most 19 % too long; `nil` if there are none.
-    package func quantile(_ fraction: Double) -> Double? {
+    func quantile(_ fraction: Double) -> Double? {
         guard count > 0 else { return nil }
         let wanted = max(1, Int((fraction * Double(count)).rounded(.up)))
         var seen = 0
@@ -224,7 +225,7 @@ package struct DurationHistogram: Equatable, Sendable {
     }
 
     /// The numbers of durations: count, quantiles and longest, and each class that is not empty by its upper bound.
-    package var json: JSONObject {
+    var json: JSONObject {
         var object = JSONObject()
         object.add("count", Int64(count))
         object.add("p50", quantile(0.5), decimals: 5)

@@ -1,7 +1,7 @@
 import LinuxSystem
 import Testing
 
-@testable import JostleAgent
+@testable import jostle_swarm
 
 /// Requirement: an order is one line; a wrong one is explained and changes nothing.
 @Suite struct SwarmOrderTests {

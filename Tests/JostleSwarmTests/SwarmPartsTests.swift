@@ -2,7 +2,7 @@ import JostleMessages
 import MotionCore
 import Testing
 
-@testable import JostleAgent
+@testable import jostle_swarm
 
 /// Requirement: the deadlines of many boards are found in order, whatever changes.
 @Suite struct DeadlineHeapTests {

@@ -2,7 +2,7 @@ import BrokerTestSupport
 import JostleMessages
 import Testing
 
-@testable import JostleAgent
+@testable import jostle_swarm
 
 /// Requirement: the figures of a swarm, which scripts read, do not change.
 @Suite struct GoldenSwarmTests {
@@ -19,7 +19,7 @@ import Testing
             boards: 50, stopped: 2, uptime: 61.237, onlineAfter: onlineAfter, groups: groups, counts: counts,
             writes: SwarmStorage.Statistics(times: histogram([0.0004, 0.0021, 0.5, 3]), faults: 1),
             residentMemory: 123_456_789, processorTime: 4.5678, time: 1_795_182_603_123)
-        return [false, true].map { statistics.json(details: $0).bytes.text }.joined(separator: "\n")
+        return [false, true].map { statistics.json(details: $0).description }.joined(separator: "\n")
     }
 
     @Test("The figures of a swarm have the recorded form")
