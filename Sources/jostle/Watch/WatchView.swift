@@ -47,12 +47,13 @@ final class WatchView {
     private var isChanged = true
     private var drawn = Timestamp(nanoseconds: .min / 2)
 
-    /// Creates a view of the device `id`; if it is `nil`, of the only device at the broker, or of all.
-    init(_ listener: BrokerView, prefix: String, id: String?, format: Format) {
+    /// Creates a view of the device `id`; if it is `nil`, of the only device at the broker, or of all, the `known` ones first.
+    init(_ listener: BrokerView, prefix: String, id: String?, known: KnownDevices, format: Format) {
         self.listener = listener
         self.format = format
         lines = WatchLines(glyphs: glyphs)
         model = FleetModel(prefix: prefix, onlyDevice: id)
+        model.remember(known)
         isChoiceOpen = id == nil
     }
 
@@ -170,7 +171,9 @@ final class WatchView {
 
     private func handle(_ message: MQTTMessage, at now: Timestamp) throws {
         if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
+        let isWhole = model.leftOut.boards == 0
         let update = model.update(with: message, at: now)
+        if isWhole, let leftOut = model.leftOutText { try write("\(leftOut): those that are known here come first") }
         if update != nil { connection.unknownDevice = nil }
         guard let (id, change) = update, format == .lines, let device = model.boards[id]
         else {
@@ -340,7 +343,8 @@ enum WatchCommand {
         let format: WatchView.Format =
             arguments.has("json") ? .json : arguments.has("plain") || !TerminalScreen.isAvailable ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
-        let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, format: format)
+        let known = KnownDevices(stateDirectory: Configuration.stateDirectory, settings)
+        let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, known: known, format: format)
         defer { listener.stop() }
         try view.run(for: seconds, signals: signals)
     }
