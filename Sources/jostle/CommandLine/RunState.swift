@@ -7,6 +7,8 @@ internal import LinuxSystem
 struct RunState {
     let path: String
     private let isTemporary: Bool
+    /// The longest time in which it is deleted, seconds.
+    private static let removalTime = 5.0
 
     /// Creates the directory, or a temporary one (mkdtemp(3)) with `name` in its name if `path` is `nil`.
     ///
@@ -31,9 +33,14 @@ struct RunState {
         isTemporary = false
     }
 
-    /// Deletes a temporary directory.
+    /// Deletes a temporary directory. A disk that does not answer does not keep the program from ending.
     func remove() {
-        if isTemporary { FileContents.removeDirectory(path) }
+        guard isTemporary else { return }
+        let path = path
+        let thread = WorkerThread(name: "jostle-removal") { FileContents.removeDirectory(path) }
+        if thread?.join(within: RunState.removalTime) != true {
+            Output.warn("\(path) is left behind: the disk does not remove it in time")
+        }
     }
 }
 
