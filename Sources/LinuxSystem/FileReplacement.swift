@@ -125,7 +125,7 @@ extension FileContents {
         guard file >= 0 else { throw SystemFailure(code: errno) }
         defer { _ = close(file) }
         // Only root may change the owner. Otherwise the file belongs to this process's user; the mode stays.
-        if hasOld || kind == S_IFLNK { _ = fchown(file, old.st_uid, old.st_gid) }
+        if hasOld || kind == S_IFLNK && mode == nil { _ = fchown(file, old.st_uid, old.st_gid) }
         if hasOld {
             _ = fchmod(file, old.st_mode & 0o777)
         } else if let mode, fchmod(file, mode_t(mode)) != 0 {

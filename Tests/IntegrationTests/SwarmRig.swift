@@ -33,7 +33,8 @@ final class SwarmRig {
                     ? [
                         "LD_PRELOAD": Products.stallingDisk.path, "STALLING_DISK": directory.path("temporary"),
                         "STALLING_DISK_SWITCH": directory.path("stall"),
-                    ] : [:]) { $1 },
+                    ] : [:]
+            ) { $1 },
             launcher: ["/bin/sh", "-c", "\(limit); exec \"$0\" \"$@\" <'\(pipe)'"])
         let ids = SwarmRig.ids(devices)
         try #require(await observer.sees { SwarmRig.online($0, ids) == devices }, "\(swarm.errors)")

@@ -131,7 +131,7 @@ import Testing
         #expect(model.boards.count == limit)
         #expect(["seen", "enrolled", "layered", "grouped"].allSatisfy { model.boards[$0]?.isOnline == true })
         #expect(model.boards["stranger"] == nil && model.takeRemoved().count == 4)
-        #expect(model.leftOutText == "5 devices do not fit beside 10000 devices")
+        #expect(model.leftOutText == "5 devices do not fit beside 10000 others")
         #expect(model.knownDevices == ["enrolled", "layered", "grouped"])
         // A board that only was there earlier gives way to one that an operator named.
         model = FleetModel(topics: FleetTopics(prefix: "jostle"))
@@ -156,10 +156,11 @@ import Testing
         take("_registry/late", "{")
         #expect(model.documents[.device("known")] != nil && model.documents[.all] != nil)
         #expect(model.documents[.registry("late")] == nil)
-        #expect(model.leftOutText == "3 documents do not fit beside 0 devices")
+        #expect(model.leftOutText == "3 documents do not fit beside 20000 others")
         // Now their size.
         let garbage = [UInt8](repeating: UInt8(ascii: "x"), count: 65_000)
-        model.forget(model.documents.keys)
+        model = FleetModel(topics: FleetTopics(prefix: "jostle"))
+        model.remember(KnownDevices(known: ["known"]))
         for number in 0...FleetModel.maximum.bytes / garbage.count {
             let message = MQTTMessage(topic: "jostle/_registry/invented-\(number)", payload: garbage, retain: true)
             model.update(with: message, at: Timestamp(nanoseconds: 0))

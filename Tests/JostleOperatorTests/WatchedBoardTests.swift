@@ -196,7 +196,7 @@ import Testing
             _ = model.update(with: message("jostle/d\(index)/availability", "online"), at: now)
         }
         #expect(model.boards.count == FleetModel.maximumWatched && model.ignoredMessages == 3)
-        #expect(model.leftOutText == "3 devices do not fit beside 5000 devices")
+        #expect(model.leftOutText == "3 devices do not fit beside 5000 others")
         model.narrow(to: "d1")
         for index in 0..<300 {
             let text = "{\"id\":\"a-\(index)\",\"gesture\":\"tap\",\"phase\":\"recognized\"}"

@@ -244,7 +244,7 @@ import Testing
         }
         let screen = FleetScreen(glyphs: Glyphs(isUnicode: true))
             .lines(model, ConnectionStatus(), at: Self.start, size: ScreenSize(columns: 80, rows: 6))
-        #expect(screen[1] == ScreenLine(" 2 devices do not fit beside 5000 devices", .warning))
+        #expect(screen[1] == ScreenLine(" 2 devices do not fit beside 5000 others", .warning))
         #expect(screen.contains { $0.text.contains("a-lamp") })
     }
 

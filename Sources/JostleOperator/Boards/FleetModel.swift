@@ -210,15 +210,14 @@ package struct FleetModel: Sendable {
 
     /// How much is left out, as a sentence; `nil` if nothing is.
     package var leftOutText: String? {
-        func text(_ count: Int, _ noun: String) -> String? {
+        func text(_ count: Int, _ noun: String, _ kept: Int) -> String? {
             guard count > 0 else { return nil }
             let isAll = count < RankedMembers<String>.maximumLeftOut
-            return (isAll ? "" : "at least ") + "\(count) \(noun)\(count == 1 ? "" : "s")"
+            let subject = "\(isAll ? "" : "at least ")\(count) \(noun)"
+            return (count == 1 ? "\(subject) does" : "\(subject)s do") + " not fit beside \(kept) others"
         }
-        let parts = [text(leftOut.boards, "device"), text(leftOut.documents, "document")].compactMap { $0 }
-        guard !parts.isEmpty else { return nil }
-        let verb = leftOut.boards + leftOut.documents == 1 ? "does" : "do"
-        return "\(parts.joined(separator: " and ")) \(verb) not fit beside \(boards.count) devices"
+        let texts = [text(leftOut.boards, "device", boards.count), text(leftOut.documents, "document", documents.count)]
+        return texts.contains { $0 != nil } ? texts.compactMap { $0 }.joined(separator: ", ") : nil
     }
 
     /// Takes the devices that this machine knows. They are kept before others.

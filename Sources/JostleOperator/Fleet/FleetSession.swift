@@ -319,7 +319,8 @@ extension FleetSession {
         // Messages of boards may have taken the places of documents in the broker's queue.
         try read(topics: documentFilters)
         var missing: [String] = []
-        let ids = model.leftOut.boards == 0 ? Set(model.allBoards.map(\.id)) : []
+        let isFull = model.leftOut.boards > 0
+        let ids = isFull ? [] : Set(model.allBoards.map(\.id))
         for id in ids.union(model.knownDevices).sorted() {
             let board = model.boards[id] ?? FleetBoard(id: id)
             if board.isOnline == nil { missing.append(Topics(prefix: topics.prefix, id: board.id).availability) }
@@ -330,7 +331,8 @@ extension FleetSession {
         }
         let before = found
         try read(topics: missing)
-        if found > before { gaps = .certain }
+        // What did not fit before is no fault of the broker.
+        if found > before, !isFull { gaps = .certain }
     }
 
     /// Reads documents by their own topics if they may be missing from the model.

@@ -66,7 +66,9 @@ struct BoardList {
     /// the broker holds of it must be read again.
     mutating func noteDocument(_ id: FleetDocumentID, at now: Timestamp) {
         model.noteDocument(id)
-        guard let board = id.device, model.boards[board] == nil, model.leftOut.boards > 0, nextReading == nil else { return }
+        guard let board = id.device, model.boards[board] == nil, model.leftOut.boards > 0, nextReading == nil else {
+            return
+        }
         let settled = now.advanced(bySeconds: BoardList.settlingTime)
         nextReading = lastReading.map { max(settled, $0.advanced(bySeconds: BoardList.readingPause)) } ?? settled
     }

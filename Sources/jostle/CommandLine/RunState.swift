@@ -37,8 +37,10 @@ struct RunState {
     func remove() {
         guard isTemporary else { return }
         let path = path
-        let thread = WorkerThread(name: "jostle-removal") { FileContents.removeDirectory(path) }
-        if thread?.join(within: RunState.removalTime) != true {
+        guard let thread = WorkerThread(name: "jostle-removal", { FileContents.removeDirectory(path) }) else {
+            return FileContents.removeDirectory(path)
+        }
+        if !thread.join(within: RunState.removalTime) {
             Output.warn("\(path) is left behind: the disk does not remove it in time")
         }
     }

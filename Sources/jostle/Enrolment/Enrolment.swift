@@ -256,7 +256,8 @@ struct EnrolmentFiles {
             guard let danger = FileContents.danger(ofDirectory: path) else { continue }
             throw Failure(
                 .cannotCreate,
-                "\(path): \(danger); passwords are only written into a directory of your own, to which nobody else may write")
+                "\(path): \(danger); passwords are only written into a directory of your own, to which nobody else may write"
+            )
         }
         guard !DirectoryContents.isLink(passwordFile) else {
             throw Failure(.cannotCreate, "\(passwordFile): is a symbolic link; name the file itself with --passwords")

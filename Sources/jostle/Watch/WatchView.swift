@@ -343,7 +343,8 @@ enum WatchCommand {
         let format: WatchView.Format =
             arguments.has("json") ? .json : arguments.has("plain") || !TerminalScreen.isAvailable ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
-        let known = KnownDevices(stateDirectory: Configuration.stateDirectory, settings)
+        let known =
+            id == nil ? KnownDevices(stateDirectory: Configuration.stateDirectory, settings) : KnownDevices()
         let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, known: known, format: format)
         defer { listener.stop() }
         try view.run(for: seconds, signals: signals)
