@@ -216,7 +216,9 @@ package struct FleetModel: Sendable {
             let subject = "\(isAll ? "" : "at least ")\(count) \(noun)"
             return (count == 1 ? "\(subject) does" : "\(subject)s do") + " not fit beside \(kept) others"
         }
-        let texts = [text(leftOut.boards, "device", boards.count), text(leftOut.documents, "document", documents.count)]
+        let texts = [
+            text(leftOut.boards, "device", boards.count), text(leftOut.documents, "document", documents.count),
+        ]
         return texts.contains { $0 != nil } ? texts.compactMap { $0 }.joined(separator: ", ") : nil
     }
 

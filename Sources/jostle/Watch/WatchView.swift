@@ -43,6 +43,8 @@ final class WatchView {
     private var askTime: Timestamp?
     /// When an unknown device is reported: the others have then arrived.
     private var othersTime: Timestamp?
+    /// How many devices were left out when that was last reported.
+    private var reportedLeftOut = 0
 
     private var isChanged = true
     private var drawn = Timestamp(nanoseconds: .min / 2)
@@ -171,9 +173,7 @@ final class WatchView {
 
     private func handle(_ message: MQTTMessage, at now: Timestamp) throws {
         if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
-        let isWhole = model.leftOut.boards == 0
         let update = model.update(with: message, at: now)
-        if isWhole, let leftOut = model.leftOutText { try write("\(leftOut): those that are known here come first") }
         if update != nil { connection.unknownDevice = nil }
         guard let (id, change) = update, format == .lines, let device = model.boards[id]
         else {
@@ -202,6 +202,7 @@ final class WatchView {
     /// Asks devices that have not told their state, and looks for the others if the only device is unknown.
     private func ask(at now: Timestamp) throws {
         askTime = now.advanced(bySeconds: 1)
+        try reportLeftOut()
         // JSON is what others publish, not what this program causes.
         if format != .json {
             for id in requests.due(model, at: now) { listener.askForState(of: id, prefix: model.prefix) }
@@ -211,6 +212,13 @@ final class WatchView {
         }
         othersTime = now.advanced(bySeconds: WatchView.settlingTime)
         try listener.listenForOthers(prefix: model.prefix)
+    }
+
+    /// Says that there are too many devices, and again when twice as many are left out.
+    private func reportLeftOut() throws {
+        guard model.leftOut.boards > 2 * reportedLeftOut, let text = model.leftOutText else { return }
+        reportedLeftOut = model.leftOut.boards
+        try write("\(text): those that are known here come first")
     }
 
     private func isKnown(_ id: String) -> Bool { model.boards[id] != nil }
