@@ -5,6 +5,8 @@ internal import LinuxSystem
 package struct RunState {
     package let path: String
     private let isTemporary: Bool
+    /// The longest time in which it is deleted, seconds.
+    private static let removalTime = 5.0
 
     /// Creates the directory, or a temporary one (mkdtemp(3)) with `name` in its name if `path` is `nil`.
     ///
@@ -29,8 +31,15 @@ package struct RunState {
         isTemporary = false
     }
 
-    /// Deletes a temporary directory.
+    /// Deletes a temporary directory. A disk that does not answer does not keep the program from ending.
     package func remove() {
-        if isTemporary { FileContents.removeDirectory(path) }
+        guard isTemporary else { return }
+        let path = path
+        guard let thread = WorkerThread(name: "jostle-removal", { FileContents.removeDirectory(path) }) else {
+            return FileContents.removeDirectory(path)
+        }
+        if !thread.join(within: RunState.removalTime) {
+            Output.warn("\(path) is left behind: the disk does not remove it in time")
+        }
     }
 }

@@ -5,11 +5,12 @@ extension FileContents {
     /// Replaces the file at `path` atomically: writes a temporary file beside it, syncs it, renames it and syncs the
     /// directory (open(2), write(2), fsync(2), rename(2)).
     ///
-    /// The new file keeps the old one's permissions and, if this process may change it, the old one's owner. Without an old
-    /// one it gets `mode`, whatever the umask; by default 0644 as far as the umask permits. The directory must exist.
+    /// The new file keeps the old one's permissions and, if this process may change it, the old one's owner, never those of
+    /// the target of a link, which is replaced itself. Without an old one, or if `keepsMode` is false, it gets `mode`, whatever
+    /// the umask; by default 0644 as far as the umask permits. The directory must exist.
     /// - Throws: the failure. The old file then still exists, unless only the sync of the directory failed.
     package static func replace(
-        _ path: String, with contents: [UInt8], mode: UInt32? = nil
+        _ path: String, with contents: [UInt8], mode: UInt32? = nil, keepsMode: Bool = true
     ) throws(SystemFailure) {
         let (directory, name) = parts(of: path)
         let temporary = "\(directory)/.\(name).new"
@@ -17,7 +18,7 @@ extension FileContents {
         // FIFO.
         guard unlink(temporary) == 0 || errno == ENOENT else { throw SystemFailure(code: errno) }
         do throws(SystemFailure) {
-            try write(contents, to: temporary, inPlaceOf: path, mode: mode)
+            try write(contents, to: temporary, inPlaceOf: path, mode: mode, keepsMode: keepsMode)
             guard rename(temporary, path) == 0 else { throw SystemFailure(code: errno) }
         } catch {
             _ = unlink(temporary)
@@ -80,6 +81,30 @@ extension FileContents {
         if isMade { do { try synchronise(parts(of: path).directory) } catch {} }
     }
 
+    /// Creates a directory that only this user can enter, and its missing parents: mkdir(2). One that exists stays as it is.
+    package static func makePrivateDirectory(_ path: String) throws(SystemFailure) {
+        makeDirectories(parts(of: path).directory)
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemFailure(code: errno) }
+    }
+
+    /// Why others could take a secret that is written into a directory, or lead it elsewhere (lstat(2)); `nil` if they could
+    /// not, or if there is none yet.
+    package static func danger(ofDirectory path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return errno == ENOENT ? nil : systemMessage(errno) }
+        switch status.st_mode & S_IFMT {
+        case S_IFLNK: return "is a symbolic link"
+        case S_IFDIR: break
+        default: return systemMessage(ENOTDIR)
+        }
+        if status.st_uid != geteuid(), status.st_uid != 0 {
+            let name = getpwuid(status.st_uid).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
+            return "belongs to \(name ?? "the user with the number \(status.st_uid)")"
+        }
+        let mode = status.st_mode & 0o7777
+        return mode & 0o022 == 0 ? nil : "others may write to it (mode \(String(mode, radix: 8)))"
+    }
+
     /// The directory part of a path, and its last component.
     package static func parts(of path: String) -> (directory: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
@@ -89,18 +114,20 @@ extension FileContents {
 
     /// Writes a new file and synchronises it.
     private static func write(
-        _ contents: [UInt8], to temporary: String, inPlaceOf path: String, mode: UInt32?
+        _ contents: [UInt8], to temporary: String, inPlaceOf path: String, mode: UInt32?, keepsMode: Bool
     ) throws(SystemFailure) {
         var old = stat()
-        let hasOld = stat(path, &old) == 0 && old.st_mode & S_IFMT == S_IFREG
+        // Not stat(2): whoever can put a link here would choose the owner and the permissions of what root writes.
+        let kind = lstat(path, &old) == 0 ? old.st_mode & S_IFMT : 0
+        let hasOld = kind == S_IFREG && keepsMode
         // Until the file has the old one's permissions, other users must not read it.
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, hasOld || mode != nil ? 0o600 : 0o644)
         guard file >= 0 else { throw SystemFailure(code: errno) }
         defer { _ = close(file) }
+        // Only root may change the owner. Otherwise the file belongs to this process's user; the mode stays.
+        if hasOld || kind == S_IFLNK && mode == nil { _ = fchown(file, old.st_uid, old.st_gid) }
         if hasOld {
-            // Only root may change the owner. Otherwise the file belongs to this process's user; the mode stays.
-            _ = fchown(file, old.st_uid, old.st_gid)
-            _ = fchmod(file, old.st_mode & 0o7777)
+            _ = fchmod(file, old.st_mode & 0o777)
         } else if let mode, fchmod(file, mode_t(mode)) != 0 {
             throw SystemFailure(code: errno)
         }

@@ -157,6 +157,53 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "\(enrolment)/passwords"))
     }
 
+    /// Others could read the passwords, replace them, or lead them elsewhere.
+    @Test func secretsGoOnlyIntoAPrivateDirectory() async throws {
+        let mine = directory.path("mine")
+        for path in [enrolment, mine] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        let link = directory.path("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: mine)
+        try FileManager.default.createSymbolicLink(atPath: "\(enrolment)/linked", withDestinationPath: mine)
+        try directory.write("operator:$7$101$AAAA$BBBB\n", to: "mine/passwords", permissions: 0o600)
+        let file = directory.path("link-to-passwords")
+        try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "\(mine)/passwords")
+        let open = directory.path("open")
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: true)
+        try #require(chmod(open, 0o1777) == 0)
+        var cases: [(options: [String], message: String)] = [
+            (["a", "--to", "\(link)//"], "\(link): is a symbolic link"),
+            (["linked", "--to", enrolment], "\(enrolment)/linked: is a symbolic link"),
+            (["a", "--to", open], "\(open): others may write to it (mode 1777)"),
+            (["a", "--to", enrolment, "--passwords", "\(open)/passwords"], "\(open): others may write to it"),
+            (["a", "--to", enrolment, "--passwords", file], "\(file): is a symbolic link; name the file itself"),
+        ]
+        if geteuid() == 0 {
+            let foreign = directory.path("foreign")
+            try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
+            try #require(chown(foreign, 1, 1) == 0)
+            cases.append((["a", "--to", foreign], "\(foreign): belongs to daemon"))
+        }
+        for (options, message) in cases {
+            for words in [["enroll"] + options + ["--board-broker", "mqtt://b"], ["revoke"] + options] {
+                let outcome = try await run(words).expect(status: 73)
+                #expect(outcome.errors.contains(message), "\(outcome.errors)")
+            }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: mine) == ["passwords"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: open).isEmpty)
+        // Files that others could read do not make the new ones so.
+        for name in ["password", "user-data", "a.tar", "jostle.yaml"] {
+            try directory.write("old", to: "enrolment/a/\(name)", permissions: 0o644)
+        }
+        try await run(["enroll", "a", "--to", enrolment, "--board-broker", "mqtt://b"]).expect(status: 0)
+        for name in try FileManager.default.contentsOfDirectory(atPath: "\(enrolment)/a") + ["../passwords"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(enrolment)/a/\(name)")
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+    }
+
     /// What is cut off would be lost: users, certificates, keys of the configuration.
     @Test func refusesFilesThatAreTooLong() async throws {
         let certificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"

@@ -214,21 +214,9 @@ import Testing
 
     @Test func warnsIfBrokerHoldsMessagesBack() async throws {
         let broker = try await rig.broker()
-        var options = MQTTOptions(
-            brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "many")
-        options.queueCapacity = 20_000
-        let client = try MQTTClient(options: options) { _ in }
-        try client.start()
-        #expect(await eventually { client.statistics.connection != nil })
         // mosquitto sends 1,020 of them to a subscriber, and not a word about the others.
-        for number in 1...1200 {
-            let text = #"{"schema":1,"revision":3,"config":{"sensor":{"rate":"50 Hz"}}}"#
-            try client.publish(
-                MQTTMessage(
-                    topic: "jostle/board-\(number)/config/desired", payload: Array(text.utf8), qos: .atLeastOnce,
-                    retain: true))
-        }
-        #expect(await eventually { client.statistics.acknowledged == 1200 })
+        let text = #"{"schema":1,"revision":3,"config":{"sensor":{"rate":"50 Hz"}}}"#
+        try await publish((1...1200).map { ("board-\($0)/config/desired", text) }, broker)
         let list = try await fleet(broker, "list", "--json")
         #expect(list.errors.contains("max_queued_messages"), "\(list.errors)")
         let shown = Set(list.lines.compactMap { $0.split(separator: "\"").dropFirst(2).first.map(String.init) })
@@ -239,8 +227,64 @@ import Testing
         let get = try await fleet(broker, "get", "--device", missing)
         #expect(get.lines.dropFirst() == ["sensor.rate=50 Hz", "gestures.shake.sensitivity=7"], "\(get.output)")
         #expect(get.lines.first?.contains("revision 4,") == true)
-        _ = client.stop(within: .milliseconds(100))
     }
+
+    /// Publishes many retained messages, and waits until the broker has them.
+    func publish(_ messages: [(topic: String, text: String)], _ broker: TestBroker) async throws {
+        var options = MQTTOptions(
+            brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "many")
+        options.queueCapacity = 20_000
+        let client = try MQTTClient(options: options) { _ in }
+        defer { _ = client.stop(within: .milliseconds(100)) }
+        try client.start()
+        #expect(await eventually { client.statistics.connection != nil })
+        for (topic, text) in messages {
+            try client.publish(
+                MQTTMessage(topic: "jostle/\(topic)", payload: Array(text.utf8), qos: .atLeastOnce, retain: true))
+        }
+        #expect(await eventually { client.statistics.acknowledged == messages.count })
+    }
+
+    /// Anybody who may publish can invent ids. Boards that are enrolled, grouped or in the history stay in the list.
+    @Test(arguments: ["max_queued_messages 0", "max_queued_messages 1000"])
+    func floodOfInventedBoardsHidesNone(limit: String) async throws {
+        let broker = try await rig.broker(settings: "allow_anonymous true\n\(limit)")
+        let enrolment = directory.path("enrolment")
+        try await JostleProgram(
+            ["fleet", "enroll", "enrolled", "--to", enrolment, "--board-broker", "mqtt://b"],
+            environment: ["STATE_DIRECTORY": directory.path("state")]
+        ).outcome().expect(status: 0)
+        try await publish([("layered/config/desired", Self.old), ("layered/availability", "offline")], broker)
+        try await fleet(broker, "list").expect(status: 0)
+        try await publish([("layered/config/desired", "")], broker)
+        let groups = #"{"schema":1,"revision":1,"groups":["laundry"]}"#
+        // After so many that the broker, or the model, has room for none of these.
+        try await publish((0...10_100).map { ("a-\($0)/availability", "online") }, broker)
+        try await publish(["enrolled", "layered", "grouped"].map { ("z-\($0)/availability", "online") }, broker)
+        try await publish(
+            ["enrolled", "layered", "grouped"].map { ("\($0)/availability", "online") }
+                + [("_registry/grouped", groups)], broker)
+        let list = try await fleet(broker, "list", "--json", "--settle", "1").expect(status: 75)
+        let boards = try list.lines.map { try #require(try JSON.object($0)) }
+        let online = Set(boards.filter { $0["online"] as? Bool == true }.compactMap { $0["id"] as? String })
+        #expect(online.isSuperset(of: ["enrolled", "layered", "grouped"]), "\(list.errors)")
+        let isHeldBack = limit.hasSuffix("1000")
+        let reason = isHeldBack ? "this may not be all" : "this is not all: 107 devices do not fit beside 10000 others"
+        #expect(list.errors.contains(reason), "\(list.errors)")
+        guard !isHeldBack else { return }
+        #expect(!list.errors.contains("did not send everything"), "\(list.errors)")
+        // A board that is named has a place, and nothing is missing of the answer.
+        let show = try await fleet(broker, "show", "a-10100").expect(status: 0)
+        #expect(show.output.contains("a-10100"))
+        let watch = try await JostleProgram(
+            ["watch", "--plain", "--for", "3", "--broker", "mqtt://127.0.0.1:\(broker.port)"],
+            environment: ["STATE_DIRECTORY": directory.path("state")]
+        ).outcome()
+        #expect(watch.output.contains("do not fit beside 5000 others: those that are known here come first"))
+        #expect(watch.output.contains("  enrolled  online") && watch.output.contains("  layered  online"))
+    }
+
+    private static let old = #"{"schema":1,"revision":3,"config":{"sensor":{"rate":"50 Hz"}}}"#
 
     // MARK: Faults
 

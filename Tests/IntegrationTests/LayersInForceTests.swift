@@ -115,6 +115,23 @@ import Testing
             "\(stopped)")
     }
 
+    /// The agent's user, who can put a link there, must not choose owner and permissions of what root writes.
+    @Test func clearTakesNothingFromTheTargetOfALink() async throws {
+        let target = try directory.write("{\"\(Self.key)\": 2}\n", to: "target", permissions: 0o600)
+        try FileManager.default.createDirectory(atPath: directory.path("state"), withIntermediateDirectories: true)
+        let link = directory.path("state/local-settings.json")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        if geteuid() == 0 { try #require(chown(target, 1, 1) == 0) }
+        let text = try String(contentsOfFile: target, encoding: .utf8)
+        try await run(["config", "clear", "--all", "--config", file, "--state", directory.path("state")])
+            .expect(status: 0)
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == text)
+        var status = stat()
+        if lstat(link, &status) == 0 {
+            #expect(status.st_mode == S_IFREG | 0o644 && status.st_uid == geteuid())
+        }
+    }
+
     @Test func clearsAllInDirectory() async throws {
         try storeValue()
         let outcome = try await run(

@@ -12,8 +12,9 @@ final class SwarmRig {
     let directory: TemporaryDirectory
     private let input: Int32
 
-    /// Starts all three, and waits until all boards are online.
-    init(devices: Int, _ options: String..., limit: String = "true") async throws {
+    /// Starts all three, and waits until all boards are online. With `stallsDisk`, a file `stall` in the directory stalls
+    /// the disk of the boards.
+    init(devices: Int, _ options: String..., limit: String = "true", stallsDisk: Bool = false) async throws {
         broker = try await TestBroker.started()
         observer = try await Observer(broker.port)
         directory = try TemporaryDirectory()
@@ -26,7 +27,13 @@ final class SwarmRig {
             atPath: directory.path("temporary"), withIntermediateDirectories: true)
         swarm = try JostleProgram(
             ["--devices", "\(devices)", "--broker", "mqtt://127.0.0.1:\(broker.port)", "--for", "120"] + options,
-            environment: ["TMPDIR": directory.path("temporary")],
+            environment: ["TMPDIR": directory.path("temporary")].merging(
+                stallsDisk
+                    ? [
+                        "LD_PRELOAD": Products.stallingDisk.path, "STALLING_DISK": directory.path("temporary"),
+                        "STALLING_DISK_SWITCH": directory.path("stall"),
+                    ] : [:]
+            ) { $1 },
             launcher: ["/bin/sh", "-c", "\(limit); exec \"$0\" \"$@\" <'\(pipe)'"],
             program: Products.swarmProgram)
         let ids = SwarmRig.ids(devices)

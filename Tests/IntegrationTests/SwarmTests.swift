@@ -175,6 +175,20 @@ import Testing
         #expect(await rig.observer.sees { _ in (try rig.figures()["starts"] as? Int ?? 0) >= 20 })
     }
 
+    /// A disk that does not answer delays the end by some seconds only.
+    @Test(.enabled(if: Products.hasStallingDisk, "libStallingDisk.so was not built"), arguments: ["quit", "SIGTERM"])
+    func endsWithoutADisk(end: String) async throws {
+        let rig = try await SwarmRig(devices: 3, "--json", stallsDisk: true)
+        try rig.directory.write("", to: "stall")
+        try rig.observer.publish("jostle/swarm-0001/set/publish.health.interval", "7 s")
+        #expect(await rig.observer.sees { _ in try rig.origin("publish.health.interval", of: "swarm-0001") == "local" })
+        if end == "quit" { rig.order("quit") } else { rig.swarm.signal(SIGTERM) }
+        #expect(await rig.swarm.exitStatus(within: .seconds(60)) == 0, "\(rig.swarm.errors)")
+        #expect(rig.swarm.errors.contains("not all state files are on the disk"), "\(rig.swarm.errors)")
+        #expect(rig.swarm.errors.contains("is left behind: the disk does not remove it in time"))
+        for id in SwarmRig.ids(3) { #expect(rig.availabilities(of: id).last == "offline") }
+    }
+
     @Test func slowDiskDelaysWrites() async throws {
         let rig = try await SwarmRig(devices: 1, "--json")
         // The board's name is written at the start.

@@ -1,4 +1,5 @@
 import Cryptography
+import Foundation
 import JostleConfiguration
 import JostleMessages
 import Testing
@@ -52,6 +53,10 @@ import Testing
         let signer = try #require(DocumentSigner(generating: "ops-1"))
         let read = try #require(DocumentSigner(reading: signer.fileText, otherName: "x"))
         #expect(read.name == "ops-1" && read.trustedKey == signer.trustedKey)
+        // An editor or a transfer may have changed the line ends.
+        let windows = signer.fileText.replacingOccurrences(of: "\n", with: "\r\n")
+        let other = try #require(DocumentSigner(reading: windows, otherName: "x"))
+        #expect(other.name == "ops-1" && other.trustedKey == signer.trustedKey)
         let bare = signer.fileText.split(separator: "\n").dropFirst().joined(separator: "\n")
         #expect(try #require(DocumentSigner(reading: bare, otherName: "from-file")).name == "from-file")
         #expect(DocumentSigner(reading: "nothing", otherName: "x") == nil)

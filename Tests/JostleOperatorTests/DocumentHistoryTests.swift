@@ -1,4 +1,5 @@
 import Foundation
+import JostleConfiguration
 import JostleMessages
 import Testing
 
@@ -87,13 +88,26 @@ import Testing
     @Test func namesForCompletionReadBack() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         #expect(FleetNames(stateDirectory: directory).ids.isEmpty)
-        let names = FleetNames(
-            fleet([
-                "a/availability": "online", "_group/g/config": layer(1, "{}"),
-                "_registry/b": #"{"schema":1,"revision":1,"groups":["h"]}"#,
-            ]))
-        names.keep(stateDirectory: directory)
-        #expect(FleetNames(stateDirectory: directory) == names)
-        #expect(names.ids == ["a", "b"] && names.groups == ["g", "h"])
+        let model = fleet([
+            "a/availability": "online", "_group/g/config": layer(1, "{}"),
+            "_registry/b": #"{"schema":1,"revision":1,"groups":["h"]}"#,
+        ])
+        FleetNames.keep(model, stateDirectory: directory)
+        let names = FleetNames(stateDirectory: directory)
+        #expect(names.ids == ["a", "b"] && names.groups == ["g", "h"] && names.enrolled.isEmpty)
+    }
+
+    /// What is kept first if there are too many boards.
+    @Test func machineKnowsItsBoards() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        FleetNames.keep(fleet(["a/availability": "online"]), stateDirectory: directory)
+        for (id, isEnrolled) in [("b", true), ("c", true), ("c", false)] {
+            FleetNames.keep(id, isEnrolled: isEnrolled, stateDirectory: directory)
+        }
+        let groups = #"{"schema":1,"revision":1,"groups":[]}"#
+        let history = DocumentHistory(stateDirectory: directory, JostleSettings())
+        try history.keep([.registry("d"): StoredDocument(.registry("d"), Array(groups.utf8)), .all: stored(1)])
+        let known = KnownDevices(stateDirectory: directory, JostleSettings())
+        #expect(known == KnownDevices(known: ["b", "d"], seen: ["a"]))
     }
 }

@@ -105,11 +105,71 @@ import Testing
             model.update(with: message, at: Timestamp(nanoseconds: 0))
         }
         #expect(model.boards.count == FleetModel.maximum.boards)
-        #expect(model.skippedMessages == 5)
+        #expect(model.skippedMessages == 5 && model.leftOut == (boards: 5, documents: 0))
         let long = String(repeating: " ", count: 65_537)
         model.update(
             with: MQTTMessage(topic: "jostle/_all/config", text: long, retain: true), at: Timestamp(nanoseconds: 0))
         #expect(model.documents.isEmpty && model.skippedMessages == 6)
+    }
+
+    /// A flood of invented ids leaves every place to the boards of which more is known, whenever that becomes known.
+    @Test func knownBoardsKeepTheirPlaces() {
+        let limit = FleetModel.maximum.boards
+        var model = FleetModel(topics: FleetTopics(prefix: "jostle"))
+        func take(_ topic: String, _ text: String = "online") {
+            let message = MQTTMessage(topic: "jostle/\(topic)", text: text, retain: true)
+            model.update(with: message, at: Timestamp(nanoseconds: 0))
+        }
+        model.remember(KnownDevices(known: ["enrolled"], seen: ["seen"]))
+        for number in 0..<limit { take("invented-\(number)/availability") }
+        #expect(model.leftOutText == nil)
+        take("seen/availability")
+        take("enrolled/availability")
+        take("layered/config/desired", layer(1, "{}"))
+        take("_registry/grouped", #"{"schema":1,"revision":1,"groups":["g"]}"#)
+        for id in ["layered", "grouped", "stranger"] { take("\(id)/availability") }
+        #expect(model.boards.count == limit)
+        #expect(["seen", "enrolled", "layered", "grouped"].allSatisfy { model.boards[$0]?.isOnline == true })
+        #expect(model.boards["stranger"] == nil && model.takeRemoved().count == 4)
+        #expect(model.leftOutText == "5 devices do not fit beside 10000 others")
+        #expect(model.knownDevices == ["enrolled", "layered", "grouped"])
+        // A board that only was there earlier gives way to one that an operator named.
+        model = FleetModel(topics: FleetTopics(prefix: "jostle"))
+        model.remember(KnownDevices(known: ["enrolled"], seen: Set((0..<limit).map { "seen-\($0)" })))
+        for number in 0..<limit { take("seen-\(number)/availability") }
+        for id in ["stranger", "enrolled"] { take("\(id)/availability") }
+        #expect(model.boards["enrolled"] != nil && model.boards["stranger"] == nil)
+        #expect(model.leftOut == (boards: 2, documents: 0))
+    }
+
+    /// Documents and reports of invented boards leave the memory to those of known ones.
+    @Test func knownBoardsKeepTheirDocumentsAndReports() {
+        var model = FleetModel(topics: FleetTopics(prefix: "jostle"))
+        func take(_ topic: String, _ text: String) {
+            let message = MQTTMessage(topic: "jostle/\(topic)", text: text, retain: true)
+            model.update(with: message, at: Timestamp(nanoseconds: 0))
+        }
+        model.remember(KnownDevices(known: ["known"]))
+        for number in 0..<FleetModel.maximum.documents { take("_registry/invented-\(number)", "{") }
+        take("known/config/desired", layer(1, "{}"))
+        take("_all/config", layer(1, "{}"))
+        take("_registry/late", "{")
+        #expect(model.documents[.device("known")] != nil && model.documents[.all] != nil)
+        #expect(model.documents[.registry("late")] == nil)
+        #expect(model.leftOutText == "3 documents do not fit beside 20000 others")
+        // Now their size.
+        let garbage = [UInt8](repeating: UInt8(ascii: "x"), count: 65_000)
+        model = FleetModel(topics: FleetTopics(prefix: "jostle"))
+        model.remember(KnownDevices(known: ["known"]))
+        for number in 0...FleetModel.maximum.bytes / garbage.count {
+            let message = MQTTMessage(topic: "jostle/_registry/invented-\(number)", payload: garbage, retain: true)
+            model.update(with: message, at: Timestamp(nanoseconds: 0))
+        }
+        #expect(model.leftOut.documents == 1)
+        let long = report("", more: #","x":"\#(String(repeating: "x", count: 60_000))""#)
+        for id in ["known", "stranger"] { take("\(id)/config/reported", long) }
+        #expect(model.boards["known"]?.report != nil && model.boards["stranger"]?.report == nil)
+        #expect(model.leftOut == (boards: 1, documents: 2))
     }
 
     @Test(arguments: ["all", "group:laundry", "device:washer-1", "registry:washer-1"])

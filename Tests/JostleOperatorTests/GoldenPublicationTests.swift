@@ -183,7 +183,7 @@ import Testing
         try history.keep(sending: [
             try FleetPublication(draft, of: .registry("a"), revision: 3, author: ada, topics: topics, signer: signer())
         ])
-        FleetNames(model).keep(stateDirectory: directory.path)
+        FleetNames.keep(model, stateDirectory: directory.path)
         var golden = GoldenText()
         let names = try #require(FileManager.default.enumerator(atPath: directory.path)).compactMap { $0 as? String }
         for name in names.sorted() where name.hasSuffix(".json") || name.hasSuffix(".sent") || name == "fleet-names" {

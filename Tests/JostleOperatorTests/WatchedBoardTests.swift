@@ -196,12 +196,13 @@ import Testing
             _ = model.update(with: message("jostle/d\(index)/availability", "online"), at: now)
         }
         #expect(model.boards.count == FleetModel.maximumWatched && model.ignoredMessages == 3)
+        #expect(model.leftOutText == "3 devices do not fit beside 5000 others")
         model.narrow(to: "d1")
         for index in 0..<300 {
             let text = "{\"id\":\"a-\(index)\",\"gesture\":\"tap\",\"phase\":\"recognized\"}"
             _ = model.update(with: message("jostle/d1/event/tap", text), at: now)
         }
-        #expect(model.boards.count == 1 && model.ignoredMessages == 0)
+        #expect(model.boards.count == 1 && model.ignoredMessages == 0 && model.leftOutText == nil)
         #expect(model.boards["d1"]?.events.count == 100 && model.boards["d1"]?.events.first?.id == "a-299")
     }
 }

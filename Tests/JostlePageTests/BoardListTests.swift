@@ -70,6 +70,29 @@ import Testing
         #expect(list.ignoredBoards == 19)
     }
 
+    /// Boards of which the page, or a document at the broker, says more than a flood does stay in the list, or come into it.
+    @Test func knownBoardsStayInAFlood() throws {
+        var list = BoardList(prefix: "jostle", seen: ["ran-today"])
+        for number in 0..<FleetModel.maximumWatched {
+            Self.take(&list, "invented-\(number)/availability", "online")
+        }
+        let before = list.changes
+        Self.take(&list, "ran-today/availability", "online")
+        Self.take(&list, "washer-1/availability", "online")
+        #expect(list.model.boards["ran-today"] != nil && list.model.boards["washer-1"] == nil)
+        let removed = try #require(list.removed(after: before)?.ids.first)
+        #expect(list.details[removed] == nil && list.ignoredBoards == 2)
+        // The document comes after what the board publishes, which must be read again.
+        list.noteDocument(.registry("washer-1"), at: Timestamp(seconds: 1))
+        let isDue = [2.0, 4, 5].map { list.mustReadAgain(at: Timestamp(seconds: $0)) }
+        #expect(isDue == [false, true, false])
+        Self.take(&list, "washer-1/availability", "online")
+        #expect(list.model.boards["washer-1"]?.isOnline == true && list.ignoredBoards == 2)
+        list.noteDocument(.device("away"), at: Timestamp(seconds: 6))
+        let isDueAgain = [10.0, 64].map { list.mustReadAgain(at: Timestamp(seconds: $0)) }
+        #expect(isDueAgain == [false, true], "at most once a minute")
+    }
+
     @Test func boardOfWhichNewConnectionSaysNothingIsForgotten() {
         var list = BoardList(prefix: "jostle")
         list.connected(at: Timestamp(seconds: 0))

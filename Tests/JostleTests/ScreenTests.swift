@@ -234,6 +234,20 @@ import Testing
         #expect(offline.dropFirst().allSatisfy { $0.style == .dim }, "\(offline)")
     }
 
+    /// A flood of invented devices is said, and those that this machine knows stay on the screen.
+    @Test func fleetScreenSaysThatDevicesDoNotFit() {
+        var model = FleetModel(prefix: "jostle")
+        model.remember(KnownDevices(known: ["a-lamp"]))
+        for id in (0...FleetModel.maximumWatched).map({ "invented-\($0)" }) + ["a-lamp"] {
+            let message = MQTTMessage(topic: "jostle/\(id)/availability", text: "online", retain: true)
+            _ = model.update(with: message, at: Self.start)
+        }
+        let screen = FleetScreen(glyphs: Glyphs(isUnicode: true))
+            .lines(model, ConnectionStatus(), at: Self.start, size: ScreenSize(columns: 80, rows: 6))
+        #expect(screen[1] == ScreenLine(" 2 devices do not fit beside 5000 others", .warning))
+        #expect(screen.contains { $0.text.contains("a-lamp") })
+    }
+
     @Test func saysSinceWhenDeviceIsOffline() {
         let device = { (messages: [(String, String)]) in Self.model(messages).boards["lamp"] }
         let later = Self.start.advanced(bySeconds: 200)

@@ -51,6 +51,46 @@ import Testing
         #expect(try mode(of: path) == 0o660)
     }
 
+    /// A secret in place of a file that all users could read.
+    @Test func givesThePermissionsInPlaceOfOthers() throws {
+        try directory.write("old", to: path)
+        try FileContents.replace(path, with: [1], mode: 0o600, keepsMode: false)
+        #expect(try mode(of: path) == 0o600)
+    }
+
+    /// Whoever can put a link here would otherwise choose the owner and the permissions of what root writes.
+    @Test func takesNothingFromTheTargetOfALink() throws {
+        let target = directory.path + "/target"
+        try directory.write("untouched", to: target)
+        #expect(chmod(target, 0o4777) == 0)
+        if geteuid() == 0 { #expect(chown(target, 1, 1) == 0) }
+        #expect(symlink(target, path) == 0)
+        try FileContents.replace(path, with: [1])
+        var status = stat()
+        #expect(lstat(path, &status) == 0 && status.st_mode == S_IFREG | 0o644 && status.st_uid == geteuid())
+        #expect(try FileContents.text(of: target, limit: 99) == "untouched")
+        // Nor does a file that root replaces become a program of its former owner.
+        #expect(chmod(path, 0o4755) == 0)
+        try FileContents.replace(path, with: [2])
+        #expect(try mode(of: path) == 0o755)
+    }
+
+    @Test func saysWhyADirectoryIsNotPrivate() throws {
+        let folder = directory.path + "/a/b"
+        #expect(FileContents.danger(ofDirectory: folder) == nil, "there is none yet")
+        try FileContents.makePrivateDirectory(folder)
+        try FileContents.makePrivateDirectory(folder)
+        #expect(try mode(of: folder) == 0o700 && FileContents.danger(ofDirectory: folder) == nil)
+        #expect(chmod(folder, 0o770) == 0)
+        #expect(FileContents.danger(ofDirectory: folder) == "others may write to it (mode 770)")
+        #expect(symlink(folder, path) == 0)
+        #expect(FileContents.danger(ofDirectory: path) == "is a symbolic link")
+        #expect(FileContents.danger(ofDirectory: "/dev/null") == "Not a directory")
+        guard geteuid() == 0 else { return }
+        #expect(chown(folder, 1, 1) == 0)
+        #expect(FileContents.danger(ofDirectory: folder) == "belongs to daemon")
+    }
+
     @Test func aMissingDirectoryHasNoNames() {
         #expect(DirectoryContents.names(ofOptional: directory.path + "/none") == [])
     }

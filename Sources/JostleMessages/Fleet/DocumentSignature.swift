@@ -68,7 +68,7 @@ package struct DocumentSigner: Sendable {
     /// - Returns: `nil` if it is no private key of Ed25519 without a passphrase.
     package init?(reading text: String, otherName: String) {
         guard let key = SigningKey.read(pem: text), let pem = key.pem else { return nil }
-        let lines = text.split(separator: "\n").map(String.init)
+        let lines = text.split(whereSeparator: \.isNewline).map(String.init)
         let line = lines.first { $0.hasPrefix(DocumentSigner.title) }
         name = line.map { String($0.dropFirst(DocumentSigner.title.count)) } ?? otherName
         guard JostleSettings.Device.isID(name) else { return nil }

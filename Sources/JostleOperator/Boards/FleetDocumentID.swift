@@ -68,6 +68,14 @@ package enum FleetDocumentID: Hashable, Sendable {
         }
     }
 
+    /// The device whose layer or groups it is; `nil` for the other layers.
+    package var device: String? {
+        switch self {
+        case .all, .group: nil
+        case .device(let id), .registry(let id): id
+        }
+    }
+
     /// The layer's name in a device's report; `nil` for the groups of a device.
     package var layer: LayerName? {
         switch self {

@@ -10,7 +10,8 @@ package import MotionCore
 ///
 /// Every program for people reads it: `fleet`, `watch`, `doctor`, the page and remote commands.
 package struct FleetModel: Sendable {
-    /// The most devices, documents and bytes of documents and reports that are kept. Messages beyond are only counted.
+    /// The most devices, documents and bytes of documents and reports that are kept. Those of devices that are known by more
+    /// than their own messages come first; the others are only counted.
     package static let maximum = (boards: 10_000, documents: 20_000, bytes: 256 << 20)
 
     /// The most devices of a view.
@@ -56,7 +57,17 @@ package struct FleetModel: Sendable {
     /// The number of ignored messages of devices that are too many.
     package private(set) var ignoredMessages = 0
 
-    private let maximumBoards: Int
+    /// The devices that are known by more than their own messages.
+    private var ranks: [String: DeviceRank] = [:]
+    /// The most of them: all documents, and as many devices without one.
+    private static let maximumRanks = 2 * maximum.documents
+
+    /// The devices in `boards`, and the keys of `documents`.
+    private var ranked: RankedMembers<String>
+    private var rankedDocuments = RankedMembers<FleetDocumentID>(limit: maximum.documents)
+
+    /// The devices that were left out in favour of better known ones, since this was last emptied.
+    private var removed: [String] = []
 
     /// Whether the reports of devices are kept as they are, for all their settings.
     private let keepsReports: Bool
@@ -67,7 +78,7 @@ package struct FleetModel: Sendable {
     /// Creates an empty model of a fleet, for its configuration.
     package init(topics: FleetTopics) {
         self.topics = topics
-        maximumBoards = FleetModel.maximum.boards
+        ranked = RankedMembers(limit: FleetModel.maximum.boards)
         keepsReports = true
     }
 
@@ -75,7 +86,7 @@ package struct FleetModel: Sendable {
     package init(prefix: String, onlyDevice: String? = nil) {
         topics = FleetTopics(prefix: prefix)
         self.onlyDevice = onlyDevice
-        maximumBoards = FleetModel.maximumWatched
+        ranked = RankedMembers(limit: FleetModel.maximumWatched)
         keepsReports = onlyDevice != nil
     }
 
@@ -85,18 +96,31 @@ package struct FleetModel: Sendable {
     /// Restricts the model to one device.
     package mutating func narrow(to id: String) {
         onlyDevice = id
-        boards = boards.filter { $0.key == id }
+        for other in boards.keys where other != id { forget(other) }
+        ranked = RankedMembers(limit: 1)
         ignoredMessages = 0
     }
 
     /// Forgets a device, whose retained messages were removed.
-    package mutating func forget(_ id: String) { boards[id] = nil }
+    package mutating func forget(_ id: String) {
+        ranked.forget(id)
+        drop(id)
+    }
 
     /// Forgets documents, before they are read again.
     package mutating func forget(_ documents: some Sequence<FleetDocumentID>) {
         for document in documents {
-            if let old = self.documents.removeValue(forKey: document) { bytes -= old.bytes.count }
+            rankedDocuments.forget(document)
+            drop(document)
         }
+    }
+
+    private mutating func drop(_ id: String) {
+        if let old = boards.removeValue(forKey: id) { bytes -= old.report?.bytes.count ?? 0 }
+    }
+
+    private mutating func drop(_ document: FleetDocumentID) {
+        if let old = documents.removeValue(forKey: document) { bytes -= old.bytes.count }
     }
 
     /// What a message changed.
@@ -139,30 +163,99 @@ package struct FleetModel: Sendable {
         guard message.payload.count <= DocumentEnvelope.maximumBytes else {
             return skip(message.topic, "is longer than \(DocumentEnvelope.maximumBytes) bytes")
         }
-        guard documents[id] != nil || documents.count < FleetModel.maximum.documents else {
+        let rank = id.device.map { self.rank(of: $0) } ?? .known
+        guard documents[id] != nil || rankedDocuments.hasRoom(for: id, rank) else {
             return skip(message.topic, "is one document too many")
         }
-        do {
-            try admit(message, replacing: documents[id]?.bytes.count ?? 0)
-            documents[id] = StoredDocument(id, message.payload, trust: trust)
-        } catch {
-            skip(message.topic, "\(error)")
+        guard admit(message, replacing: documents[id]?.bytes.count ?? 0, rank) else {
+            rankedDocuments.leaveOut(id)
+            return skip(message.topic, FleetModel.noMemory)
         }
+        if documents[id] == nil, let other = rankedDocuments.admit(id, rank) { drop(other) }
+        let stored = StoredDocument(id, message.payload, trust: trust)
+        documents[id] = stored
+        if stored.problem == nil { noteDocument(id) }
     }
 
-    /// Counts the bytes of a message that is kept.
-    private mutating func admit(_ message: MQTTMessage, replacing old: Int) throws(Malformed) {
-        let size = bytes - old + message.payload.count
-        guard size <= FleetModel.maximum.bytes else {
-            throw Malformed(description: "does not fit into the memory set aside")
+    private static let noMemory = "does not fit into the memory set aside"
+
+    /// Counts the bytes of a message that is kept. What less known devices have makes room.
+    ///
+    /// - Returns: whether there is room for it.
+    private mutating func admit(_ message: MQTTMessage, replacing old: Int, _ rank: DeviceRank) -> Bool {
+        let size = message.payload.count - old
+        while bytes + size > FleetModel.maximum.bytes {
+            if let id = ranked.remove(below: rank) {
+                leaveOut(id)
+            } else if let document = rankedDocuments.remove(below: rank) {
+                drop(document)
+            } else {
+                return false
+            }
         }
-        bytes = size
+        bytes += size
+        return true
     }
 
     private mutating func skip(_ topic: String, _ reason: String) {
         skippedMessages += 1
         guard firstSkipped.count < 5 else { return }
         firstSkipped.append("\(ForeignText.bounded(topic)): \(ForeignText.bounded(reason))")
+    }
+
+    // MARK: Places
+
+    /// How many devices, and how many documents, are left out because there are too many.
+    package var leftOut: (boards: Int, documents: Int) { (ranked.leftOutCount, rankedDocuments.leftOutCount) }
+
+    /// How much is left out, as a sentence; `nil` if nothing is.
+    package var leftOutText: String? {
+        func text(_ count: Int, _ noun: String, _ kept: Int) -> String? {
+            guard count > 0 else { return nil }
+            let isAll = count < RankedMembers<String>.maximumLeftOut
+            let subject = "\(isAll ? "" : "at least ")\(count) \(noun)"
+            return (count == 1 ? "\(subject) does" : "\(subject)s do") + " not fit beside \(kept) others"
+        }
+        let texts = [
+            text(leftOut.boards, "device", boards.count), text(leftOut.documents, "document", documents.count),
+        ]
+        return texts.contains { $0 != nil } ? texts.compactMap { $0 }.joined(separator: ", ") : nil
+    }
+
+    /// Takes the devices that this machine knows. They are kept before others.
+    package mutating func remember(_ devices: KnownDevices) {
+        raise(devices.known, to: .known)
+        raise(devices.seen, to: .seen)
+    }
+
+    /// The devices that this machine knows, and those for which the broker holds a document.
+    package var knownDevices: Set<String> { Set(ranks.lazy.filter { $0.value >= .documented }.map(\.key)) }
+
+    /// Notes that the broker holds a document, which need not be in the model: its device is kept before others.
+    package mutating func noteDocument(_ id: FleetDocumentID) {
+        if let device = id.device { raise([device], to: .documented) }
+    }
+
+    private mutating func raise(_ ids: some Sequence<String>, to rank: DeviceRank) {
+        for id in ids where self.rank(of: id) < rank {
+            guard ranks[id] != nil || ranks.count < FleetModel.maximumRanks else { return }
+            ranks[id] = rank
+            ranked.raise(id, to: rank)
+            for document in [FleetDocumentID.device(id), .registry(id)] { rankedDocuments.raise(document, to: rank) }
+        }
+    }
+
+    private func rank(of id: String) -> DeviceRank { ranks[id] ?? .claimed }
+
+    private mutating func leaveOut(_ id: String) {
+        drop(id)
+        removed.append(id)
+    }
+
+    /// Returns the devices that were left out in favour of better known ones since the last call.
+    package mutating func takeRemoved() -> [String] {
+        defer { removed = [] }
+        return removed
     }
 
     // MARK: Devices
@@ -188,7 +281,7 @@ package struct FleetModel: Sendable {
             if topic == "availability", otherDevices.count < 1000 { otherDevices.insert(id) }
             return nil
         }
-        guard boards[id] != nil || boards.count < maximumBoards else {
+        guard boards[id] != nil || ranked.hasRoom(for: id, rank(of: id)) else {
             ignoredMessages += 1
             skip(message.topic, "is of one device too many")
             return nil
@@ -208,7 +301,11 @@ package struct FleetModel: Sendable {
             let isForFleet = keepsReports && onlyDevice == nil
             change = error is Malformed && isForFleet ? nil : .malformed(reason)
         }
-        if change != nil || boards[id] != nil || board.report != nil { boards[id] = board }
+        if boards[id] == nil {
+            guard change != nil || board.report != nil else { return nil }
+            if let other = ranked.admit(id, rank(of: id)) { leaveOut(other) }
+        }
+        boards[id] = board
         return change
     }
 
@@ -257,7 +354,10 @@ package struct FleetModel: Sendable {
     private mutating func updateReport(
         _ message: MQTTMessage, _ fields: JSONValue, _ board: inout FleetBoard, at now: Timestamp
     ) throws -> Change? {
-        if keepsReports { try admit(message, replacing: board.report?.bytes.count ?? 0) }
+        if keepsReports, !admit(message, replacing: board.report?.bytes.count ?? 0, rank(of: board.id)) {
+            ranked.leaveOut(board.id)
+            throw Malformed(description: FleetModel.noMemory)
+        }
         let report = BoardReport(fields, keeping: keepsReports ? message.payload : [])
         let (old, oldLayers) = (board.report, board.layers.map(\.shown))
         board.report = report
@@ -300,8 +400,7 @@ extension FleetModel {
     package var allBoards: [FleetBoard] {
         var ids = Set(boards.keys)
         for document in documents.keys {
-            if case .device(let id) = document { ids.insert(id) }
-            if case .registry(let id) = document { ids.insert(id) }
+            if let id = document.device { ids.insert(id) }
         }
         return ids.sorted().map { boards[$0] ?? FleetBoard(id: $0) }
     }

@@ -1,4 +1,4 @@
-internal import JostleConfiguration
+package import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSystem
 
@@ -24,6 +24,12 @@ package struct DocumentHistory: Sendable {
             character.isASCII && (character.isLetter || character.isNumber || character == ".") ? character : "-"
         }
         directory = "\(stateDirectory)/fleet-history/\(String(name).drop { $0 == "." })"
+    }
+
+    /// The history of the fleet at the configured broker.
+    package init(stateDirectory: String, _ settings: JostleSettings, trust: DocumentTrust? = nil) {
+        let broker = settings.forCommands.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
+        self.init(stateDirectory: stateDirectory, broker: broker, prefix: settings.mqtt.prefix, trust: trust)
     }
 
     /// Keeps the readable ones among these documents.
@@ -81,6 +87,9 @@ package struct DocumentHistory: Sendable {
             return numbers.isEmpty ? nil : numbers
         }
     }
+
+    /// The devices of which a layer or the groups were seen or sent.
+    package var devices: Set<String> { Set(names().keys.compactMap(\.device)) }
 
     /// The revisions that were seen of a document, the one that was first seen last at the beginning.
     package func revisions(of id: FleetDocumentID) -> [StoredDocument] { documents(id, areSeen: true) }

@@ -1,39 +1,59 @@
 internal import JostleConfiguration
 internal import LinuxSystem
 
-/// The ids and groups of a fleet, kept in a file for the completion of the shell.
+/// The ids and groups of a fleet, kept in a file for the completion of the shell and to know the boards again, with those
+/// that were enrolled on this machine.
 package struct FleetNames: Equatable, Sendable {
-    package var ids: [String]
-    package var groups: [String]
+    package var ids: [String] = []
+    package var groups: [String] = []
+    package private(set) var enrolled: Set<String> = []
 
     private static let fileName = "fleet-names"
     private static let maximumBytes = 4 << 20
-
-    /// The names of a fleet.
-    package init(_ model: FleetModel) {
-        ids = model.allBoards.map(\.id)
-        groups = model.groups
-    }
 
     /// The names that were last kept; none if there is no such file.
     package init(stateDirectory: String) {
         let path = "\(stateDirectory)/\(FleetNames.fileName)"
         let text = FileContents.text(ofOptional: path, limit: FleetNames.maximumBytes) ?? ""
-        (ids, groups) = ([], [])
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ").map(String.init)
             guard words.count == 2, JostleSettings.Device.isID(words[1]) else { continue }
-            if words[0] == "id" { ids.append(words[1]) } else { groups.append(words[1]) }
+            switch words[0] {
+            case "id": ids.append(words[1])
+            case "enrolled": enrolled.insert(words[1])
+            default: groups.append(words[1])
+            }
         }
     }
 
-    /// Keeps the names. A failure is not reported: only the completion lacks them.
-    package func keep(stateDirectory: String) {
-        guard self != FleetNames(stateDirectory: stateDirectory) else { return }
+    /// Keeps the names of a fleet, unless some are left out.
+    package static func keep(_ model: FleetModel, stateDirectory: String) {
+        guard model.leftOut.boards == 0 else { return }
+        change(stateDirectory) { names in
+            names.ids = model.allBoards.map(\.id)
+            names.groups = model.groups
+        }
+    }
+
+    /// Keeps that a board is enrolled, or no longer.
+    package static func keep(_ id: String, isEnrolled: Bool, stateDirectory: String) {
+        change(stateDirectory) { names in
+            if isEnrolled { names.enrolled.insert(id) } else { names.enrolled.remove(id) }
+        }
+    }
+
+    /// Changes the file. A failure is not reported: only the completion and the order of the boards suffer.
+    private static func change(_ stateDirectory: String, _ change: (inout FleetNames) -> Void) {
+        let old = FleetNames(stateDirectory: stateDirectory)
+        var names = old
+        change(&names)
+        guard names != old else { return }
         FileContents.makeDirectories(stateDirectory)
-        let lines = ids.map { "id \($0)\n" } + groups.map { "group \($0)\n" }
+        let lines =
+            names.ids.map { "id \($0)\n" } + names.groups.map { "group \($0)\n" }
+            + names.enrolled.sorted().map { "enrolled \($0)\n" }
         do {
-            try FileContents.replace("\(stateDirectory)/\(FleetNames.fileName)", with: Array(lines.joined().utf8))
+            try FileContents.replace("\(stateDirectory)/\(fileName)", with: Array(lines.joined().utf8))
         } catch {}
     }
 }

@@ -181,6 +181,9 @@ package final class FleetSession {
         if messages.contains(where: \.retain) { lastRetained = WallClock.monotonic }
     }
 
+    /// Takes the devices that this machine knows, before `connect`.
+    package func remember(_ devices: KnownDevices) { model.remember(devices) }
+
     /// Takes the revision numbers that this machine has seen earlier, and those that it sent without seeing them.
     package func remember(_ seen: [FleetDocumentID: Int64], sent: [FleetDocumentID: Set<Int64>]) {
         model.seenNumbers = seen
@@ -278,8 +281,10 @@ extension FleetSession {
         case none
         /// A filter brought so many messages that others may be missing.
         case possible
-        /// Reports were missing, or as many messages came as a broker sends by default.
+        /// As many messages came as a broker sends by default.
         case likely
+        /// Messages of known devices were missing, and were read by their own topics; others may be missing still.
+        case certain
     }
 
     /// The fewest messages for one filter after which others may be missing: mosquitto's default.
@@ -304,20 +309,30 @@ extension FleetSession {
         }
     }
 
-    /// Reads what is missing of the devices that are known, each by its own topic.
+    /// Reads what is missing of the devices that are known, each by its own topic: if there are too many, only of those that
+    /// are kept first.
     private func fillGaps() throws {
         guard let most = retainedCounts.values.max(), most >= FleetSession.suspicious else { return }
         gaps = .possible
         let isLimit = { (count: Int) in count <= FleetSession.suspicious + FleetSession.inFlight }
         if retainedCounts.values.contains(where: { $0 >= FleetSession.suspicious && isLimit($0) }) { gaps = .likely }
+        // Messages of boards may have taken the places of documents in the broker's queue.
+        try read(topics: documentFilters)
         var missing: [String] = []
-        for board in model.allBoards {
+        let isFull = model.leftOut.boards > 0
+        let ids = isFull ? [] : Set(model.allBoards.map(\.id))
+        for id in ids.union(model.knownDevices).sorted() {
+            let board = model.boards[id] ?? FleetBoard(id: id)
             if board.isOnline == nil { missing.append(Topics(prefix: topics.prefix, id: board.id).availability) }
             if board.report == nil { missing.append(topics.reported(board.id)) }
         }
-        let before = model.boards.values.filter { $0.report != nil }.count
+        var found: Int {
+            model.boards.values.reduce(0) { $0 + ($1.report == nil ? 0 : 1) + ($1.isOnline == nil ? 0 : 1) }
+        }
+        let before = found
         try read(topics: missing)
-        if model.boards.values.filter({ $0.report != nil }).count > before { gaps = .likely }
+        // What did not fit before is no fault of the broker.
+        if found > before, !isFull { gaps = .certain }
     }
 
     /// Reads documents by their own topics if they may be missing from the model.

@@ -27,12 +27,16 @@ struct BoardList {
     /// The gestures that are kept of each board, for a page that opens.
     private static let history = 8
 
-    /// The most removals of boards that are kept for pages that have not been told, and of ids of boards that are too many.
-    private static let maximum = (removals: 1000, ignored: 10_000)
+    /// The most removals of boards that are kept for pages that have not been told.
+    private static let maximumRemovals = 1000
 
     /// Seconds after which a board is forgotten of which the broker knows nothing on a new connection: its retained
     /// messages were removed meanwhile. Boards need some time until they find a broker that has lost everything.
     private static let patience = 300.0
+
+    /// Seconds in which the documents of a fleet arrive, and the shortest time between two readings of all boards.
+    private static let settlingTime = 2.0
+    private static let readingPause = 60.0
 
     /// The most bytes of the rows that are returned together, but for one row.
     static let rowBytes = 100_000
@@ -48,11 +52,32 @@ struct BoardList {
     /// The number of the connection to the broker, and when boards of earlier ones are forgotten.
     private var connection = 0
     private var silenceEnd: Timestamp?
-    /// The hashes of the ids of boards that are too many.
-    private var ignored: Set<Int> = []
+    /// When the retained messages of all boards are read again, and when that was last done.
+    private var nextReading: Timestamp?
+    private var lastReading: Timestamp?
 
-    init(prefix: String) {
+    /// Creates an empty list. The boards in `seen` come before unknown ones if there are too many.
+    init(prefix: String, seen: Set<String> = []) {
         model = FleetModel(prefix: prefix)
+        model.remember(KnownDevices(seen: seen))
+    }
+
+    /// Notes that the broker holds a layer or groups for a board, which is then kept before others. If it is left out, what
+    /// the broker holds of it must be read again.
+    mutating func noteDocument(_ id: FleetDocumentID, at now: Timestamp) {
+        model.noteDocument(id)
+        guard let board = id.device, model.boards[board] == nil, model.leftOut.boards > 0, nextReading == nil else {
+            return
+        }
+        let settled = now.advanced(bySeconds: BoardList.settlingTime)
+        nextReading = lastReading.map { max(settled, $0.advanced(bySeconds: BoardList.readingPause)) } ?? settled
+    }
+
+    /// Whether the retained messages of all boards must be read again now.
+    mutating func mustReadAgain(at now: Timestamp) -> Bool {
+        guard let time = nextReading, now >= time else { return false }
+        (nextReading, lastReading) = (nil, now)
+        return true
     }
 
     /// What a message means for the list.
@@ -63,6 +88,8 @@ struct BoardList {
         var isRepeated = false
         /// Whether the list of the layers of the fleet may look different.
         var concernsFleet = false
+        /// The boards that are left out now, because better known ones came.
+        var removed: [String] = []
     }
 
     /// Takes a message of a board.
@@ -83,12 +110,9 @@ struct BoardList {
         }
         let change = model.update(with: message, at: now)?.change
         if topic.name == .gesture, !message.retain { update.isRepeated = change == nil }
-        guard model.boards[id] != nil else {
-            let isFull = model.boards.count >= FleetModel.maximumWatched
-            if isFull, ignored.count < BoardList.maximum.ignored { ignored.insert(id.hashValue) }
-            return update
-        }
-        if !ignored.isEmpty { ignored.remove(id.hashValue) }
+        update.removed = model.takeRemoved()
+        for other in update.removed { removed(other) }
+        guard model.boards[id] != nil else { return update }
         details[id, default: Details()].connection = connection
         if !message.retain { details[id, default: Details()].seen = milliseconds }
         guard let change else { return update }
@@ -117,18 +141,22 @@ struct BoardList {
     // MARK: Boards that are gone
 
     /// The number of boards that are left out because there are too many.
-    var ignoredBoards: Int { ignored.count }
+    var ignoredBoards: Int { model.leftOut.boards }
 
     /// Forgets a board whose retained messages were removed; returns whether it was known.
     mutating func forget(_ id: String) -> Bool {
-        ignored.remove(id.hashValue)
-        guard model.boards[id] != nil else { return false }
+        let isKnown = model.boards[id] != nil
         model.forget(id)
+        if isKnown { removed(id) }
+        return isKnown
+    }
+
+    /// A board is no longer in the model.
+    private mutating func removed(_ id: String) {
         details[id] = nil
         changes += 1
         removals.append((changes, id))
-        if removals.count > BoardList.maximum.removals { forgottenRemovals = removals.removeFirst().change }
-        return true
+        if removals.count > BoardList.maximumRemovals { forgottenRemovals = removals.removeFirst().change }
     }
 
     /// A new connection to the broker: what it holds arrives again.

@@ -42,7 +42,7 @@ struct FleetDocuments {
         }
     }
 
-    private let topics: FleetTopics
+    let topics: FleetTopics
     private let trust: DocumentTrust?
     private(set) var documents: [FleetDocumentID: Document] = [:]
 
@@ -51,8 +51,8 @@ struct FleetDocuments {
         trust = DocumentTrust(trustedKeys, topics: topics)
     }
 
-    /// The topics of all layers.
-    var filters: [String] { [topics.all, topics.group("+"), topics.desired("+")] }
+    /// The topics of all layers, and of the groups of boards: those boards are kept first.
+    var filters: [String] { [topics.all, topics.group("+"), topics.desired("+"), topics.registry("+")] }
 
     /// Takes a message; returns whether a layer has changed.
     mutating func update(with message: MQTTMessage) -> Bool {

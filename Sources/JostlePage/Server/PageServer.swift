@@ -55,7 +55,7 @@ final class PageServer {
         self.access = access
         self.listener = listener
         self.log = log
-        boards = BoardList(prefix: prefix)
+        boards = BoardList(prefix: prefix, seen: Set(running.hours.boards.keys))
         watched = WatchedBoards(prefix: prefix)
         broker = PageServer.brokerEvent(broker: nil, reason: "connecting", retry: nil)
     }
@@ -135,6 +135,9 @@ final class PageServer {
 
     private func handle(_ message: MQTTMessage) {
         guard let topic = BoardTopic(message.topic, prefix: prefix) else {
+            if !message.payload.isEmpty, let id = FleetDocumentID(topic: message.topic, fleet.topics) {
+                boards.noteDocument(id, at: WallClock.monotonic)
+            }
             if fleet.update(with: message) { fleetEvent = nil }
             return
         }
@@ -145,6 +148,10 @@ final class PageServer {
         let now = WallClock.monotonic
         let milliseconds = WallClock.milliseconds(at: now)
         let update = boards.update(topic, message, at: now, milliseconds: milliseconds)
+        for id in update.removed {
+            running.hours.forget(id)
+            watched.clear(id)
+        }
         if update.isOnline == true { leases.restart(topic.board, at: PageServer.seconds) }
         if update.concernsFleet { fleetEvent = nil }
         noteRunning(topic, message, at: now, milliseconds: milliseconds)
@@ -232,6 +239,7 @@ final class PageServer {
             nextRows = now + PageServer.period.rows
             advanceRunning()
             for id in boards.silent(at: WallClock.monotonic) { forget(id) }
+            if boards.mustReadAgain(at: WallClock.monotonic) { subscribe(to: PageServer.filters(prefix: prefix)) }
             sendFleet()
             for viewer in viewers.values where viewer.board == nil { sendRows(to: viewer) }
         }

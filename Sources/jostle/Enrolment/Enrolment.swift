@@ -61,10 +61,12 @@ extension FleetCommand {
         let groups = arguments.value("groups")?.split(separator: ",").map(String.init) ?? []
         for group in groups { try FleetOptions.check(group: group) }
         let files = files(arguments)
+        try files.check([id])
         let isAgain = arguments.has("force")
         guard try !files.passwords().has(id) || isAgain else { throw EnrolmentFiles.isEnrolled(id) }
         let former = isAgain ? files.directory(of: id) : nil
         try files.add(try enrolment(id, groups, arguments, former: former), replacesUser: isAgain)
+        FleetNames.keep(id, isEnrolled: true, stateDirectory: Configuration.stateDirectory)
         Output.line("\(files.directory(of: id)): made")
         try describeBroker(files)
     }
@@ -72,7 +74,9 @@ extension FleetCommand {
     static func revoke(_ arguments: Arguments) throws {
         let id = try boardID(arguments, 0)
         let files = files(arguments)
+        try files.check([id])
         try files.remove(id)
+        FleetNames.keep(id, isEnrolled: false, stateDirectory: Configuration.stateDirectory)
         Output.line("\(id): removed")
         try describeBroker(files)
         Output.line("then: jostle fleet forget \(id) --force")
@@ -85,6 +89,7 @@ extension FleetCommand {
             throw Failure(.usage, "OLD and NEW are the same; for a new password: jostle fleet enroll \(new) --force")
         }
         let files = files(arguments)
+        try files.check([old, new])
         let passwords = try files.passwords()
         guard passwords.has(old) else { throw files.hasNoUser(old) }
         guard !passwords.has(new) else { throw EnrolmentFiles.isEnrolled(new) }
@@ -109,7 +114,9 @@ extension FleetCommand {
         try operation.publish(changes, unchanged: unchanged, note: operation.note ?? "replaces \(old)")
         guard !operation.isDryRun else { return }
         try files.add(enrolment, replacesUser: false)
+        FleetNames.keep(new, isEnrolled: true, stateDirectory: Configuration.stateDirectory)
         try files.remove(old)
+        FleetNames.keep(old, isEnrolled: false, stateDirectory: Configuration.stateDirectory)
         Output.line("\(files.directory(of: new)): made; \(old): removed")
         try describeBroker(files)
         Output.line("then: jostle fleet forget \(old) --force")
@@ -230,11 +237,32 @@ struct EnrolmentFiles {
 
     /// `passwordFile` is by default in the directory.
     init(_ path: String, passwordFile: String? = nil) {
-        root = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        var root = path
+        while root.count > 1, root.hasSuffix("/") { root.removeLast() }
+        self.root = root
         self.passwordFile = passwordFile ?? "\(root)/passwords"
     }
 
     func directory(of id: String) -> String { "\(root)/\(id)" }
+
+    // MARK: Safety
+
+    /// Refuses directories in which others could take the secrets of boards, or lead them elsewhere.
+    ///
+    /// - Throws: status 73.
+    func check(_ boards: [String]) throws {
+        let directories = [root, FileContents.parts(of: passwordFile).directory] + boards.map(directory)
+        for path in directories {
+            guard let danger = FileContents.danger(ofDirectory: path) else { continue }
+            throw Failure(
+                .cannotCreate,
+                "\(path): \(danger); passwords are only written into a directory of your own, to which nobody else may write"
+            )
+        }
+        guard !DirectoryContents.isLink(passwordFile) else {
+            throw Failure(.cannotCreate, "\(passwordFile): is a symbolic link; name the file itself with --passwords")
+        }
+    }
 
     // MARK: Passwords
 
@@ -261,7 +289,7 @@ struct EnrolmentFiles {
     private func changePasswords(_ change: (inout MosquittoPasswords) throws -> Void) throws {
         // The lock is not on the file itself, which is replaced.
         let path = "\(passwordFile).lock"
-        let lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Failure(.cannotCreate, "\(path): \(SystemFailure(code: errno))") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {
@@ -269,7 +297,7 @@ struct EnrolmentFiles {
         }
         var passwords = try passwords()
         try change(&passwords)
-        try write(Array(passwords.text.utf8), to: passwordFile)
+        try write(Array(passwords.text.utf8), to: passwordFile, keepsMode: true)
     }
 
     // MARK: Boards
@@ -279,8 +307,11 @@ struct EnrolmentFiles {
     /// - Throws: status 73 if there is such a user and it must not be replaced, or if a file cannot be written.
     func add(_ board: BoardEnrolment, replacesUser: Bool) throws {
         let directory = directory(of: board.id)
-        try makeSecretDirectory(root)
-        try makeSecretDirectory(directory)
+        for path in [root, directory] {
+            try Failure.about(path, .cannotCreate) { try FileContents.makePrivateDirectory(path) }
+        }
+        // Again: what was made since is perhaps somebody else's.
+        try check([board.id])
         try changePasswords { passwords throws in
             guard replacesUser || !passwords.has(board.id) else { throw EnrolmentFiles.isEnrolled(board.id) }
             guard passwords.set(board.id, password: board.password) else {
@@ -318,16 +349,10 @@ struct EnrolmentFiles {
         Failure(.unavailable, "\(passwordFile) has no user \(id)")
     }
 
-    private func makeSecretDirectory(_ path: String) throws {
-        guard !DirectoryContents.exists(path) else { return }
-        FileContents.makeDirectories(path)
-        guard chmod(path, 0o700) == 0 else {
-            throw Failure(.cannotCreate, "\(path): \(SystemFailure(code: errno))")
+    /// Writes a file that only this user can read; with `keepsMode`, one that exists keeps owner and permissions.
+    private func write(_ bytes: [UInt8], to path: String, keepsMode: Bool = false) throws {
+        try Failure.about(path, .cannotCreate) {
+            try FileContents.replace(path, with: bytes, mode: 0o600, keepsMode: keepsMode)
         }
-    }
-
-    /// Writes a file that only this user can read, unless it exists with other permissions.
-    private func write(_ bytes: [UInt8], to path: String) throws {
-        try Failure.about(path, .cannotCreate) { try FileContents.replace(path, with: bytes, mode: 0o600) }
     }
 }

@@ -104,7 +104,8 @@ extension FleetCommand {
         if !present.isEmpty, !arguments.has("force") {
             throw Failure(.cannotCreate, "\(path) is not empty; --force overwrites the files in it")
         }
-        let model = try FleetOperation(arguments).model
+        let operation = try FleetOperation(arguments)
+        let model = operation.model
         for (id, stored) in model.documents.sorted(by: { $0.key < $1.key }) {
             if let problem = stored.problem { Output.warn("\(id.text) is unreadable: \(problem)") }
             guard let layer = stored.layer else { continue }
@@ -130,6 +131,7 @@ extension FleetCommand {
             Output.warn("\(path)/\(name) is not on the broker; it stays")
         }
         Output.line("\(path): \(FleetText.count(files.count, "file")) written")
+        try operation.requireEverything()
     }
 
     // MARK: rollback
@@ -220,7 +222,7 @@ extension FleetCommand {
     static func forget(_ arguments: Arguments) throws {
         let id = arguments.operand(0) ?? ""
         try DeviceIDArgument.check(operand: id)
-        let operation = try FleetOperation(arguments)
+        let operation = try FleetOperation(arguments, of: [id])
         if operation.model.boards[id]?.isOnline == true, !arguments.has("force") {
             throw Failure(
                 .temporary, "\(id) is online: it would publish everything again. Stop it first, or use --force")

@@ -12,7 +12,7 @@ extension FleetCommand {
     static func wait(_ arguments: Arguments) throws {
         let selection = try FleetOptions.optionalSelection(arguments) ?? .all
         let seconds = try arguments.seconds("wait") ?? 60
-        let operation = try FleetOperation(arguments)
+        let operation = try FleetOperation(arguments, of: selection.layers.compactMap(\.device))
         let model = operation.model
         if case .devices(let named) = selection {
             let known = Set(model.allBoards.map(\.id))
@@ -25,6 +25,8 @@ extension FleetCommand {
             throw Failure(.temporary, "no device of these has reported its configuration")
         }
         try operation.wait(for: condition, seconds)
+        if case .devices = selection { return }
+        try operation.requireEverything()
     }
 
     // MARK: list
@@ -39,11 +41,11 @@ extension FleetCommand {
         let boards = model.allBoards.filter { filter.admits($0, in: model) }
         guard !operation.isJSON else {
             for board in boards { Output.json(FleetJSON.board(board, in: model)) }
-            return
+            return try operation.requireEverything()
         }
         guard !boards.isEmpty else {
             Output.line(model.allBoards.isEmpty ? "The broker knows no device." : "No device matches.")
-            return
+            return try operation.requireEverything()
         }
         var header = ["device", "", "version", "groups", "layers", "state", "problems"]
         if listening != nil { header.insert("last event", at: 6) }
@@ -57,6 +59,7 @@ extension FleetCommand {
             return row
         }
         Output.text(TextTable([header] + rows).description)
+        try operation.requireEverything()
     }
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ", ").ifEmpty("-") }
@@ -84,7 +87,7 @@ extension FleetCommand {
     static func show(_ arguments: Arguments) throws {
         let id = arguments.operand(0) ?? ""
         try DeviceIDArgument.check(operand: id)
-        let operation = try FleetOperation(arguments, reading: FleetSession.health)
+        let operation = try FleetOperation(arguments, of: [id], reading: FleetSession.health)
         let model = operation.model
         guard let board = model.allBoards.first(where: { $0.id == id }) else {
             throw Failure(.unavailable, FleetText.unknown(id, model))
@@ -236,7 +239,7 @@ extension FleetCommand {
                 Output.json(
                     FleetJSON.document(id, stored).adding(["applied": .number(applied), "devices": .number(all)]))
             }
-            return
+            return try operation.requireEverything()
         }
         guard !documents.isEmpty else {
             let none = id.map { "This machine has seen no revision of \($0.text)." }
@@ -254,6 +257,7 @@ extension FleetCommand {
             ]
         }
         Output.text(TextTable([["time", "document", "revision", "hash", "applied", "by", "note"]] + rows).description)
+        try operation.requireEverything()
     }
 
     private static func counts(
@@ -274,7 +278,8 @@ extension FleetCommand {
     static func diff(_ arguments: Arguments) throws {
         let changes: [FleetChange]
         let operation: FleetOperation
-        if let selection = try FleetOptions.optionalSelection(arguments) {
+        let selection = try FleetOptions.optionalSelection(arguments)
+        if let selection {
             let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
             operation = try FleetOperation(arguments, documents: selection.layers)
             changes = try FleetEdit.apply(edit, to: selection.layers, operation.model).changes
@@ -294,6 +299,8 @@ extension FleetCommand {
         } else {
             show(preview)
         }
+        if case .devices? = selection { return }
+        try operation.requireEverything()
     }
 
     /// Devices with the same changes are shown together.
@@ -355,7 +362,7 @@ extension FleetCommand {
         }
         let selection = try FleetOptions.selection(arguments)
         let seconds = try arguments.seconds("timeout") ?? 10
-        let operation = try FleetOperation(arguments)
+        let operation = try FleetOperation(arguments, of: selection.layers.compactMap(\.device))
         let model = operation.model
         let online = Set(model.allBoards.filter { $0.isOnline == true }.map(\.id))
         let selected = selection.ids(in: model)
@@ -371,7 +378,7 @@ extension FleetCommand {
         } else {
             Output.text(TextTable(selected.map { row($0, isAsked: asked.contains($0), answers) }).description)
         }
-        try check(asked, selected.filter { !online.contains($0) }, selection, answers)
+        try check(asked, selected.filter { !online.contains($0) }, selection, answers, operation)
     }
 
     private static func row(_ id: String, isAsked: Bool, _ answers: CommandAnswers) -> [String] {
@@ -398,7 +405,8 @@ extension FleetCommand {
     }
 
     private static func check(
-        _ asked: [String], _ absent: [String], _ selection: FleetSelection, _ answers: CommandAnswers
+        _ asked: [String], _ absent: [String], _ selection: FleetSelection, _ answers: CommandAnswers,
+        _ operation: FleetOperation
     ) throws {
         let silent = asked.filter { answers.answers[$0] == nil }
         if !silent.isEmpty { throw Failure(.temporary, "no answer from \(FleetText.names(silent))") }
@@ -406,8 +414,7 @@ extension FleetCommand {
             if case .success(let answer)? = answers.answers[id] { !answer.isAccepted } else { true }
         }
         if !refused.isEmpty { throw Failure(.unavailable, "refused by \(FleetText.names(refused))") }
-        if case .devices = selection, !absent.isEmpty {
-            throw Failure(.unavailable, "not online: \(FleetText.names(absent))")
-        }
+        guard case .devices = selection else { return try operation.requireEverything() }
+        if !absent.isEmpty { throw Failure(.unavailable, "not online: \(FleetText.names(absent))") }
     }
 }

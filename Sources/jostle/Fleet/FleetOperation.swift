@@ -36,10 +36,11 @@ struct FleetOperation {
 
     /// Connects and reads what the broker holds. The documents are kept for `rollback`, the names for completion.
     ///
-    /// `documents`, which are about to be changed, are read by their own topics if the broker may not have sent them.
+    /// `documents`, which are about to be changed, are read by their own topics if the broker may not have sent them. Their
+    /// devices, and other `devices` that the command names, are in the model even if there are too many.
     init(
-        _ arguments: Arguments, documents: [FleetDocumentID] = [], reading topics: [String] = [],
-        mayRollOut: Bool = false
+        _ arguments: Arguments, documents: [FleetDocumentID] = [], of devices: [String] = [],
+        reading topics: [String] = [], mayRollOut: Bool = false
     ) throws {
         isJSON = arguments.has("json")
         isDryRun = arguments.has("dry-run")
@@ -54,24 +55,28 @@ struct FleetOperation {
             times.quiet = seconds
             times.reading = max(times.reading, 30 * seconds)
         }
-        let name = settings.forCommands.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
         let keys = settings.fleet.trustedKeys + [signer?.trustedKey].compactMap { $0 }
         let trust = DocumentTrust(keys, topics: FleetTopics(prefix: settings.mqtt.prefix))
-        history = DocumentHistory(
-            stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix, trust: trust)
+        history = DocumentHistory(stateDirectory: Configuration.stateDirectory, settings, trust: trust)
         session = try FleetSession(
             settings: settings, reading: rollout == nil ? topics : FleetSession.health, times: times, trust: trust,
             signals: signals)
+        var known = KnownDevices(stateDirectory: Configuration.stateDirectory, settings)
+        known.known.formUnion(devices + documents.compactMap(\.device))
+        session.remember(known)
         try session.connect()
         session.remember(history.numbers, sent: history.sentNumbers)
         keepDocuments()
-        FleetNames(model).keep(stateDirectory: Configuration.stateDirectory)
+        FleetNames.keep(model, stateDirectory: Configuration.stateDirectory)
         reportSkipped()
         try session.complete(documents)
     }
 
     private func reportSkipped() {
-        if session.gaps == .likely {
+        if let leftOut = model.leftOutText {
+            Output.warn("\(leftOut): devices that this machine or a document at the broker names come first")
+        }
+        if session.gaps == .likely || session.gaps == .certain {
             Output.warn(
                 "the broker did not send everything at once, so devices and documents may be missing here: "
                     + "raise its limit, with mosquitto max_queued_messages")
@@ -81,6 +86,15 @@ struct FleetOperation {
         Output.errors(
             ["jostle: \(count) \(count == 1 ? "message was" : "messages were") ignored:"]
                 + model.firstSkipped.map { "  \($0)" })
+    }
+
+    /// Says at the end of a command for all devices that there are more of them.
+    ///
+    /// - Throws: status 75 if devices or documents are left out, or were held back by the broker.
+    func requireEverything() throws {
+        if let leftOut = model.leftOutText { throw Failure(.temporary, "this is not all: \(leftOut)") }
+        guard session.gaps == .certain else { return }
+        throw Failure(.temporary, "this may not be all: the broker did not send everything at once")
     }
 
     // MARK: Kept documents
@@ -209,6 +223,7 @@ struct FleetOperation {
             throw failure.map { Failure($0.status, lines: $0.lines + Failure(error).lines) } ?? error
         }
         if let failure { throw failure }
+        if waiting != nil, wanted.keys.contains(where: { $0.device == nil }) { try requireEverything() }
     }
 
     /// Publishes documents, and adds those that the broker holds to `stored`.

@@ -82,7 +82,7 @@ struct RolloutRun {
 
     /// Takes all steps that are left.
     ///
-    /// - Throws: status 65 if the change was withdrawn, 75 if the rollout is not at its end.
+    /// - Throws: status 65 if the change was withdrawn, 75 if the rollout is not at its end, or some devices are left out.
     mutating func run() throws {
         let readers = plan.readers(in: operation.model)
         guard readers.contains(where: \.isOnline) else { throw RolloutError.noDevice }
@@ -109,6 +109,7 @@ struct RolloutRun {
             let failure = Failure(error)
             throw failure.status == .badData ? failure : unfinished(failure)
         }
+        try operation.requireEverything()
     }
 
     /// The next step. If the devices that are left were online at the beginning and are offline now, they get the time of a

@@ -37,10 +37,7 @@ struct FleetScreen {
 
     private func problem(_ model: FleetModel, _ connection: ConnectionStatus) -> String? {
         if let problem = connection.problem { return problem }
-        if model.ignoredMessages > 0 {
-            let limit = FleetModel.maximumWatched
-            return "more than \(limit) devices: \(model.ignoredMessages) messages of others were ignored"
-        }
+        if let leftOut = model.leftOutText { return leftOut }
         let malformed = model.boards.values.filter { $0.malformedMessages > 0 }
         guard let first = malformed.min(by: { $0.id < $1.id }), let reason = first.lastProblem else { return nil }
         return "malformed messages of \(malformed.count) devices, of \(first.id): \(reason)"

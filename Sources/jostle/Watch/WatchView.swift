@@ -43,16 +43,19 @@ final class WatchView {
     private var askTime: Timestamp?
     /// When an unknown device is reported: the others have then arrived.
     private var othersTime: Timestamp?
+    /// How many devices were left out when that was last reported.
+    private var reportedLeftOut = 0
 
     private var isChanged = true
     private var drawn = Timestamp(nanoseconds: .min / 2)
 
-    /// Creates a view of the device `id`; if it is `nil`, of the only device at the broker, or of all.
-    init(_ listener: BrokerView, prefix: String, id: String?, format: Format) {
+    /// Creates a view of the device `id`; if it is `nil`, of the only device at the broker, or of all, the `known` ones first.
+    init(_ listener: BrokerView, prefix: String, id: String?, known: KnownDevices, format: Format) {
         self.listener = listener
         self.format = format
         lines = WatchLines(glyphs: glyphs)
         model = FleetModel(prefix: prefix, onlyDevice: id)
+        model.remember(known)
         isChoiceOpen = id == nil
     }
 
@@ -199,6 +202,7 @@ final class WatchView {
     /// Asks devices that have not told their state, and looks for the others if the only device is unknown.
     private func ask(at now: Timestamp) throws {
         askTime = now.advanced(bySeconds: 1)
+        try reportLeftOut()
         // JSON is what others publish, not what this program causes.
         if format != .json {
             for id in requests.due(model, at: now) { listener.askForState(of: id, prefix: model.prefix) }
@@ -208,6 +212,13 @@ final class WatchView {
         }
         othersTime = now.advanced(bySeconds: WatchView.settlingTime)
         try listener.listenForOthers(prefix: model.prefix)
+    }
+
+    /// Says that there are too many devices, and again when twice as many are left out.
+    private func reportLeftOut() throws {
+        guard model.leftOut.boards > 2 * reportedLeftOut, let text = model.leftOutText else { return }
+        reportedLeftOut = model.leftOut.boards
+        try write("\(text): those that are known here come first")
     }
 
     private func isKnown(_ id: String) -> Bool { model.boards[id] != nil }
@@ -340,7 +351,9 @@ enum WatchCommand {
         let format: WatchView.Format =
             arguments.has("json") ? .json : arguments.has("plain") || !Output.isTerminal ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
-        let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, format: format)
+        let known =
+            id == nil ? KnownDevices(stateDirectory: Configuration.stateDirectory, settings) : KnownDevices()
+        let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, known: known, format: format)
         defer { listener.stop() }
         try view.run(for: seconds, signals: signals)
     }

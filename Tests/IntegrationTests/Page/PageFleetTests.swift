@@ -73,6 +73,22 @@ import Testing
         #expect(await eventually { events.last("listed")?.object["boards"] as? Int == 2 })
     }
 
+    /// The groups of a board arrive after what it publishes, when the list is full of invented boards.
+    @Test func floodHidesNoBoardOfTheRegistry() async throws {
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 0")
+        try await commands.publish((0...5000).map { ("a-\($0)/availability", "online") }, broker)
+        let groups = #"{"schema":1,"revision":1,"groups":["laundry"]}"#
+        try await commands.publish([("washer-1/availability", "online"), ("_registry/washer-1", groups)], broker)
+        let page = try await rig.page(broker: broker.port)
+        let events = try rig.events(page, "view=boards", try page.signIn())
+        let isThere = await eventually {
+            let rows = events.all("boards").flatMap { $0.json as? [[String: Any]] ?? [] }
+            return rows.contains { $0["id"] as? String == "washer-1" && $0["online"] as? Bool == true }
+        }
+        #expect(isThere)
+        #expect(await eventually { events.last("listed")?.object["ignored"] as? Int == 2 })
+    }
+
     @Test func fullListArrivesWholeHoweverLongItIs() async throws {
         // A broker drops what a slow reader has not taken: by default beyond 1,000 messages.
         let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 10000")
