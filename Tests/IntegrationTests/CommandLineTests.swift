@@ -183,10 +183,11 @@ import Testing
     }
 
     /// Nobody writes into the pipe, so the program must not wait for ever.
-    @Test(arguments: [["check-config"], ["replay"], ["noise"], ["tune", "shake", "--from"]])
-    func pipeWithoutWriterIsStatus66(words: [String]) async throws {
+    @Test(arguments: ["check-config", "replay", "noise", "tune shake --ordinary /dev/null --shown"])
+    func pipeWithoutWriterIsStatus66(command: String) async throws {
         let path = directory.path("pipe")
         try #require(mkfifo(path, 0o600) == 0)
+        let words = command.split(separator: " ").map(String.init)
         let program = try await JostleProgram(words + [path]).outcome().expect(status: 66)
         #expect(program.errors.contains("\(path): No program writes into this pipe"), "\(program.errors)")
     }
