@@ -73,7 +73,17 @@ package struct ReaderLimits: Equatable, Sendable {
 }
 
 /// The UTF-8 of a text, before it is read.
-enum DocumentText {
+package enum DocumentText {
+    /// The text without the byte order mark that some editors put before UTF-8.
+    package static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    }
+
+    /// Whether a text begins with the byte order mark of UTF-16.
+    package static func isUTF16(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+    }
+
     /// Checks the length of a text and that it is well-formed UTF-8.
     ///
     /// - Throws: where it is not, and why it is not what the `format` is called.
@@ -84,7 +94,8 @@ enum DocumentText {
             throw DocumentProblem(at: DocumentPosition(source), "longer than \(limits.bytes) bytes")
         }
         guard let offset = firstMalformed(in: bytes) else { return }
-        throw DocumentProblem(at: position(of: offset, in: bytes, source), "not \(format): a byte is not UTF-8")
+        let reason = isUTF16(bytes) ? "it is UTF-16; save it as UTF-8" : "a byte is not UTF-8"
+        throw DocumentProblem(at: position(of: offset, in: bytes, source), "not \(format): \(reason)")
     }
 
     /// The line and column of the byte at `offset`.

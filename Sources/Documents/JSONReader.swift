@@ -26,10 +26,12 @@ package enum JSONReader {
 }
 
 extension JSONValue {
-    /// Reads a message: JSON if it is valid JSON, else plain text, so that `0.5 s` needs no quotes.
+    /// Reads a message, which may begin with a byte order mark: JSON if it is valid JSON, else plain text, so that `0.5 s`
+    /// needs no quotes.
     ///
     /// - Throws: if it begins like JSON but is malformed, or if it is not UTF-8.
     package init(message bytes: [UInt8], topic: String) throws(DocumentProblem) {
+        let bytes = DocumentText.withoutMark(bytes)
         do {
             self = try JSONReader.read(bytes, source: .message(topic))
         } catch {

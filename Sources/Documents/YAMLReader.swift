@@ -4,13 +4,14 @@ internal import CYAML
 ///
 /// Refuses duplicate keys, anchors, aliases, merge keys, tags, further documents, and anything that exceeds the limits.
 package enum YAMLReader {
-    /// The tree of `bytes`; an empty text is a null node.
+    /// The tree of `bytes`, which may begin with a byte order mark; an empty text is a null node.
     ///
     /// - Throws: the first problem, with its line and column.
     package static func read(
         _ bytes: [UInt8], source: DocumentSource, limits: ReaderLimits = ReaderLimits()
     ) throws(DocumentProblem) -> JSONValue {
         try DocumentText.check(bytes, source, limits, format: "YAML")
+        let bytes = DocumentText.withoutMark(bytes)
         var builder = YAMLTreeBuilder(
             events: try YAMLEventSource(bytes, source: source), remainingNodes: limits.nodes, maximumDepth: limits.depth
         )

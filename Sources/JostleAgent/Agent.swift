@@ -53,8 +53,8 @@ package final class Agent {
     private let loop: AgentLoop
     /// Held until the agent is deallocated; `nil` if the disk does not permit it.
     private let stateLock: StateDirectoryLock?
-    /// Values of the configuration that have no effect.
-    private let deadValues: [DocumentProblem]
+    /// Values of the configuration that have no effect, and secrets that may not be what was meant.
+    private let doubts: [String]
 
     /// Opens the sensor and creates all parts. Nothing runs yet.
     ///
@@ -76,10 +76,11 @@ package final class Agent {
         guard let wake = WakeSignal() else { throw SensorError.resources }
         let device = settings.sensor.isEnabled ? try settings.sensorSelection.open(settings.imu) : nil
         let isSimulated = device?.isSimulated ?? (settings.sensor.driver == .virtual)
-        let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil
+        let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker(users: try settings.embeddedUsers()) : nil
         let brokers = settings.brokers(embeddedPort: embedded?.port)
         let mailbox = Mailbox<AgentEvent>(wake: wake)
-        let client = try Agent.client(settings, id: id, topics: topics, brokers: brokers, mailbox)
+        let options = try settings.clientOptions(topics, brokers: brokers)
+        let client = try MQTTClient(options: options) { mailbox.post(.mqtt($0.truncated)) }
         let writer = StateWriter()
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
@@ -105,7 +106,8 @@ package final class Agent {
 
         self.stateLock = stateLock
         self.settings = settings
-        deadValues = LoadedConfiguration(settings: settings, provenance: stored.stack.resolution.provenance).warnings
+        let warnings = LoadedConfiguration(settings: settings, provenance: stored.stack.resolution.provenance).warnings
+        doubts = warnings.map { "\($0)" } + settings.doubts(about: options.credentials).map { "\($0)" }
         self.id = id
         self.topics = topics
         self.brokers = brokers
@@ -133,7 +135,7 @@ package final class Agent {
             log.warning("the password is sent to \(broker) unencrypted, readable on the network; use mqtts://")
         }
         if let access = settings.unsignedAccess { log.warning(access) }
-        for value in deadValues { log.warning("\(value)") }
+        for doubt in doubts { log.warning(doubt) }
         if let warning = settings.sizeWarning() { log.warning(warning) }
         loop.start()
         try parts.client.start()
@@ -202,15 +204,6 @@ package final class Agent {
     }
 
     // MARK: Wiring
-
-    private static func client(
-        _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
-        _ mailbox: Mailbox<AgentEvent>
-    ) throws -> MQTTClient {
-        return try MQTTClient(options: settings.clientOptions(topics, brokers: brokers)) {
-            mailbox.post(.mqtt($0.truncated))
-        }
-    }
 
     /// Publishes what is of use only now: samples and near misses.
     private static func streamOutput(_ topic: String, _ client: MQTTClient) -> StreamOutput {

@@ -8,18 +8,15 @@ package struct RunState {
     /// The longest time in which it is deleted, seconds.
     private static let removalTime = 5.0
 
-    /// Creates the directory, or a temporary one (mkdtemp(3)) with `name` in its name if `path` is `nil`.
+    /// Creates the directory, or a temporary one with `name` in its name if `path` is `nil`.
     ///
     /// - Throws: status 73 if that is not possible.
     package init(_ path: String?, name: String) throws {
         guard let path else {
-            let base = Configuration.variable("TMPDIR") ?? "/tmp"
-            var template = Array("\(base)/jostle-\(name)-XXXXXX".utf8CString)
-            guard mkdtemp(&template) != nil else {
-                throw Failure(
-                    .cannotCreate, "cannot create a directory for the state in \(base): \(systemMessage(errno))")
+            let place = "cannot create a directory for the state in \(FileContents.temporaryPlace)"
+            self.path = try Failure.about(place, .cannotCreate) {
+                try FileContents.makeTemporaryDirectory("jostle-\(name)")
             }
-            self.path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
             isTemporary = true
             return
         }

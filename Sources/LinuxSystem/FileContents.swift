@@ -1,23 +1,24 @@
 internal import CLinuxSystem
 internal import Glibc
 
-/// Reads whole files: open(2), read(2), close(2).
+/// Reads whole files.
 package enum FileContents {
     /// A file's content, or its first `limit` bytes.
     ///
-    /// Anything but a regular file is refused, because reading it may block for ever; files in /proc and /sys are
-    /// regular. With `mayBePipe`, pipes and devices are read too, however long that takes. It is meant for a file named
-    /// by the user, which may be /dev/stdin.
+    /// Anything but a regular file is refused, because it may deliver nothing, or never end. With `mayBePipe`, pipes and
+    /// devices are read too: see `InputFile`. It is meant for a file named by the user, which may be /dev/stdin.
     package static func bytes(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> [UInt8] {
-        let descriptor = mayBePipe ? try open(path) : try openRegular(path)
-        defer { close(descriptor) }
+        var file = try InputFile(path: path, mustBeRegular: !mayBePipe)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(max(limit, 1), 65_536), alignment: 1)
+        defer { buffer.deallocate() }
         var bytes: [UInt8] = []
         while bytes.count < limit {
-            let chunk = try read(descriptor, atMost: min(limit - bytes.count, 65_536))
-            guard !chunk.isEmpty else { break }
-            bytes += chunk
+            let room = min(limit - bytes.count, buffer.count)
+            let count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]))
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
         }
         return bytes
     }
@@ -40,49 +41,19 @@ package enum FileContents {
 }
 
 extension FileContents {
-    /// Opens a regular file for reading, without waiting for the other end of a pipe: open(2), fstat(2).
-    ///
-    /// - Returns: the descriptor, which the caller closes.
-    package static func openRegular(_ path: String) throws(SystemFailure) -> Int32 {
-        // Without O_NONBLOCK, opening a FIFO that has no writer would block.
-        let descriptor = try open(path, O_NONBLOCK)
-        var status = stat()
-        let code = fstat(descriptor, &status) == 0 ? 0 : errno
-        let failure: SystemFailure? =
-            switch status.st_mode & S_IFMT {
-            case _ where code != 0: SystemFailure(code: code)
-            case S_IFREG: nil
-            case S_IFDIR: SystemFailure(code: EISDIR)
-            default: .notRegularFile
-            }
-        guard let failure else { return descriptor }
-        close(descriptor)
-        throw failure
+    /// Where temporary files are: TMPDIR, or else /tmp.
+    package static var temporaryPlace: String {
+        let place = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        return place.isEmpty ? "/tmp" : place
     }
 
-    /// The next bytes of an open file; empty at its end.
-    private static func read(_ descriptor: Int32, atMost count: Int) throws(SystemFailure) -> [UInt8] {
-        var code: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            var result: Int
-            repeat { result = Glibc.read(descriptor, buffer.baseAddress, count) } while result < 0 && errno == EINTR
-            code = result < 0 ? errno : 0
-            initialized = max(0, result)
-        }
-        guard code == 0 else { throw SystemFailure(code: code) }
-        return bytes
+    /// Creates a directory there that only this user can enter, with a name that begins with `name`: mkdtemp(3).
+    package static func makeTemporaryDirectory(_ name: String) throws(SystemFailure) -> String {
+        var template = Array("\(temporaryPlace)/\(name)-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemFailure(code: errno) }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Opens anything for reading.
-    private static func open(_ path: String, _ flags: Int32 = 0) throws(SystemFailure) -> Int32 {
-        var descriptor: Int32
-        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) } while descriptor < 0 && errno == EINTR
-        guard descriptor >= 0 else { throw SystemFailure(code: errno) }
-        return descriptor
-    }
-}
-
-extension FileContents {
     /// Deletes a directory with everything in it, as far as that is possible: opendir(3), unlink(2), rmdir(2). A
     /// symbolic link is deleted and not followed.
     package static func removeDirectory(_ path: String) {

@@ -29,6 +29,12 @@ extension SystemFailure {
     /// A FIFO, a socket or a device instead of a regular file.
     public static let notRegularFile = SystemFailure(code: EINVAL, detail: "Not a regular file")
 
+    /// A named pipe into which no program writes.
+    static let noWriter = SystemFailure(code: ETIMEDOUT, detail: "No program writes into this pipe")
+
+    /// A device, or a file of the kernel, from which nothing comes.
+    static let nothingComes = SystemFailure(code: ETIMEDOUT, detail: "Nothing comes from it")
+
     /// A timeout expired.
     public static let timedOut = SystemFailure(code: ETIMEDOUT)
 

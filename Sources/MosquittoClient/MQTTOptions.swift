@@ -178,6 +178,9 @@ package struct MQTTCredentials: Equatable, Sendable {
             self.text = text
         }
 
+        /// Whether it begins or ends with a blank.
+        package var hasOuterBlank: Bool { text.first?.isWhitespace == true || text.last?.isWhitespace == true }
+
         package var description: String { "•••" }
         package var debugDescription: String { description }
         package var customMirror: Mirror { Mirror(self, children: [:]) }

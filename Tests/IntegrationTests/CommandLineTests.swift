@@ -182,6 +182,24 @@ import Testing
         }
     }
 
+    /// Nobody writes into the pipe, so the program must not wait for ever.
+    @Test(arguments: ["check-config", "replay", "noise", "tune shake --ordinary /dev/null --shown"])
+    func pipeWithoutWriterIsStatus66(command: String) async throws {
+        let path = directory.path("pipe")
+        try #require(mkfifo(path, 0o600) == 0)
+        let words = command.split(separator: " ").map(String.init)
+        let program = try await JostleProgram(words + [path]).outcome().expect(status: 66)
+        #expect(program.errors.contains("\(path): No program writes into this pipe"), "\(program.errors)")
+    }
+
+    @Test func pipeIsRead() async throws {
+        let path = directory.path("pipe")
+        try #require(mkfifo(path, 0o600) == 0)
+        let writer = ["/bin/sh", "-c", "{ sleep 1; echo 'sensor: { rate: 50 Hz }'; } >\(path) & exec \"$@\"", "sh"]
+        let program = try await JostleProgram(["check-config", path], launcher: writer).outcome().expect(status: 0)
+        #expect(program.output == "\(path): valid\n" && program.errors.isEmpty)
+    }
+
     @Test func environmentSelectsFile() async throws {
         let file = try directory.write("sensor: { rate: 50 Hz }\n", to: "named.yaml")
         let outcome = try await jostle("check-config", "--show", environment: ["JOSTLE_CONFIG": file]).expect(status: 0)

@@ -38,6 +38,38 @@ import Testing
         #expect(left == ["board.yaml"], "the state is not temporary: \(left)")
     }
 
+    /// Any user of the machine could command the agent otherwise.
+    @Test func admitsOnlyItsUser() async throws {
+        let program = try rig.run(
+            ["demo", "--for", "100", "--no-page", "--set", "device.id=dut"]
+                + [
+                    "sensor.driver=virtual", "sensor.rate=50Hz", "sensor.trajectory=shake",
+                ].flatMap { ["--set", $0] }, environment: ["TMPDIR": directory.path("")])
+        #expect(await eventually { program.output.contains("shake began") }, "\(program.output)\(program.errors)")
+        let broker = try #require(program.output.firstMatch(of: /Broker: (mqtt:\/\/127\.0\.0\.1:(\d+)),/))
+        // What it prints works, also with other programs.
+        let listen = try #require(program.output.firstMatch(of: /Listen: (.+)\n/)).1
+        try runCommand(["/bin/sh", "-c", "\(listen) -C 1 -W 30"], in: directory)
+        let login = try #require(program.output.firstMatch(of: /Login: demo, with the password in (.+)\n/))
+        try await jostle(
+            "simulate", "tap", "--on", "dut", "--broker", String(broker.1), "--set", "mqtt.username=demo", "--set",
+            "mqtt.password_file=\(login.1)"
+        ).expect(status: 0)
+        #expect(throws: (any Error).self) {
+            try runCommand(
+                ["mosquitto_pub", "-h", "127.0.0.1", "-p", String(broker.2), "-t", "jostle/dut/command/tare", "-n"],
+                in: directory)
+        }
+        let password = try String(contentsOfFile: String(login.1), encoding: .utf8).trimmingCharacters(in: .newlines)
+        #expect(password.count == 24)
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(name) != nil {
+            let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") ?? Data()
+            #expect(words.range(of: Data(password.utf8)) == nil, "process \(name)")
+        }
+        #expect(await program.terminate() == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path("")) == ["errors.txt"])
+    }
+
     @Test func publishesWhereItIsTold() async throws {
         let (broker, observer) = try await rig.observedBroker()
         let program = try rig.run(

@@ -14,7 +14,7 @@ import Testing
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         let listen = try #require(
             outcome.output.firstMatch(
-                of: /Listen: mosquitto_sub -h 127\.0\.0\.1 -p (\d+) -v -t 'jostle\/dut\/event\/#'/))
+                of: /Listen: XDG_CONFIG_HOME=\S+ mosquitto_sub -h 127\.0\.0\.1 -p (\d+) -v -t 'jostle\/dut\/event\/#'/))
         #expect(outcome.output.contains("connected to mqtt://127.0.0.1:\(listen.1)"))
         #expect(outcome.output.contains("attitude  roll"))
         // The output is not a terminal, so it contains no control characters.

@@ -1,5 +1,7 @@
 import BrokerTestSupport
 import Foundation
+import JostleConfiguration
+import JostleMessages
 import Testing
 
 @testable import JostleAgent
@@ -59,7 +61,29 @@ struct EmbeddedBrokerTests {
             let words = try String(contentsOfFile: "/proc/\(broker.process)/cmdline", encoding: .utf8)
             let file = String(try #require(words.split(separator: "\0").last))
             #expect(file.contains("jostle-broker-"))
-            #expect(!FileManager.default.fileExists(atPath: file))
+            let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+            #expect(!FileManager.default.fileExists(atPath: directory))
+        }
+    }
+
+    @Test func admitsOnlyItsUsers() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("hush-1\n", to: "password", permissions: 0o600)
+        var settings = JostleSettings()
+        settings.mqtt.username = "me"
+        settings.mqtt.passwordFile = directory.path("password")
+        let users = try #require(try settings.embeddedUsers())
+        try await onDedicatedThread {
+            let broker = try EmbeddedBroker(users: users)
+            defer { broker.stop() }
+            let address = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-t", "a", "-m", "1"]
+            try runCommand(["mosquitto_pub", "-u", "me", "-P", "hush-1"] + address, in: directory)
+            #expect(throws: (any Error).self) { try runCommand(["mosquitto_pub"] + address, in: directory) }
+            #expect(throws: (any Error).self) {
+                try runCommand(["mosquitto_pub", "-u", "me", "-P", "hush-2"] + address, in: directory)
+            }
+            let words = try String(contentsOfFile: "/proc/\(broker.process)/cmdline", encoding: .utf8)
+            #expect(!words.contains("hush"))
         }
     }
 

@@ -219,6 +219,28 @@ import Testing
         #expect(try refused(report).isEmpty)
     }
 
+    /// Windows programs put a byte order mark before a text.
+    @Test func acceptsByteOrderMark() {
+        var bench = bench()
+        #expect(set(&bench, Self.key, "\u{FEFF}7") == 7)
+        #expect(send(&bench, "set", "\u{FEFF}" + #"{"gestures.shake.sensitivity": 8}"#) == 1)
+    }
+
+    /// openHAB, Homebridge and wall switches send words of their own.
+    @Test(arguments: ["OFF", "off", "Off\n", "0", "False", "false"], ["ON", "on", "1", "True", "true"])
+    func acceptsWordsOfSwitches(off: String, on: String) {
+        var bench = bench()
+        for key in ["set/gestures.shake.enabled", "set/gestures/shake/enabled"] {
+            #expect(send(&bench, key, off) == 1)
+            #expect(!bench.participant.settings.motion.gestures.shake.common.isEnabled)
+            #expect(send(&bench, key, on) == 1)
+            #expect(bench.participant.settings.motion.gestures.shake.common.isEnabled)
+        }
+        // A document is JSON.
+        #expect(send(&bench, "set", #"{"gestures.shake.enabled": "OFF"}"#) == 0)
+        #expect(send(&bench, "set/gestures.shake.enabled", "offf") == 0)
+    }
+
     /// The others are in force.
     @Test func refusesValuesOfDocument() throws {
         var bench = bench()

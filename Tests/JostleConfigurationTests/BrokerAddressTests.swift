@@ -53,6 +53,7 @@ import Testing
 
     @Test(arguments: [
         "mqtt://user:secret@host", "mqtt://user:se@cret@host", "user:secret@host", "[mqtt://a, 'mqtt://x:secret@b']",
+        "'mqtt://user:secret@a, mqtt://b'",
     ])
     func messagesHidePasswords(_ value: String) throws {
         let fromFile = try build("mqtt: { broker: \(value) }").problems

@@ -167,6 +167,14 @@ extension AcceptedValue {
         .init("mqtt.broker", "[mqtt://a, 'mqtts://[::1]']") {
             $0.mqtt.broker == .remote([BrokerAddress(host: "a"), BrokerAddress(host: "::1", usesTLS: true)])
         },
+        .init("mqtt.broker", "mqtt://a, mqtts://b/ ,mqtt://c") {
+            $0.mqtt.broker
+                == .remote([
+                    BrokerAddress(host: "a"), BrokerAddress(host: "b", usesTLS: true), BrokerAddress(host: "c"),
+                ])
+        },
+        .init("mqtt.broker", "' mqtt://host '") { $0.mqtt.broker == .remote([BrokerAddress(host: "host")]) },
+        .init("mqtt.broker", "[' mqtt://host ']") { $0.mqtt.broker == .remote([BrokerAddress(host: "host")]) },
         .init("mqtt.username", "jostle") { $0.mqtt.username == "jostle" },
         .init("mqtt.username", "1234") { $0.mqtt.username == "1234" },
         .init("mqtt.password_file", "/etc/jostle/password") { $0.mqtt.passwordFile == "/etc/jostle/password" },
@@ -302,7 +310,7 @@ extension RefusedValue {
         ("publish.health.interval", ["0.5 s", "25 h"], "out of bounds"),
         ("publish.near_misses", ["1"], "neither true nor false"),
         ("mqtt.command_broker", ["localhost"], "no scheme"),
-        ("mqtt.broker", ["localhost"], "no scheme"),
+        ("mqtt.broker", ["localhost", "mqtt://a,"], "no scheme"),
         ("mqtt.broker", ["[]"], "empty list"),
         ("mqtt.broker", ["[embedded]"], "no scheme"),
         ("mqtt.broker", ["[[mqtt://a]]"], "not a URL"),

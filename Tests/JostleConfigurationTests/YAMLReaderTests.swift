@@ -18,6 +18,8 @@ import Testing
         ("a: |\n  two\n  lines\n", "{a: \"two\nlines\n\"}"),
         ("'<<': x", "{<<: \"x\"}"),
         ("\u{FEFF}a: °", "{a: \"°\"}"),
+        ("\u{FEFF}a: 1\nb: 2\n", "{a: 1, b: 2}"),
+        ("\u{FEFF}---\na: 1\nb: 2\n", "{a: 1, b: 2}"),
     ])
     func reads(_ text: String, _ expected: String) throws {
         #expect(shape(try yaml(text)) == expected)
@@ -44,6 +46,7 @@ import Testing
         ("ä: @x", "1:4", "not YAML"),
         ("a: 1\nb: \u{7}", "2:4", "control characters"),
         ("a: \"\\ud800\"", "1:7", "not YAML"),
+        ("\u{FEFF}a: 1\na: 2", "2:1", "occurs twice"),
     ])
     func refuses(_ text: String, _ position: String, _ reason: String) {
         let problem = problem { try yaml(text) }
@@ -65,6 +68,13 @@ import Testing
         }
         // Columns count characters, not bytes.
         #expect(elements.map(\.position.column) == [8, 11])
+    }
+
+    @Test func namesUTF16() {
+        let text: [UInt8] = [0xFF, 0xFE] + "a: 1".utf8.flatMap { [$0, 0] }
+        #expect(
+            problem { try YAMLReader.read(text, source: testFile) }
+                == "jostle.yaml:1:1: not YAML: it is UTF-16; save it as UTF-8")
     }
 
     @Test func reportsPositionOfMalformedUTF8() {

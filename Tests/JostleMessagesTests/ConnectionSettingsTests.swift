@@ -133,7 +133,8 @@ import Testing
 
     @Test(
         arguments: [
-            "hunter2", "hunter2\n", "hunter2\r\n", "hunter2\nsecond line\n", "hunter2\r\nsecond\r\n",
+            "\u{FEFF}hunter2\n", "hunter2", "hunter2\n", "hunter2\r\n", "hunter2\nsecond line\n",
+            "hunter2\r\nsecond\r\n",
         ])
     func readsPasswordFromFirstLine(text: String) throws {
         let path = try passwordFile(text, mode: 0o640)
@@ -144,6 +145,13 @@ import Testing
         #expect(options.credentials == MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("hunter2")))
     }
 
+    /// A report for a maintainer removes the password as it is sent.
+    @Test func secretsHaveNoByteOrderMark() throws {
+        var settings = JostleSettings()
+        settings.mqtt.passwordFile = try passwordFile("\u{FEFF}hunter2\n")
+        #expect(settings.secrets.passwords == ["hunter2\n"])
+    }
+
     @Test func keepsBlanksInPassword() throws {
         let path = try passwordFile(" pass wört \n")
         let options = try options {
@@ -151,6 +159,35 @@ import Testing
             $0.mqtt.passwordFile = path
         }
         #expect(options.credentials?.password == MQTTCredentials.Secret(" pass wört "))
+    }
+
+    /// They belong to the password, but are often there by mistake.
+    @Test(arguments: [
+        (" hunter2", true), ("hunter2 ", true), ("hunter2\t\n", true), ("hunter 2\n", false),
+        ("hunter2\r\n", false),
+    ])
+    func doubtsBlanksAroundPassword(text: String, isDoubted: Bool) throws {
+        var settings = JostleSettings()
+        settings.mqtt.username = " me "
+        settings.mqtt.passwordFile = try passwordFile(text)
+        let login = try settings.mqttOptions(clientID: "washer-1", brokers: []).credentials
+        let doubt =
+            "mqtt.password_file: \(directory.path("password")): its first line begins or ends with a blank, which is part "
+            + "of it"
+        #expect(settings.doubts(about: login).map { "\($0)" } == (isDoubted ? [doubt] : []))
+    }
+
+    @Test(
+        arguments: [
+            ([0xFF, 0xFE, 0x68, 0, 0x0A, 0], "it is UTF-16; save it as UTF-8"),
+            ([0xFE, 0xFF, 0, 0x68], "it is UTF-16; save it as UTF-8"),
+            ([0x68, 0, 0x0A, 0], "it has zero bytes, as UTF-16 has; save it as UTF-8"),
+            ([0x68, 0xFC, 0x0A], "its first line is not UTF-8; save it as UTF-8"),
+        ] as [([UInt8], String)])
+    func namesOtherEncodings(bytes: [UInt8], reason: String) throws {
+        let path = try passwordFile("")
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        #expect(refusal(of: path) == "mqtt.password_file: \(path): \(reason)")
     }
 
     @Test(arguments: [0o604, 0o644, 0o602, 0o601])

@@ -2,6 +2,7 @@ import Cryptography
 import Documents
 import Foundation
 import JostleConfiguration
+import JostleMessages
 import Testing
 
 @testable import JostleOperator

@@ -23,6 +23,20 @@ import Testing
         ("reply to jostle/_reply/hush-1/77", "reply to jostle/_reply/[removed]/77"),
         ("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nhush\n-----END RSA PRIVATE KEY-----\nb", "a\n[removed]\nb"),
         ("-----BEGIN PRIVATE KEY-----\nhush", "[removed]"),
+        ("jostle --password hush-1 -t a", "jostle --password [removed] -t a"),
+        ("x --mqtt-password 'hush 1' -t a", "x --mqtt-password '[removed]' -t a"),
+        ("mysql -phush-1 -h db", "mysql -p[removed] -h db"),
+        ("mosquitto_pub -Phush-1 -t a", "mosquitto_pub -P[removed] -t a"),
+        ("pass: hush-1", "pass: [removed]"),
+        ("MQTT_PASS=hush-1 mqttPass=hush-2", "MQTT_PASS=[removed] mqttPass=[removed]"),
+        ("wlan pw=hush-1, psk=\"hush 2\"", "wlan pw=[removed], psk=\"[removed]\""),
+        ("secretKey: hush-1", "secretKey: [removed]"),
+        ("private-key: hush-1", "private-key: [removed]"),
+        ("GET /a?key=hush-1&b=2", "GET /a?key=[removed]&b=2"),
+        ("Set-Cookie: session=hush-1; Path=/", "Set-Cookie: [removed]"),
+        ("sent eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln-_g there", "sent [removed] there"),
+        ("as AKIAIOSFODNN7EXAMPLE.", "as [removed]"),
+        ("clone with ghp_0123456789abcdefghij0123456789 failed", "clone with [removed] failed"),
     ])
     func removesWhatStandsWhereSecretsAre(text: String, expected: String) {
         #expect(cleaned(text) == expected)
@@ -33,6 +47,17 @@ import Testing
         "password_file: credential:password", "the broker refused the connection: check user name and password",
         "connected to mqtts://broker.local:8883", "/etc/jostle/credentials/token: Permission denied", "",
         "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+        "attitude.low_pass: 4 Hz -> 5 Hz", "attitude.low_pass=5 Hz", "compass: 12°, bypass=1, turnkey=2",
+        "ssh -p 22 pi@board", "docker run -p8080:80 -p 1883:1883", "mosquitto_pub --key device.key --cert device.pem",
+        "--set sensor.rate: has no value; write key=value", "refused: key: gestures.tap.sensitivity, value: 11",
+        // Lines of the agent's log.
+        "vm-fda4: reading virtual MPU-6050 (demo), publishing under jostle/vm-fda4 to mqtt://127.0.0.1:59231",
+        "connecting to mqtt://localhost:1883 with MQTT 5", "no flick: it did not come to rest, 5.7 m/s²",
+        "mqtt://a: Connection refused; check that the broker runs and listens on this port; trying again in 0.2 s",
+        "the broker refused the connection: not authorised; check user name and password; trying again in 1.7 s",
+        "mqtt.password_file: /p: its first line begins or ends with a blank, which is part of it",
+        "layer all is not applied: fleet.trusted_keys: the document is signed with an unknown key",
+        "gestures.shake.sensitivity: 5 -> 7, sent by operator", "the sensor is measuring", "4 events are kept",
     ])
     func keepsWhatIsNoSecret(text: String) {
         #expect(cleaned(text) == text)

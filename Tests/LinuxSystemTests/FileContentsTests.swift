@@ -127,6 +127,61 @@ import Testing
         #expect(FileContents.text(ofOptional: "/proc/self/none", limit: 99) == nil)
     }
 
+    // MARK: What delivers nothing
+
+    /// Reads a file that may be a pipe to its end.
+    private func text(of path: String, patience: Double) throws -> String {
+        var file = try InputFile(path: path, patience: patience)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 9999, alignment: 1)
+        defer { buffer.deallocate() }
+        var bytes: [UInt8] = []
+        while true {
+            let count = try file.read(into: buffer)
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += buffer[..<count]
+        }
+    }
+
+    @Test func givesUpAPipeWithoutAWriter() throws {
+        FileContents.makeDirectories(directory.path)
+        try #require(mkfifo(path, 0o600) == 0)
+        #expect {
+            try text(of: path, patience: 0.05)
+        } throws: { error in
+            "\(error)" == "No program writes into this pipe"
+        }
+    }
+
+    /// However long it takes: the writer may ask for a password first.
+    @Test func waitsForTheWriterOfAPipe() throws {
+        FileContents.makeDirectories(directory.path)
+        try #require(mkfifo(path, 0o600) == 0)
+        let path = path
+        for parts in [["one", "two"], []] {
+            Thread.detachNewThread {
+                let writer = open(path, O_WRONLY)
+                usleep(300_000)
+                for part in parts {
+                    _ = write(writer, part, part.utf8.count)
+                    usleep(100_000)
+                }
+                close(writer)
+            }
+            // Opening for writing waits for a reader.
+            #expect(try text(of: path, patience: 0.15) == parts.joined())
+        }
+    }
+
+    /// As /proc/kmsg, which a reader empties.
+    @Test(.enabled(if: access("/dev/kmsg", R_OK) == 0, "there is no /dev/kmsg, or only root reads it"))
+    func givesUpADeviceFromWhichNothingComes() throws {
+        #expect {
+            try text(of: "/dev/kmsg", patience: 0.05)
+        } throws: { error in
+            "\(error)" == "Nothing comes from it"
+        }
+    }
+
     @Test func aFailureKeepsTheOldFileAndLeavesNothingElse() throws {
         try directory.write("old", to: path)
         let below = path + "/below"

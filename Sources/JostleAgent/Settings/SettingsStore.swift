@@ -529,7 +529,8 @@ enum SettingMessage {
         }
         guard isDocument else {
             guard !message.payload.isEmpty else { return [Entry(key: key, value: nil)] }
-            return [Entry(key: key, value: try JSONValue(message: message.payload, topic: topics.set(key)))]
+            let value = try JSONValue(message: message.payload, topic: topics.set(key))
+            return [Entry(key: key, value: ConfigurationSchema.isSwitch(key) ? asSwitch(value) : value)]
         }
         let topic = key.isEmpty ? topics.setDocument : topics.set(key)
         let value = message.payload.isEmpty ? nil : try JSONValue(message: message.payload, topic: topic)
@@ -548,6 +549,16 @@ enum SettingMessage {
                     #"a JSON object, for example {"gestures":{"shake":{"sensitivity":7}}} on \#(topics.setDocument)"#)
         }
         return entries
+    }
+
+    /// The value of a switch if it is one of the words that openHAB, Homebridge and others send to one, else as it is.
+    private static func asSwitch(_ value: JSONValue) -> JSONValue {
+        let words = (value.text ?? "").lowercased().split(whereSeparator: \.isWhitespace)
+        switch words.count == 1 ? words[0] : "" {
+        case "on", "true", "1": return true
+        case "off", "false", "0": return false
+        default: return value
+        }
     }
 
     /// Adds the values of an object. A member that is no section is a value, which is judged as on a topic of its own.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleMessages
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
@@ -14,15 +15,16 @@ package final class EmbeddedBroker {
     let port: UInt16
     private let path: String
     private let launcher: String
+    private let users: MosquittoPasswords?
     /// The running broker; `nil` if it has ended or could not be started.
     private var program: CompanionProgram?
     /// The earliest time of the next attempt to restart it.
     private var nextTry = Timestamp(nanoseconds: .min)
 
-    /// Starts a broker and waits until it accepts connections.
+    /// Starts a broker and waits until it accepts connections: those of `users`, or of everybody on this machine.
     ///
     /// Call it on the main thread: the kernel ends the broker when the thread that started it ends.
-    init() throws {
+    init(users: MosquittoPasswords? = nil) throws {
         guard let program = EmbeddedBroker.find("mosquitto") else {
             throw Failure(
                 .unavailable,
@@ -37,6 +39,7 @@ package final class EmbeddedBroker {
         }
         path = program
         self.launcher = launcher
+        self.users = users
         self.port = port
         try launch()
     }
@@ -70,40 +73,45 @@ package final class EmbeddedBroker {
     // MARK: Starting
 
     private func launch() throws {
-        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(directory)/jostle-broker-XXXXXX".utf8CString)
-        let file = mkstemp(&template)
-        guard file >= 0 else { throw EmbeddedBroker.failure("no temporary file in \(directory): errno \(errno)") }
-        let configurationPath = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-        defer { unlink(configurationPath) }
-        var configuration = """
-            listener \(port) 127.0.0.1
-            allow_anonymous true
-            persistence false
-            set_tcp_nodelay true
-            log_dest none
-
-            """
-        _ = configuration.withUTF8 { write(file, $0.baseAddress, $0.count) }
-        // A broker started by root reads the file as another user.
-        fchmod(file, 0o644)
-        close(file)
+        let account = EmbeddedBroker.unprivilegedAccount()
+        let privileges = account.map { ["--reuid", "\($0.user)", "--regid", "\($0.group)", "--clear-groups"] } ?? []
         do {
+            let directory = try FileContents.makeTemporaryDirectory("jostle-broker")
+            defer { FileContents.removeDirectory(directory) }
+            if let account { chown(directory, account.user, account.group) }
+            func write(_ text: String, to name: String) throws {
+                try FileContents.create(
+                    "\(directory)/\(name)", with: Array(text.utf8), mode: 0o600,
+                    owner: account.map { .init(user: $0.user, group: $0.group) })
+            }
+            var configuration = """
+                listener \(port) 127.0.0.1
+                allow_anonymous \(users == nil)
+                persistence false
+                set_tcp_nodelay true
+                log_dest none
+
+                """
+            if let users {
+                configuration += "password_file \(directory)/passwords\n"
+                try write(users.text, to: "passwords")
+            }
+            try write(configuration, to: "mosquitto.conf")
             program = try CompanionProgram(
-                path, ["-c", configurationPath], launcher: [launcher] + EmbeddedBroker.unprivileged())
-        } catch {
-            throw EmbeddedBroker.failure("\(path) cannot be started: errno \(error.code)")
+                path, ["-c", "\(directory)/mosquitto.conf"], launcher: [launcher] + privileges)
+            try waitUntilItListens()
+        } catch let error as SystemFailure {
+            throw EmbeddedBroker.failure("\(path): \(error)")
         }
-        try waitUntilItListens()
     }
 
-    /// The arguments with which setpriv drops root privileges; none if there are none to drop.
+    /// The user as which a broker that root starts runs; `nil` if there are no privileges to drop.
     ///
     /// mosquitto could drop them itself, but the kernel clears the parent-death signal when a process changes its user
     /// (prctl(2), PR_SET_PDEATHSIG).
-    private static func unprivileged() -> [String] {
-        guard geteuid() == 0, let user = getpwnam("mosquitto") ?? getpwnam("nobody") else { return [] }
-        return ["--reuid", "\(user.pointee.pw_uid)", "--regid", "\(user.pointee.pw_gid)", "--clear-groups"]
+    private static func unprivilegedAccount() -> (user: uid_t, group: gid_t)? {
+        guard geteuid() == 0, let user = getpwnam("mosquitto") ?? getpwnam("nobody") else { return nil }
+        return (user.pointee.pw_uid, user.pointee.pw_gid)
     }
 
     private func waitUntilItListens() throws {

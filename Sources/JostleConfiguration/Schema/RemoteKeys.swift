@@ -103,6 +103,11 @@ extension ConfigurationSchema {
     /// Whether a key, such as `gestures.shake`, is that of a section. The empty one is that of the whole configuration.
     package static func hasSection(_ key: String) -> Bool { isSection(key.split(separator: ".").map(String.init)) }
 
+    /// Whether a key is either on or off.
+    package static func isSwitch(_ key: String) -> Bool {
+        setting(key)?.constraints.contains(.init("type", "boolean")) ?? false
+    }
+
     /// Whether a key may stand above the switches of rules: `actions`, or `actions.lamp`.
     package static func isAboveRuleSwitch(_ key: String) -> Bool {
         key == "actions" || RuleSwitch(key: "\(key).enabled") != nil

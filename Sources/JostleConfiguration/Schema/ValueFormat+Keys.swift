@@ -411,16 +411,17 @@ extension ValueFormat<String> {
 extension ValueFormat<JostleSettings.Broker> {
     /// `embedded`, the URL of a broker, or a list of URLs.
     static var broker: ValueFormat {
-        let url: JSONValue = ["type": "string", "pattern": "^[mM][qQ][tT][tT][sS]?://[^@/?#]+/?$"]
+        let url = " *[mM][qQ][tT][tT][sS]?://[^@/?#]+/? *"
+        let urls: JSONValue = ["type": "string", "pattern": .string("^\(url)(,\(url))*$")]
         return ValueFormat(
             "embedded, mqtt://host[:port], mqtts://host[:port], or a list of URLs", wantsExample: true,
             [
-                .init("anyOf", [["const": "embedded"], url, ["type": "array", "minItems": 1, "items": url]])
+                .init("anyOf", [["const": "embedded"], urls, ["type": "array", "minItems": 1, "items": urls]])
             ],
             read: { node, _ throws(ValueRefusal) in
                 guard let elements = node.elements else {
                     let text = try node.scalarText()
-                    return text == "embedded" ? .embedded : .remote([try address(text, at: node.position)])
+                    return text == "embedded" ? .embedded : .remote(try addresses(text, at: node.position))
                 }
                 guard !elements.isEmpty else { throw ValueRefusal("is an empty list") }
                 var addresses: [BrokerAddress] = []
@@ -428,7 +429,7 @@ extension ValueFormat<JostleSettings.Broker> {
                     guard let text = element.text else {
                         throw ValueRefusal("has an element that is not a URL", at: element.position)
                     }
-                    addresses.append(try address(text, at: element.position))
+                    addresses += try Self.addresses(text, at: element.position)
                 }
                 return .remote(addresses)
             },
@@ -442,11 +443,14 @@ extension ValueFormat<JostleSettings.Broker> {
             })
     }
 
-    private static func address(
+    /// The addresses in a text, which may be several with commas between them, and blanks around each.
+    private static func addresses(
         _ text: String, at position: DocumentPosition
-    ) throws(ValueRefusal) -> BrokerAddress {
+    ) throws(ValueRefusal) -> [BrokerAddress] {
         do {
-            return try BrokerAddress(url: text)
+            return try text.split(separator: ",", omittingEmptySubsequences: false).map { part throws(ValueRefusal) in
+                try BrokerAddress(url: String(part.drop { $0 == " " }.trimmingSuffix { $0 == " " }))
+            }
         } catch {
             throw ValueRefusal(error.reason, found: withoutCredentials(text), at: position)
         }

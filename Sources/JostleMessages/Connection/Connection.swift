@@ -1,3 +1,4 @@
+package import Documents
 internal import Glibc
 package import JostleConfiguration
 package import LinuxSystem
@@ -54,23 +55,55 @@ extension JostleSettings {
         case .v5: options.versions = .only(.v5)
         case .v311: options.versions = .only(.v311)
         }
+        if let (userName, password) = try login() {
+            options.credentials = MQTTCredentials(
+                userName: userName, password: password.map(MQTTCredentials.Secret.init))
+        }
+        return options
+    }
+
+    /// User name and password, from their files; `nil` without a user name.
+    private func login() throws(SecretFileError) -> (userName: String, password: String?)? {
         var userName = mqtt.username
         if userName == nil, let path = mqtt.usernameFile {
             userName = try JostleSettings.firstLine(of: path, key: "username_file")
         }
-        if let userName {
-            var password: MQTTCredentials.Secret?
-            if let path = mqtt.passwordFile {
-                password = MQTTCredentials.Secret(try JostleSettings.firstLine(of: path, key: "password_file"))
-            }
-            options.credentials = MQTTCredentials(userName: userName, password: password)
-        } else if let path = mqtt.passwordFile {
+        guard let path = mqtt.passwordFile else { return userName.map { ($0, nil) } }
+        guard let userName else {
             // MQTT 3.1.1 has no password without a user name, and an anonymous login is not what was configured.
             throw SecretFileError(
                 key: "password_file", path: path,
                 reason: "a password needs a user: set mqtt.username or mqtt.username_file")
         }
-        return options
+        return (userName, try JostleSettings.firstLine(of: path, key: "password_file"))
+    }
+
+    /// The users that the embedded broker admits: the one with whose password this device logs in, for itself and for other
+    /// programs; `nil`, which admits everybody, if none is configured.
+    package func embeddedUsers() throws -> MosquittoPasswords? {
+        guard let (userName, password) = try login(), let password else { return nil }
+        var users = MosquittoPasswords("")
+        guard users.set(userName, password: password) else {
+            throw Failure(.system, "OpenSSL has no SHA-512 for the password of the embedded broker")
+        }
+        return users
+    }
+
+    /// Why the files of this login may not contain what was meant: a blank at an end belongs to a password, but is often
+    /// there by mistake.
+    package func doubts(about login: MQTTCredentials?) -> [SecretFileError] {
+        let secrets = [
+            (
+                "username_file", mqtt.username == nil ? mqtt.usernameFile : nil,
+                login.map { MQTTCredentials.Secret($0.userName) }
+            ),
+            ("password_file", mqtt.passwordFile, login?.password),
+        ]
+        return secrets.compactMap { key, path, secret in
+            guard let path, secret?.hasOuterBlank == true else { return nil }
+            return SecretFileError(
+                key: key, path: path, reason: "its first line begins or ends with a blank, which is part of it")
+        }
     }
 
     /// The brokers to which a password would be sent unencrypted over a network.
@@ -129,20 +162,31 @@ extension JostleSettings {
     ) throws(SecretFileError) -> String {
         let path = try CredentialFiles().file(name, key: key)
         try requireSecret(path, section: section, key: key)
-        func refusal(_ reason: String) -> SecretFileError {
-            SecretFileError(section: section, key: key, path: path, reason: reason)
+        do {
+            return try firstLine(ofFile: path)
+        } catch {
+            throw SecretFileError(section: section, key: key, path: path, reason: error.reason)
         }
-        let text: String
+    }
+
+    /// The first line of a file, which may begin with a byte order mark.
+    package static func firstLine(ofFile path: String) throws(ValueRefusal) -> String {
+        let bytes: [UInt8]
         let limit = 4096
         do {
-            text = try FileContents.text(of: path, limit: limit + 1, mayBePipe: true)
+            bytes = DocumentText.withoutMark(try FileContents.bytes(of: path, limit: limit + 4, mayBePipe: true))
         } catch {
-            throw refusal("\(error)")
+            throw ValueRefusal("\(error)")
         }
-        let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
-        guard !line.isEmpty else { throw refusal("its first line is empty") }
-        guard line.utf8.count <= limit else { throw refusal("its first line is longer than \(limit) bytes") }
-        return String(line)
+        guard !DocumentText.isUTF16(bytes) else { throw ValueRefusal("it is UTF-16; save it as UTF-8") }
+        let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        guard !line.isEmpty else { throw ValueRefusal("its first line is empty") }
+        guard line.count <= limit else { throw ValueRefusal("its first line is longer than \(limit) bytes") }
+        guard !line.contains(0) else { throw ValueRefusal("it has zero bytes, as UTF-16 has; save it as UTF-8") }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw ValueRefusal("its first line is not UTF-8; save it as UTF-8")
+        }
+        return text
     }
 }
 
@@ -227,7 +271,8 @@ extension JostleSettings {
         guard let name else { return nil }
         do {
             let path = try CredentialFiles().file(name, key: key)
-            return FileContents.text(ofOptional: path, limit: 4096)
+            let bytes = try FileContents.bytes(of: path, limit: 4096)
+            return String(decoding: DocumentText.withoutMark(bytes), as: UTF8.self)
         } catch {
             return nil
         }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// Reads a file or standard input line by line into a buffer of fixed size: fread(3).
+/// Reads a file or standard input line by line into a buffer of fixed size.
 struct LineReader: ~Copyable {
     /// The longest line, bytes: much longer than any row of numbers.
     static let longestLine = 65_536
@@ -10,7 +10,7 @@ struct LineReader: ~Copyable {
     private(set) var line: Int
 
     private let path: String
-    private let file: UnsafeMutablePointer<FILE>
+    private var file: InputFile
     private let buffer: UnsafeMutablePointer<CChar>
     /// The bytes of the buffer that are not read yet. One byte more than the longest line leaves room for a line feed or
     /// a terminating zero.
@@ -18,36 +18,26 @@ struct LineReader: ~Copyable {
     private static let capacity = longestLine + 1
 
     /// Opens `path`; `-` is standard input. With `mustBeRegular`, anything but a regular file is refused: a pipe or a device
-    /// may block for ever, or never end.
+    /// may deliver nothing, or never end.
     init(path: String, mustBeRegular: Bool = false) throws(RecordingError) {
-        let opened: UnsafeMutablePointer<FILE>?
-        if mustBeRegular {
-            opened = try LineReader.openRegular(path)
-        } else {
-            // Standard input is duplicated, so that `deinit` can close either.
-            opened = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re")
+        let file: InputFile
+        do {
+            file =
+                path == "-" && !mustBeRegular
+                ? try InputFile(standardInput: ()) : try InputFile(path: path, mustBeRegular: mustBeRegular)
+        } catch {
+            throw .system(path: path, error)
         }
-        guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
         self.path = path
-        file = opened
+        self.file = file
         buffer = .allocate(capacity: LineReader.capacity)
         // Not default values: those would be set before the throwing calls, which Swift 6.0 does not compile.
         unread = 0..<0
         line = 0
     }
 
-    /// Opens a regular file: fdopen(3).
-    private static func openRegular(_ path: String) throws(RecordingError) -> UnsafeMutablePointer<FILE>? {
-        do {
-            return fdopen(try FileContents.openRegular(path), "r")
-        } catch {
-            throw .system(path: path, error)
-        }
-    }
-
     deinit {
         buffer.deallocate()
-        fclose(file)
     }
 
     /// Calls `body` with the next line, without its line ending, followed by a zero.
@@ -59,13 +49,14 @@ struct LineReader: ~Copyable {
     ) throws(RecordingError) -> Result? {
         var end = lineFeed(from: unread.lowerBound)
         if end == nil {
-            let searched = unread.count
-            errno = 0
-            fill()
-            end = lineFeed(from: searched)
+            memmove(buffer, buffer + unread.lowerBound, unread.count)
+            unread = 0..<unread.count
+            while end == nil, unread.count < LineReader.capacity {
+                let searched = unread.count
+                guard try fill() else { break }
+                end = lineFeed(from: searched)
+            }
             if end == nil {
-                let code = errno
-                guard ferror(file) == 0 else { throw .system(path: path, SystemFailure(code: code == 0 ? EIO : code)) }
                 guard unread.count < LineReader.capacity else {
                     line += 1
                     throw malformed("longer than \(LineReader.longestLine) bytes")
@@ -92,13 +83,17 @@ struct LineReader: ~Copyable {
         .malformed(path: path, line: number ?? line, reason: reason)
     }
 
-    /// Moves what is not read to the beginning, and reads as much as fits behind it. The file is at its end, or has failed,
-    /// if the buffer is not full then.
-    private mutating func fill() {
-        memmove(buffer, buffer + unread.lowerBound, unread.count)
-        unread = 0..<unread.count
-        let count = fread(buffer + unread.count, 1, LineReader.capacity - unread.count, file)
-        unread = 0..<(unread.count + count)
+    /// Reads behind what is in the buffer; returns false at the end of the file.
+    private mutating func fill() throws(RecordingError) -> Bool {
+        let room = UnsafeMutableRawBufferPointer(
+            start: buffer + unread.upperBound, count: LineReader.capacity - unread.upperBound)
+        do {
+            let count = try file.read(into: room)
+            unread = 0..<(unread.count + count)
+            return count > 0
+        } catch {
+            throw .system(path: path, error)
+        }
     }
 
     /// The index of the next line feed; `nil` if there is none in the buffer.

@@ -47,20 +47,21 @@ enum LiveRun {
     static func run(
         _ configuration: DemoConfiguration, for seconds: Double?, pageSettings: [String]? = nil, signals: SignalWaiter
     ) throws {
-        let loaded = configuration.loaded
+        var loaded = configuration.loaded
         for note in configuration.notes { Output.line(Glyphs.ofTerminal.clean(note)) }
         let state = try RunState(nil, name: "demo")
         defer { state.remove() }
+        let login = loaded.settings.mqtt.broker == .embedded ? try DemoLogin(in: state.path) : nil
+        login?.apply(to: &loaded.settings.mqtt)
         let view = LiveView(prefix: loaded.settings.mqtt.prefix)
         let agent = try Agent(
             configuration: loaded, version: version, stateDirectory: state.path,
             log: Log(level: min(.warning, loaded.settings.log.level)), observer: view.observer)
         var notes = configuration.notes
         let page = pageSettings.flatMap { settings in
-            startPage(settings, loaded, agent, state, &notes, signals)
+            startPage(settings, login, loaded, agent, state, &notes, signals)
         }
-        view.begin(
-            agent: agent, isPrivate: loaded.settings.mqtt.broker == .embedded, page: page, notes: notes)
+        view.begin(agent: agent, login: login, page: page, notes: notes)
         defer {
             view.end()
             page?.stop()
@@ -70,13 +71,13 @@ enum LiveRun {
 
     /// Starts the page at the private broker. At another one, it would show and control the boards of others.
     private static func startPage(
-        _ settings: [String], _ loaded: LoadedConfiguration, _ agent: Agent, _ state: RunState,
+        _ settings: [String], _ login: DemoLogin?, _ loaded: LoadedConfiguration, _ agent: Agent, _ state: RunState,
         _ notes: inout [String], _ signals: SignalWaiter
     ) -> DemoPage? {
-        guard loaded.settings.mqtt.broker == .embedded, let broker = agent.brokers.first else { return nil }
+        guard let login, let broker = agent.brokers.first else { return nil }
         do {
             let plan = DemoPage.Plan(
-                broker: broker, prefix: loaded.settings.mqtt.prefix, settings: settings,
+                broker: broker, prefix: loaded.settings.mqtt.prefix, settings: login.settings + settings,
                 hasAddress: loaded.isArgument("page.listen"), directory: "\(state.path)/page")
             return try DemoPage(plan, signals: signals)
         } catch {

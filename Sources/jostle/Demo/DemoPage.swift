@@ -16,7 +16,7 @@ final class DemoPage: Sendable {
         var broker: BrokerAddress
         /// The first part of the topics.
         var prefix: String
-        /// The settings `page.…` of the command line: `key=value`.
+        /// The login at the broker, and the settings `page.…` of the command line: `key=value`.
         var settings: [String]
         /// Whether one of them is the address.
         var hasAddress: Bool

@@ -212,8 +212,7 @@ final class HeldErrors {
 
     init() {
         guard isatty(STDERR_FILENO) == 1 else { return }
-        let directory = Configuration.variable("TMPDIR") ?? "/tmp"
-        var template = Array("\(directory)/jostle-errors-XXXXXX".utf8CString)
+        var template = Array("\(FileContents.temporaryPlace)/jostle-errors-XXXXXX".utf8CString)
         file = mkstemp(&template)
         guard file >= 0 else { return }
         unlink(template)

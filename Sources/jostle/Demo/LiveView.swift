@@ -33,11 +33,11 @@ final class LiveView: Sendable {
         return observer
     }
 
-    /// Prints how to open the page, the sensor, the broker and how to subscribe, and takes over the terminal. `isPrivate`
-    /// says that the broker is one that only this machine reaches. The `notes` say what differs from the configuration.
-    func begin(agent: Agent, isPrivate: Bool, page: DemoPage?, notes: [String]) {
+    /// Prints how to open the page, the sensor, the broker and how to subscribe, and takes over the terminal. The `login`
+    /// is that of a private broker. The `notes` say what differs from the configuration.
+    func begin(agent: Agent, login: DemoLogin?, page: DemoPage?, notes: [String]) {
         let introduction = Introduction(
-            sensor: agent.sensorTitle, broker: agent.brokers.first, isPrivate: isPrivate, topics: agent.topics,
+            sensor: agent.sensorTitle, broker: agent.brokers.first, login: login, topics: agent.topics,
             page: page.map { PageInvitation(address: $0.address) })
         let (glyphs, prefix, id) = (self.glyphs, self.prefix, agent.id)
         Output.text(introduction.lines.map { glyphs.clean($0) + "\n" }.joined() + "\n")
@@ -80,19 +80,20 @@ struct Introduction {
     let sensor: String
     let lines: [String]
 
-    init(sensor: String, broker: BrokerAddress?, isPrivate: Bool, topics: Topics, page: PageInvitation?) {
+    init(sensor: String, broker: BrokerAddress?, login: DemoLogin?, topics: Topics, page: PageInvitation?) {
         self.page = page
         let host = broker?.host ?? "localhost"
         let port = broker.map { " -p \($0.port)" } ?? ""
         let tls = broker?.usesTLS == true ? " --capath /etc/ssl/certs" : ""
-        listen = "mosquitto_sub -h \(host)\(port)\(tls) -v -t '\(topics.events)#'"
+        listen = "\(login?.environment ?? "")mosquitto_sub -h \(host)\(port)\(tls) -v -t '\(topics.events)#'"
         self.sensor = sensor
-        let place = isPrivate ? ", for programs on this machine only" : ""
+        let place = login == nil ? "" : ", for programs of this user on this machine only"
         let invitation = (page?.steps ?? []).flatMap { ["\($0.title):", "    \($0.text)"] }
         lines =
             (invitation.isEmpty ? [] : [""] + invitation + [""]) + [
                 "Sensor: \(sensor)",
                 "Broker: \(broker.map { "\($0)" } ?? "none")\(place)",
+            ] + (login.map { ["Login: \($0.description)"] } ?? []) + [
                 "Listen: \(listen)",
                 "Press Ctrl-C to stop.",
             ]

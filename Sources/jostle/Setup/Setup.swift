@@ -3,6 +3,7 @@ internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleMessages
 internal import LinuxSensors
 internal import LinuxSystem
 internal import MotionKit
@@ -109,16 +110,15 @@ struct Setup {
 
     /// The first line of a file with a password.
     private static func password(in path: String) throws -> String {
-        let text: String
-        if path == "-" {
-            text = readLine() ?? ""
-        } else {
-            text = try Failure.about("--password-file \(path)", .noInput) {
-                try FileContents.text(of: path, limit: 4096, mayBePipe: true)
+        guard path == "-" else {
+            do {
+                return try JostleSettings.firstLine(ofFile: path)
+            } catch {
+                throw Failure(.noInput, "--password-file \(path): \(error.reason)")
             }
         }
-        let line = String(text.prefix { !$0.isNewline })
-        guard !line.isEmpty else { throw Failure(.noInput, "--password-file \(path): its first line is empty") }
+        let line = readLine() ?? ""
+        guard !line.isEmpty else { throw Failure(.noInput, "--password-file -: its first line is empty") }
         return line
     }
 

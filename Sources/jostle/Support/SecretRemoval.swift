@@ -156,22 +156,53 @@ enum SecretFinder {
         var isName = false
     }
 
-    /// What precedes a secret, as in `password: …`, `MQTT_PASSWORD=…`, `"token":"…"`.
-    private static let secretLabels = [
-        "password", "passwd", "passphrase", "pwd", "secret", "token", "api_key", "apikey", "api-key", "private_key",
-        "authorization",
-    ].map { Array($0.utf8) }
+    /// A word before a secret, as in `password: …`, `MQTT_PASS=…`, `"token":"…"` and `--secret-key …`. Capital letters, and
+    /// `_` and `-` in it, do not matter.
+    private struct Label {
+        let text: [UInt8]
+        /// Whether it may be the end of a word, as in `mqttpassword`; a short one is the end of many.
+        var mayEndWord = true
+        /// What may be between it and the secret: a blank only after an option.
+        var separators = ":= "
+        /// Whether the name of a user follows.
+        var isName = false
 
-    /// What precedes the name of a user.
-    private static let nameLabels = ["username", "user_name", "login"].map { Array($0.utf8) }
+        init(_ text: String) { self.text = Array(text.utf8) }
+    }
 
-    /// The options of commands such as mosquitto_pub, and the word of HTTP, before a blank and a secret.
-    private static let options = [" -P", " --pw", "bearer"].map { Array($0.utf8) }
+    private static let labels: [Label] = {
+        let words = [
+            "password", "passwd", "passphrase", "pwd", "secret", "token", "apikey", "accesskey", "privatekey",
+            "secretkey", "authorization", "cookie", "pass", "pw", "psk", "key", "username", "login",
+        ]
+        return words.map { word in
+            var label = Label(word)
+            label.mayEndWord = !["pass", "pw", "psk", "key"].contains(word)
+            label.isName = ["username", "login"].contains(word)
+            // `key: gestures.shake` names a setting, and `--key` a file.
+            if word == "key" { label.separators = "=" }
+            return label
+        }
+    }()
+
+    /// What looks like a label, and is none.
+    private static let harmless = ["lowpass", "key=value"].map { Array($0.utf8) }
+
+    /// What precedes a secret on the command lines of mosquitto_pub, mysql and others, and in HTTP. After `-p` and a blank
+    /// there is a port.
+    private static let options = ["bearer ", "bearer=", " -P ", " -P=", " -P", " -p"].map { Array($0.utf8) }
+
+    /// How tokens begin that are known by their form, and how many bytes of a word follow at least: JSON web tokens, those of
+    /// Amazon, GitHub, GitLab and Slack.
+    private static let tokens: [(start: [UInt8], count: Int)] = [
+        ("eyJ", 20), ("AKIA", 16), ("ASIA", 16), ("ghp_", 20), ("gho_", 20), ("ghs_", 20), ("ghu_", 20),
+        ("github_pat_", 20), ("glpat-", 20), ("xoxb-", 20), ("xoxp-", 20),
+    ].map { (Array($0.utf8), $1) }
 
     /// Whether a key names a secret itself, and not a file that contains it.
     static func isSecret(_ key: String) -> Bool {
-        let bytes = lowercased(Array(key.utf8))
-        return (secretLabels + nameLabels).contains { bytes.count >= $0.count && bytes.suffix($0.count) == $0[...] }
+        let name = key.utf8.split(separator: UInt8(ascii: "/")).last ?? key.utf8[...]
+        return !labelled(in: Array(name) + Array(":x".utf8)).isEmpty
     }
 
     /// Whether a byte belongs to a word: letters, digits, `_` and `-`, and everything that is not ASCII.
@@ -191,7 +222,15 @@ enum SecretFinder {
         var found: [Match] = []
         var index = 0
         while index < line.count {
-            guard isFirst[Int(small[index])], let (end, isName) = value(at: index, small, line), end < line.count else {
+            guard isFirst[Int(small[index])] else {
+                index += 1
+                continue
+            }
+            if let end = harmless.lazy.compactMap({ end(of: $0, at: index, small) }).first {
+                index = end
+                continue
+            }
+            guard let (end, isName) = value(at: index, small, line), end < line.count else {
                 index += 1
                 continue
             }
@@ -205,32 +244,62 @@ enum SecretFinder {
     /// Whether a label or an option begins with a byte: most do not, so most places need no comparison.
     private static let isFirst: [Bool] = {
         var isFirst = [Bool](repeating: false, count: 256)
-        for text in secretLabels + nameLabels + options { isFirst[Int(text[0])] = true }
+        for text in labels.map(\.text) + harmless + options { isFirst[Int(text[0])] = true }
         return isFirst
     }()
 
     /// Where the value begins whose label begins at `index`; `nil` if there is no label.
     private static func value(at index: Int, _ small: [UInt8], _ line: [UInt8]) -> (start: Int, isName: Bool)? {
         for option in options where matches(option, at: index, option[0] == 0x20 ? line : small) {
-            let after = index + option.count
-            if after < line.count, line[after] == 0x20 || line[after] == UInt8(ascii: "=") { return (after + 1, false) }
+            let start = index + option.count
+            let isAttached = isWord(option[option.count - 1])
+            if !isAttached || start < line.count && !isNumber(from: start, line) { return (start, false) }
         }
-        for (labels, isName) in [(secretLabels, false), (nameLabels, true)] {
-            for label in labels where matches(label, at: index, small) {
-                var after = index + label.count
-                while after < line.count, "\\\"' ".utf8.contains(line[after]) { after += 1 }
-                guard after < line.count, ":=".utf8.contains(line[after]), !isPath(upTo: index, line) else { continue }
-                return (after + 1, isName)
+        for label in labels {
+            guard let end = end(of: label.text, at: index, small), label.mayEndWord || isWordStart(index, line) else {
+                continue
+            }
+            var after = end
+            while after < line.count, "\\\"' ".utf8.contains(line[after]) { after += 1 }
+            guard after < line.count else { continue }
+            let first = wordStart(of: index, line)
+            if label.separators.utf8.contains(line[after]) {
+                // After a path, a message says what is wrong with the file.
+                if first == 0 || line[first - 1] != UInt8(ascii: "/") { return (after + 1, label.isName) }
+            } else if line[first] == UInt8(ascii: "-"), line[end] == 0x20, label.separators.utf8.contains(0x20) {
+                return (end + 1, label.isName)
             }
         }
         return nil
     }
 
-    /// Whether the word at `index` is the end of a path, after which a message says what is wrong with the file.
-    private static func isPath(upTo index: Int, _ line: [UInt8]) -> Bool {
+    /// The end of a label that begins at `index`; `nil` if it does not.
+    private static func end(of label: [UInt8], at index: Int, _ small: [UInt8]) -> Int? {
+        var end = index
+        for byte in label {
+            while end > index, end < small.count, "_-".utf8.contains(small[end]) { end += 1 }
+            guard end < small.count, small[end] == byte else { return nil }
+            end += 1
+        }
+        return end
+    }
+
+    /// Whether a word, or a part of one as in `MQTT_PASS` and `mqttPass`, begins at `index`.
+    private static func isWordStart(_ index: Int, _ line: [UInt8]) -> Bool {
+        guard index > 0, isWord(line[index - 1]), !"_-".utf8.contains(line[index - 1]) else { return true }
+        return (0x41...0x5A).contains(line[index]) && (0x61...0x7A).contains(line[index - 1])
+    }
+
+    /// Where the word begins in which `index` is; dots belong to it.
+    private static func wordStart(of index: Int, _ line: [UInt8]) -> Int {
         var start = index
         while start > 0, isWord(line[start - 1]) || line[start - 1] == UInt8(ascii: ".") { start -= 1 }
-        return start > 0 && line[start - 1] == UInt8(ascii: "/")
+        return start
+    }
+
+    /// Whether a blank or a number, such as the port in `-p8080:80`, begins at `index`.
+    private static func isNumber(from index: Int, _ line: [UInt8]) -> Bool {
+        line[index...].prefix { $0 != 0x20 }.allSatisfy { "0123456789.:".utf8.contains($0) }
     }
 
     /// The value from `start` on: a quoted text, what is before a blank after `=`, and the rest of the line after `:`.
@@ -282,12 +351,21 @@ enum SecretFinder {
         }
     }
 
+    /// The tokens that are known by their form.
+    private static func tokens(in line: [UInt8]) -> [Match] {
+        let words = line.split { !isWord($0) && $0 != UInt8(ascii: ".") }
+        return words.compactMap { word in
+            let isToken = tokens.contains { word.starts(with: $0.start) && word.count >= $0.start.count + $0.count }
+            return isToken ? Match(range: word.startIndex..<word.endIndex) : nil
+        }
+    }
+
     // MARK: Removing
 
     /// A line with a mark in each of these matches.
     static func cleaned(_ line: [UInt8], mark: String) -> [UInt8] {
         var line = line
-        let finders: [([UInt8]) -> [Match]] = [credentials, requesters, { labelled(in: $0) }]
+        let finders: [([UInt8]) -> [Match]] = [credentials, requesters, { labelled(in: $0) }, tokens]
         for find in finders {
             for place in find(line).reversed() where !place.range.isEmpty {
                 line.replaceSubrange(place.range, with: mark.utf8)

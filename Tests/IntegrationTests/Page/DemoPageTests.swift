@@ -35,6 +35,11 @@ import Testing
         let cookie = String(try #require(field.split(separator: ";").first))
         let session = try RawHTTP.get(port, "/api/session", [("Cookie", cookie)])
         #expect(session.body.contains("\"control\":true"), "\(session.body)")
+        // It has the login of the private broker.
+        let seesBoard = await eventually {
+            (try? RawHTTP.get(port, "/metrics"))?.body.contains("{board=\"demo-") == true
+        }
+        #expect(seesBoard, "\(program.errors)")
         #expect(await program.terminate() == 0)
         #expect(!isServed(port))
         let left = try FileManager.default.contentsOfDirectory(atPath: directory.path(""))
