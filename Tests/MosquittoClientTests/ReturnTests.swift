@@ -4,7 +4,6 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-import enum SystemTestSupport.PrivateNetwork
 
 /// Requirement: after an outage clients come back soon, each once, and not all at the same moment.
 @Suite(.serialized) struct ReturnTests {

@@ -3,7 +3,6 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-import enum SystemTestSupport.PrivateHosts
 
 /// Encrypted connections: only the right broker is accepted, and the fault of any other is reported.
 @Suite(

@@ -1,8 +1,8 @@
+import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import MotionCore
 import MotionKit
-import SystemTestSupport
 import Testing
 import VirtualIMU
 

@@ -1,6 +1,6 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
-import SystemTestSupport
 import Testing
 
 @testable import MotionCore
@@ -56,7 +56,7 @@ extension TemporaryDirectory {
     }
 
     @Test func restoresEveryNumber() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         #expect(try store.load("i2c-1-0x68-MPU6050") == nil)
         try store.save(Self.example, as: "i2c-1-0x68-MPU6050")
@@ -97,7 +97,7 @@ extension TemporaryDirectory {
 
     /// The place of calibration need not be known.
     @Test func restoresMagnetometerWithoutPlace() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         let calibration = StoredCalibration(magnetometer: MagneticCalibration(hardIron: Vector3(1, -2, 3)))
         #expect(!calibration.isEmpty)
@@ -108,7 +108,7 @@ extension TemporaryDirectory {
 
     /// Earlier programs, which stored neither the scale nor the magnetometer, wrote the same version.
     @Test func readsFileWithoutLearntScale() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         let text = """
             jostle calibration 1
@@ -186,7 +186,7 @@ extension TemporaryDirectory {
     }
 
     @Test func sanitisesNamesAndSources() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         var calibration = Self.example
         calibration.accelerometerSource = "two\nlines\nend"
@@ -198,7 +198,7 @@ extension TemporaryDirectory {
 
     /// A file that is cut anywhere is damaged; so is one with a repeated or missing line or an invalid number.
     @Test func reportsDamagedFiles() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         try store.save(Self.example, as: "chip")
         let whole = try text(store, "chip")
@@ -236,7 +236,7 @@ extension TemporaryDirectory {
     }
 
     @Test func reportsUnknownVersion() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         try directory.writeCalibration(Data("jostle calibration 2\nanything\n".utf8), of: "chip")
         #expect(throws: CalibrationStoreError.unknownVersion(path: store.path(of: "chip"), found: "2")) {
@@ -245,7 +245,7 @@ extension TemporaryDirectory {
     }
 
     @Test func keepsOldFileWhenWriteFails() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         try store.save(Self.example, as: "chip")
         try FileManager.default.createDirectory(

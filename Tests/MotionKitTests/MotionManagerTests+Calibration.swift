@@ -1,8 +1,8 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
 import StateStorage
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func usesStoredCalibrationFromStart() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         try CalibrationStore(stateDirectory: directory.path).save(Self.straight, as: "scripted")
         let manager = MotionManager(stateDirectory: directory.path)
         #expect(manager.calibration == nil)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func appliesAndSavesNewCalibration() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let manager = MotionManager(stateDirectory: directory.path)
         #expect(throws: CalibrationStoreError.notRunning) { try manager.setCalibration(Self.straight) }
         let device = try manager.start(feeding: rest(1))
@@ -65,7 +65,7 @@ import Testing
 
     /// A file that cannot be used causes a warning, but does not prevent the start.
     @Test func ignoresDamagedCalibration() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         try directory.writeCalibration(Data("jostle calibration 1\ngyro".utf8), of: "scripted")
         let manager = MotionManager(stateDirectory: directory.path)
         let device = try manager.start(feeding: rest(1))
@@ -91,7 +91,7 @@ import Testing
 
     /// After a minute of rest, the bias is learnt. It is saved at the stop and used from the first sample of the next run.
     @Test func learnsBiasAtRest() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let bias = Vector3(0.05, -0.02, 0.03)
         do {
             let manager = MotionManager(stateDirectory: directory.path)
@@ -114,7 +114,7 @@ import Testing
 
     /// Hours at the same temperature cause one write, not one every ten minutes.
     @Test func doesNotRewriteUnchangedEstimates() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
         let saver = CalibrationSaver(store: store, name: "chip", writer: writer)

@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import Foundation
 import MotionCore
 import StateStorage
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func usesLearntScaleAfterRestartInAnyMounting() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let before = try await turnError(directory)
         #expect(before > 9)
         for _ in 0..<2 {
@@ -90,7 +90,7 @@ import Testing
 
     /// A new calibration of the chip clears the scale that was learnt with the old one, in use and in the file.
     @Test func clearsLearntScaleOnNewCalibration() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         let zero = Matrix3(.zero, .zero, .zero)
         var scale = zero
@@ -134,7 +134,7 @@ import Testing
 
     /// The scale is written every ten minutes at most, only after a noticeable change, and together with the bias.
     @Test func limitsWritesOfLearntScale() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
         let saver = CalibrationSaver(store: store, name: "chip", writer: writer)

@@ -1,8 +1,8 @@
+import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import MotionCore
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit

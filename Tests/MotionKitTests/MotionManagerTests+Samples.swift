@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import IMUDrivers
 import LinuxSensors
 import MotionCore
-import SystemTestSupport
 import Testing
 import VirtualIMU
 

@@ -1,6 +1,6 @@
+import BrokerTestSupport
 import LinuxSystem
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test func takesReferenceAtStartIfPolicySaysSo() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let manager = manager(.start, in: directory)
         let device = try manager.start(feeding: rest(rolledBy: 30))
         let roll = try #require(await roll(of: manager, after: device))
@@ -264,7 +264,7 @@ import Testing
 
     /// A reference saved by one manager applies from the first sample of the next one.
     @Test func restoresStoredReferenceInNextManager() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         do {
             let manager = manager(.stored, in: directory)
             let device = try manager.start(feeding: rest(rolledBy: 30))
@@ -287,7 +287,7 @@ import Testing
 
     /// A reference that is requested while the sensor is busy takes effect even if stop comes before the next batch.
     @Test func savesReferenceRequestedJustBeforeStop() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let manager = manager(.stored, in: directory)
         let gate = Gate()
         defer { gate.open() }
@@ -307,7 +307,7 @@ import Testing
 
     /// The present reference is saved as soon as the policy becomes `.stored`.
     @Test func savesReferenceWhenPolicyBecomesStored() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let manager = manager(.none, in: directory)
         let device = try manager.start(feeding: rest(rolledBy: 30))
         defer { manager.stop() }
@@ -325,7 +325,7 @@ import Testing
     /// was taken automatically, and stays saved.
     @Test(arguments: [ReferencePolicy.none, .start])
     func loadsReferenceWhenPolicyBecomesStored(policy: ReferencePolicy) async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let stored = Quaternion(roll: 10 * radiansPerDegree, pitch: 0, yaw: 0)
         try ReferenceStore(stateDirectory: directory.path).save(stored)
         let manager = manager(policy, in: directory)
@@ -348,7 +348,7 @@ import Testing
 
     /// A reference that was taken on request is stored, and replaces the stored one.
     @Test func takenReferenceReplacesStoredOne() async throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(Quaternion(roll: 0.2, pitch: 0, yaw: 0))
         let manager = manager(.none, in: directory)
@@ -369,8 +369,8 @@ import Testing
 
     /// A damaged file counts as none.
     @Test func ignoresDamagedReference() async throws {
-        let directory = TemporaryDirectory()
-        try directory.write("jostle reference attitude 1\n0.7 0.7", to: directory.referenceFile)
+        let directory = TemporaryDirectory.absent()
+        try directory.write("jostle reference attitude 1\n0.7 0.7", to: "reference-attitude")
         let manager = manager(.stored, in: directory)
         let device = try manager.start(feeding: rest(rolledBy: 30))
         defer { manager.stop() }

@@ -1,15 +1,15 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
 import StateStorage
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: a thread of its own writes what a manager saves for the next run, and retries until it is on the disk.
 @Suite(.timeLimit(.minutes(2))) struct MotionManagerStorageTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
     private let writer = StateWriter()
 
     private var manager: MotionManager {
@@ -60,7 +60,7 @@ import Testing
     /// If a calibration cannot be written, the caller gets an error, the manager has a fault, and the write is retried.
     @Test func retriesCalibrationThatCannotBeWritten() async throws {
         // A file in place of the directory.
-        try directory.write("", to: directory.path + "/calibration")
+        try directory.write("", to: "calibration")
         let manager = self.manager
         try manager.start(feeding: rest(rolledBy: 0))
         defer { manager.stop() }

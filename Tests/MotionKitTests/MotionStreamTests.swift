@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import IMUDrivers
 import MotionCore
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit

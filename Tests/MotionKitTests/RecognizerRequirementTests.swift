@@ -1,5 +1,5 @@
+import BrokerTestSupport
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit

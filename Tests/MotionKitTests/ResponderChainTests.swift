@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import LinuxSystem
 import MotionCore
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit

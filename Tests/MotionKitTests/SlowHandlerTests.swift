@@ -1,6 +1,6 @@
+import BrokerTestSupport
 import IMUDrivers
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
