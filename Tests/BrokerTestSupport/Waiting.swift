@@ -88,3 +88,10 @@ package final class Flag: Sendable {
     package var isSet: Bool { flag.load(ordering: .acquiring) }
     package func set() { flag.store(true, ordering: .releasing) }
 }
+
+/// Ends a test that has found something other than what the rest of it is about.
+package struct Unexpected: Error, CustomStringConvertible {
+    package let description: String
+
+    package init<Found>(_ found: Found) { description = "\(found)" }
+}

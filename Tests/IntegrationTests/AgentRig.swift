@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import Foundation
 import MosquittoClient
-import Testing
 
 /// A broker, an observer of all its topics, and a running agent `dut` on a virtual chip, to which commands can be sent.
 final class AgentRig {
@@ -12,9 +11,7 @@ final class AgentRig {
 
     /// Starts all three, with additional settings for the agent, and waits until the agent is online.
     init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
-        (broker, observer) = try await rig.observedBroker()
-        agent = try rig.virtualAgent(broker: broker.port, trajectory, settings, state: state)
-        try #require(await observer.availability("online"), "\(agent.errors)")
+        (broker, observer, agent) = try await rig.observedAgent(trajectory, settings, state: state)
     }
 
     /// Sends the agent a command.

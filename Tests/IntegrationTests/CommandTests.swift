@@ -7,11 +7,10 @@ import Testing
 /// topic.
 @Suite(.needsBroker) struct CommandTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let tilted: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         tilted = try directory.write(Recording.tilted, to: "tilted.csv")
     }
 

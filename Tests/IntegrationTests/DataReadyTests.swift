@@ -28,13 +28,12 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, gpio: "wire=17")
         #expect(await agent.logs("the data-ready line is used to time the samples"), "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                try observer.objects("health").contains {
-                    let line = $0["data_ready"] as? [String: Any]
-                    return line?["state"] as? String == "used" && (line?["timed_samples"] as? Int ?? 0) > 50
-                }
-            }, "\(agent.errors)")
+        await observer.expect(agent) { observer in
+            try observer.objects("health").contains {
+                let line = $0["data_ready"] as? [String: Any]
+                return line?["state"] as? String == "used" && (line?["timed_samples"] as? Int ?? 0) > 50
+            }
+        }
         #expect(await agent.terminate() == 0)
     }
 
@@ -42,12 +41,11 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, gpio: "wire=4", "publish.attitude.deadband=0")
         #expect(await agent.logs("no edges on the data-ready line"), "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                try observer.objects("health").contains {
-                    ($0["data_ready"] as? [String: Any])?["fault"] as? String == "silent"
-                }
-            })
+        await observer.expect { observer in
+            try observer.objects("health").contains {
+                ($0["data_ready"] as? [String: Any])?["fault"] as? String == "silent"
+            }
+        }
         let count = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count >= count + 20 })
         #expect(agent.errors.components(separatedBy: "no edges on").count == 2, "\(agent.errors)")
@@ -71,10 +69,9 @@ import Testing
 
     @Test(arguments: [["run", "--set", "sensor.driver=virtual"], ["check-config", "--set", "sensor.driver=virtual"]])
     func excessiveRateIsConfigurationError(command: [String]) async throws {
-        let program = try await JostleProgram(
+        try await JostleProgram(
             command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"]
-        ).outcome().expect(status: 78)
-        #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested"))
+        ).outcome().expect(status: 78, errors: "the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested")
     }
 
     @Test func warnsAboutUnknownBusClock() async throws {

@@ -118,10 +118,18 @@ struct Outcome {
     var output: String
     var errors: String
 
-    /// Checks the exit status. A failure shows what the program wrote.
+    /// Checks the exit status, and that each text is in the errors, in the output, or not in the output. A failure shows
+    /// what the program wrote.
     @discardableResult
-    func expect(status: Int32, sourceLocation: SourceLocation = #_sourceLocation) -> Outcome {
-        #expect(self.status == status, "\(output)\(errors)", sourceLocation: sourceLocation)
+    func expect(
+        status: Int32, errors: String..., output: String..., without: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) -> Outcome {
+        let wrote = Comment("\(self.output)\(self.errors)")
+        #expect(self.status == status, wrote, sourceLocation: sourceLocation)
+        for text in errors { #expect(self.errors.contains(text), wrote, sourceLocation: sourceLocation) }
+        for text in output { #expect(self.output.contains(text), wrote, sourceLocation: sourceLocation) }
+        for text in without { #expect(!self.output.contains(text), wrote, sourceLocation: sourceLocation) }
         return self
     }
 

@@ -102,6 +102,15 @@ final class Observer: Sendable {
         await eventually(within: limit) { (try? condition(self)) ?? false }
     }
 
+    /// Waits until the received messages satisfy a condition. If they never do, the failure shows what the agent wrote.
+    func expect(
+        _ agent: JostleProgram? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        _ condition: (Observer) throws -> Bool
+    ) async {
+        let isMet = await sees(condition)
+        #expect(isMet, "\(agent?.errors ?? "")", sourceLocation: sourceLocation)
+    }
+
     /// Waits for an availability of the device, after at least `count` messages about it.
     func availability(_ word: String, of device: String = "dut", count: Int = 1) async -> Bool {
         await sees { observer in

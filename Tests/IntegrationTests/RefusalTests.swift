@@ -42,11 +42,10 @@ import Testing
         try directory.write("topic readwrite #\n", to: "access")
         broker.reload()
         #expect(await observer.sees { try $0.objects("event/tap").count >= 2 }, "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                let report = try observer.objects("health").last
-                return report?["mqtt_faults"] == nil && report?["outbox_dropped"] as? Int == 0
-            })
+        await observer.expect { observer in
+            let report = try observer.objects("health").last
+            return report?["mqtt_faults"] == nil && report?["outbox_dropped"] as? Int == 0
+        }
         #expect(await agent.terminate() == 0)
     }
 
@@ -90,11 +89,10 @@ import Testing
         #expect(isChanged, "\(agent.errors)")
         if version == "v3.1.1" {
             let fault = "a message to \(topic) is larger than this client takes"
-            #expect(
-                await observer.sees { observer in
-                    let report = try observer.objects("health").last
-                    return (report?["mqtt_faults"] as? [String])?.first?.contains(fault) == true
-                }, "\(agent.errors)")
+            await observer.expect(agent) { observer in
+                let report = try observer.objects("health").last
+                return (report?["mqtt_faults"] as? [String])?.first?.contains(fault) == true
+            }
             #expect(agent.errors.contains(fault))
         } else {
             // The broker knows the limit, and does not send the message.

@@ -7,14 +7,13 @@ import Testing
 /// cannot is named, and a mistake changes nothing.
 @Suite(.needsBroker) struct ReloadTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let broker: TestBroker
     private let observer: Observer
     private let manager: NotifySocket
     private let file: String
 
     init() async throws {
-        directory = try TemporaryDirectory()
         broker = try await TestBroker.started()
         observer = try await Observer(broker.port)
         manager = try NotifySocket(in: directory)

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: allowed commands are carried out over MQTT, with progress if they take time; others are refused.
 @Suite(.needsBroker) struct RemoteControlTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     @Test func defaultsExcludeLongRunningCommands() async throws {
         let rig = try await AgentRig()
@@ -35,8 +36,7 @@ import Testing
         let alone = try agent([:])
         #expect(await observer.availability("online"), "\(alone.errors)")
         try observer.publish(restart)
-        #expect(
-            await observer.sees { try $0.objects("command/restart/result").last?["error"] as? String == "unavailable" })
+        await observer.expect { try $0.objects("command/restart/result").last?["error"] as? String == "unavailable" }
         #expect(await alone.terminate() == 0)
 
         let service = try agent(["JOSTLE_SUPERVISED": "1"])
@@ -49,7 +49,6 @@ import Testing
     }
 
     @Test func recordsOnBoard() async throws {
-        let directory = try TemporaryDirectory()
         let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
         #expect(await rig.measures(), "\(rig.agent.errors)")
         try rig.send("record", "{\"seconds\":1}")
@@ -59,14 +58,13 @@ import Testing
         let file = directory.path("state/recordings/recording-1.csv")
         let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
         #expect(size == answer["bytes"] as? Int)
-        let replay = try await jostle("replay", file, "--attitude", "-")
-        #expect(replay.status == 0 && replay.lines.count == (answer["samples"] as? Int ?? 0) + 1, "\(replay.errors)")
+        let replay = try await jostle("replay", file, "--attitude", "-").expect(status: 0)
+        #expect(replay.lines.count == (answer["samples"] as? Int ?? 0) + 1, "\(replay.errors)")
         #expect(await rig.agent.terminate() == 0)
     }
 
     /// The requester cannot choose where a recording is stored.
     @Test func recordsOnlyInStateDirectory() async throws {
-        let directory = try TemporaryDirectory()
         let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
         #expect(await rig.measures(), "\(rig.agent.errors)")
         for argument in ["file", "path", "name"] {
@@ -94,10 +92,9 @@ import Testing
         let answer = try #require(try rig.results("calibrate").last)
         #expect(answer["before_mg"] as? Double ?? 0 > answer["after_mg"] as? Double ?? .infinity, "\(answer)")
         #expect(try rig.results("calibrate").contains { $0["pose"] as? Int == 3 })
-        #expect(
-            await rig.observer.sees {
-                (try $0.objects("health").last?["calibration"] as? [String: Any])?["accelerometer"] != nil
-            })
+        await rig.observer.expect {
+            (try $0.objects("health").last?["calibration"] as? [String: Any])?["accelerometer"] != nil
+        }
         #expect(await rig.agent.terminate() == 0)
     }
 
@@ -120,11 +117,10 @@ import Testing
         let answer = try #require(try rig.results("calibrate").last)
         // The bias estimated at rest in the meantime is about as good.
         #expect((0...0.1).contains(answer["after_deg_s"] as? Double ?? .nan), "\(answer)")
-        #expect(
-            await rig.observer.sees {
-                (try $0.objects("health").last?["calibration"] as? [String: Any])?["gyroscope"] as? String
-                    == "rest: 10 s"
-            })
+        await rig.observer.expect {
+            (try $0.objects("health").last?["calibration"] as? [String: Any])?["gyroscope"] as? String
+                == "rest: 10 s"
+        }
         #expect(await rig.agent.terminate() == 0)
     }
 }

@@ -6,6 +6,7 @@ import Testing
 /// Requirement: the agent supervises what it depends on, and notifies the watchdog, whether sensing or stopped.
 @Suite(.needsBroker) struct SupervisionTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     @Test func saysWhenReferenceIsTaken() async throws {
         let program = try rig.run(
@@ -19,7 +20,6 @@ import Testing
 
     @Test func feedsWatchdogAwakeAndAsleep() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         let manager = try NotifySocket(in: directory)
         let observer = try await Observer(broker.port)
         let settings = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual"]
@@ -42,7 +42,6 @@ import Testing
     /// systemd reads no notification while it reloads its units, nor after a crash.
     @Test func goesOnWhileTheServiceManagerReadsNothing() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         let manager = try NotifySocket(in: directory)
         let observer = try await Observer(broker.port)
         // The queue is full after the tenth notification, or the 512th where systemd has set the limit.

@@ -42,13 +42,12 @@ import Testing
         func healthFacts(at now: ClockReading) -> HealthFacts { HealthFacts() }
     }
 
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let client = Client()
     private let host = Host()
     private let core: DeviceCore
 
     init() throws {
-        directory = try TemporaryDirectory()
         var builder = ConfigurationBuilder()
         builder.apply(try YAMLReader.read(Array("{}".utf8), source: .file("jostle.yaml")))
         let stored = StoredConfiguration.open(

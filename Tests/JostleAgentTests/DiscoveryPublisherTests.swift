@@ -10,15 +10,12 @@ import Testing
 
 /// Requirement: discovery messages that the broker lacks are published after each connection, and all of them after Home
 /// Assistant's start; obsolete ones are removed.
-@Suite struct DiscoveryPublisherTests {
+@Suite final class DiscoveryPublisherTests {
     private typealias Bench = ParticipantBench<DiscoveryPublisher>
 
-    private let directory: TemporaryDirectory
+    private lazy var bench = makeBench()
+    private let directory = TemporaryDirectory.new()
     private let old = "homeassistant/sensor/old/roll/config"
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     private var state: StateDirectory { StateDirectory(path: directory.path) }
 
@@ -42,7 +39,7 @@ import Testing
     }
 
     /// A connected publisher whose subscription was answered.
-    private func bench(_ settings: JostleSettings? = nil, isConnected: Bool = true) -> Bench {
+    private func makeBench(_ settings: JostleSettings? = nil, isConnected: Bool = true) -> Bench {
         var bench = Bench(
             DiscoveryPublisher(settings ?? self.settings(), facts, memory: .announced(in: state)) { _ in 2 })
         guard isConnected else { return bench }
@@ -77,7 +74,6 @@ import Testing
     }
 
     @Test func announcesEverythingOncePerConnectionToEmptyBroker() {
-        var bench = bench()
         #expect(bench.subscriptions == ["homeassistant/status", "homeassistant/+/dut/#"])
         bench.pass(0.9)
         #expect(bench.takePublished().isEmpty)
@@ -102,7 +98,7 @@ import Testing
     }
 
     @Test func announcesNothingToBrokerThatKeptEverything() {
-        var bench = bench(isConnected: false)
+        var bench = makeBench(isConnected: false)
         for delay in [0.0, 2, 2] {
             bench.deliver(.connected)
             bench.pass(delay)
@@ -115,7 +111,7 @@ import Testing
     }
 
     @Test func announcesWhatDiffersAtBroker() {
-        var bench = bench(isConnected: false)
+        var bench = makeBench(isConnected: false)
         bench.deliver(.connected)
         var kept = DiscoverySet(settings(), facts).messages
         kept[0].payload = kept[0].payload.replacing(#""sw_version": "1""#, with: #""sw_version": "0""#)
@@ -164,7 +160,6 @@ import Testing
     }
 
     @Test func readsAsLongAsMessagesArrive() {
-        var bench = bench()
         for (index, message) in DiscoverySet(settings(), facts).messages.enumerated() {
             if index < 10 { bench.pass(0.2) }
             bench.receive(message.topic, message.payload, retain: true)
@@ -184,19 +179,18 @@ import Testing
 
     /// Topics are on disk before they are used, unless the disk is too slow, so that they are known after a crash.
     @Test func savesTopicsBeforeUsingThem() {
-        var bench = bench()
         bench.pass(1.2)
         #expect(bench.takePublished().isEmpty && remembered(bench) == Set(wanted))
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.topics() == wanted)
 
-        var stalled = self.bench()
+        var stalled = makeBench()
         stalled.pass(1.9)
         #expect(stalled.takePublished().isEmpty)
         stalled.pass(0.2)
         #expect(stalled.topics() == wanted)
 
-        var failing = self.bench()
+        var failing = makeBench()
         failing.pass(1.2)
         failing.deliver(.fileWritten(.announcedTopics, failure: "No space left on device"))
         #expect(failing.topics() == wanted && failing.takeLines().count == 1)
@@ -204,7 +198,6 @@ import Testing
 
     /// The disk is slow: the first result belongs to an older list than the one that is awaited.
     @Test func waitsForTheLatestListOnDisk() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         bench.carryOut(bench.participant.change(settings([.tap, .flick]), at: bench.clocks))
@@ -216,7 +209,6 @@ import Testing
     }
 
     @Test func repeatsOnceAfterBirthMessage() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
         bench.receive("homeassistant/status", "online")
         bench.receive("homeassistant/status", "online")
@@ -230,7 +222,6 @@ import Testing
     }
 
     @Test func sendsChangesAndRemovesObsoleteMessages() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         let gone = settle(&bench, 0, acknowledged: false)
@@ -250,7 +241,7 @@ import Testing
     @Test func followsTheSwitchOfDiscovery() {
         var off = settings()
         off.homeAssistant.discovery = false
-        var bench = bench(off)
+        var bench = makeBench(off)
         #expect(settle(&bench, 1).announced.isEmpty && !bench.subscriptions.contains("homeassistant/status"))
         bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
@@ -261,7 +252,6 @@ import Testing
 
     @Test func removesSavedTopicsOfFormerNames() throws {
         try remember([old])
-        var bench = bench()
         let step = settle(&bench, 1.2)
         #expect(step.removed == [old] && step.announced == wanted)
         #expect(remembered(bench) == Set(wanted))
@@ -270,7 +260,6 @@ import Testing
     @Test func keepsMessagesOfProtectedDevices() throws {
         let gone = "homeassistant/sensor/dut/gone/config"
         try remember([old, gone])
-        var bench = bench()
         bench.carryOut(bench.participant.protect(["old"], at: bench.clocks))
         #expect(settle(&bench, 1.2).removed == [gone])
         #expect(remembered(bench).contains(old))
@@ -287,7 +276,6 @@ import Testing
 
     @Test func repeatsUnacknowledgedRemovals() throws {
         try remember([old])
-        var bench = bench()
         #expect(settle(&bench, 1.2, acknowledged: false).removed == [old])
         #expect(settle(&bench, 5).removed.isEmpty)
         bench.deliver(.disconnected(undelivered: []))
@@ -299,7 +287,6 @@ import Testing
     }
 
     @Test func removesObsoleteMessagesOnlyIfOurs() {
-        var bench = bench()
         let ours = #"{"name":"X","origin":{"name":"Jostle","sw_version":"0.1"}}"#
         bench.receive("homeassistant/sensor/dut/gone/config", ours, retain: true)
         bench.receive("homeassistant/sensor/dut/other/config", #"{"origin":{"name":"x"}}"#, retain: true)
@@ -314,7 +301,6 @@ import Testing
     }
 
     @Test func doesNotRetryRejectedMessages() {
-        var bench = bench()
         let step = settle(&bench, 1.2, acknowledged: false)
         for token in step.tokens { bench.deliver(.rejected(token, topic: "t", .refused(.notAuthorised))) }
         #expect(bench.participant.refused == Set(wanted) && bench.takeLines().count == 1, "logged once")
@@ -323,7 +309,6 @@ import Testing
     }
 
     @Test func retriesWhenClientHasRoom() {
-        var bench = bench()
         let step = settle(&bench, 1.2, acknowledged: false)
         bench.deliver(.notSent(Array(step.tokens.suffix(2))))
         bench.pass(0.1)
@@ -332,7 +317,6 @@ import Testing
     }
 
     @Test func repeatsTelemetryOnceAfterDiscovery() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
         #expect(bench.takeRequests().isEmpty)
         bench.pass(2.1)

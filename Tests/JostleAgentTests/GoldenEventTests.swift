@@ -134,10 +134,7 @@ import Testing
     func laterEvents() throws {
         var composer = composer()
         let updates = composer.updates(for: typical(.tap, .recognized), at: goldenClocks)
-        guard case .add(var message)? = updates.first else {
-            Issue.record("\(updates)")
-            return
-        }
+        guard case .add(var message)? = updates.first else { throw Unexpected(updates) }
         var golden = GoldenText()
         func add(_ name: String, at clocks: ClockReading, isOvertaken: Bool = false) {
             golden.add(

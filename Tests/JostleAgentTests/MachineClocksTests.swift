@@ -10,12 +10,8 @@ import Testing
 /// Requirement: the last time that was known to be right lasts beyond the end of the program, and a damaged file of it
 /// is as good as none.
 @Suite struct MachineClocksTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private var state: StateDirectory { StateDirectory(path: directory.path) }
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     private func write(boot: String, secondsFromNow: Double) throws {
         let wall = WallClock.milliseconds(at: WallClock.monotonic) + Int64(secondsFromNow * 1000)

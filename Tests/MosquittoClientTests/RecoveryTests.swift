@@ -114,8 +114,7 @@ struct RecoveryTests {
         let client = try RecordedClient.started(.local(1, id: "nowhere", host: "no-such-host.invalid"))
         #expect(await eventually { client.disconnections.count >= 2 })
         guard case .hostNotFound("no-such-host.invalid", _) = client.disconnections.first?.failure else {
-            Issue.record("\(client.disconnections)")
-            return
+            throw Unexpected(client.disconnections)
         }
     }
 

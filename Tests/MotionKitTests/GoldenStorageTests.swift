@@ -6,9 +6,10 @@ import Testing
 
 /// Requirement: calibrations and the reference attitude keep the form of their files: a board is calibrated once.
 @Suite struct GoldenStorageTests {
+    private let directory = TemporaryDirectory.new()
+
     @Test("A calibration is stored in the recorded form, and read again")
     func calibrations() throws {
-        let directory = try TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let magnetometer = MagneticCalibration(hardIron: Vector3(1, -2, 3))
         let calibrations: [(String, StoredCalibration)] = [
@@ -32,7 +33,6 @@ import Testing
 
     @Test("The reference attitude is stored in the recorded form")
     func reference() throws {
-        let directory = try TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         var golden = GoldenText()
         for attitude in [Quaternion.identity, Quaternion(0.5, -0.5, 0.5, -0.5), Quaternion(0.8, 0, -0.6, 0)] {

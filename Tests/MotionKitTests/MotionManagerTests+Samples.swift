@@ -9,6 +9,8 @@ import VirtualIMU
 
 /// Sample handlers receive every sample once and in order, whatever other handlers do.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerSampleTests {
+    private let rig = Rig()
+
     /// Compares two arrays without printing thousands of samples.
     private func expectEqual(
         _ received: [MotionSample], _ fed: [MotionSample], at location: SourceLocation = #_sourceLocation
@@ -19,24 +21,22 @@ import VirtualIMU
     }
 
     @Test func deliversEverySampleOnceInOrder() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let received = manager.sampleJournal()
         let fed = Movement.wholeShake()
         try manager.start(with: ScriptedDevice([.samples(fed)]))
-        defer { manager.stop() }
         #expect(await eventually { received.count >= fed.count })
         expectEqual(received.entries, fed)
     }
 
     /// Samples are along the body's axes, and are numbered even while there are no handlers.
     @Test func deliversSamplesAlongBodyAxes() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         // The sensor's x is the body's y.
         manager.settings.mount = Matrix3(Vector3(0, -1, 0), Vector3(1, 0, 0), Vector3(0, 0, 1))
         let received = Journal<MeasuredSample>()
         var movement = Movement()
         let device = try manager.start(feeding: movement.rest(0.5))
-        defer { manager.stop() }
         #expect(await eventually { manager.sensorStatus?.samples == 100 && device.isExhausted })
         #expect(await eventually { manager.state?.timestamp == Timestamp(seconds: 100.495) })
         let token = manager.addMeasuredSampleHandler { received.append(contentsOf: $0) }
@@ -57,12 +57,11 @@ import VirtualIMU
 
     /// A handler that is added while samples flow, and others are added and removed, misses none after its first.
     @Test func lateHandlerMissesNoSample() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let received = Journal<MotionSample>()
         var movement = Movement()
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         for round in 0..<50 {
             device.feed(movement.rest(0.1))
             if round == 10 { manager.addSampleHandler { received.append(contentsOf: $0) } }
@@ -77,7 +76,7 @@ import VirtualIMU
 
     /// While a handler does not return, up to twenty seconds of samples at 200 Hz are queued.
     @Test func slowHandlerLosesNoSample() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let received = Journal<MotionSample>()
         let gate = Gate()
         defer { gate.open() }
@@ -86,7 +85,6 @@ import VirtualIMU
         let fed = Movement.rest(20)
         let device = ScriptedDevice([.event(.streaming(afterGap: 0))])
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 })
         device.feed(fed)
         #expect(await eventually { manager.sensorStatus?.samples == 4000 })
@@ -99,7 +97,7 @@ import VirtualIMU
 
     /// Samples that do not fit into the queue are counted, and the others stay in order.
     @Test func countsSamplesLostToFullQueue() async throws {
-        let manager = MotionManager(updateInterval: .infinity)
+        let manager = rig.manager(updateInterval: .infinity)
         let received = Journal<MotionSample>()
         let gate = Gate()
         defer { gate.open() }
@@ -108,7 +106,6 @@ import VirtualIMU
         let fed = Movement.rest(25)
         let device = ScriptedDevice([.event(.streaming(afterGap: 0))])
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 })
         device.feed(fed)
         #expect(await eventually { manager.sensorStatus?.samples == 5000 })
@@ -121,9 +118,11 @@ import VirtualIMU
 
 /// End-to-end tests with the virtual chip in real time.
 @Suite(.timeLimit(.minutes(1))) struct VirtualSensorTests {
+    private let rig = Rig()
+
     /// Two seconds of rest, then a shake along x.
     @Test func recognisesShakeOfVirtualChip() async throws {
-        let manager = MotionManager(sensor: .virtual("shake"), settings: .shakesOnly, updateInterval: 0.05)
+        let manager = rig.manager(sensor: .virtual("shake"), settings: .shakesOnly, updateInterval: 0.05)
         let events = Journal<GestureEvent>()
         let states = Journal<MotionState>()
         let received = Journal<MotionSample>()
@@ -131,7 +130,6 @@ import VirtualIMU
         manager.addMotionHandler { states.append($0) }
         manager.addSampleHandler { received.append(contentsOf: $0) }
         try await manager.start()
-        defer { manager.stop() }
         #expect(manager.isSimulated == true)
         #expect(await eventually { manager.attitude != nil })
         #expect(manager.sensorInfo?.nominalRate == 200)
@@ -190,18 +188,16 @@ import VirtualIMU
             MPU6050(
                 bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings(), line: NoDataReadyLine()),
             DeviceNames(title: "chip", storage: "virtual"), isSimulated: true)
-        let manager = MotionManager()
+        let manager = rig.manager()
         let events = manager.sensorJournal()
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { events.entries == [.streaming(afterGap: 0)] })
         chip.inject(.unplugged)
         #expect(await eventually { events.count == 2 })
         chip.clearFaults()
         #expect(await eventually { events.count == 3 })
         guard case .failed(.bus) = events.entries[1], case .streaming(let gap) = events.entries[2] else {
-            Issue.record("\(events.entries)")
-            return
+            throw Unexpected(events.entries)
         }
         #expect(gap > 0)
         #expect(await eventually { manager.sensorStatus?.recoveries == 1 })

@@ -9,13 +9,14 @@ import Testing
 
 /// Requirement: a thread of its own writes what a manager saves for the next run, and retries until it is on the disk.
 @Suite(.timeLimit(.minutes(2))) struct MotionManagerStorageTests {
+    private let rig = Rig()
     private let directory = TemporaryDirectory.absent()
     private let writer = StateWriter()
 
     private var manager: MotionManager {
         var settings = MotionSettings()
         settings.reference = .stored
-        return MotionManager(settings: settings, stateDirectory: directory.path, writer: writer)
+        return rig.manager(settings: settings, stateDirectory: directory.path, writer: writer)
     }
 
     private func rest(rolledBy degrees: Double) -> [MotionSample] {
@@ -63,7 +64,6 @@ import Testing
         try directory.write("", to: "calibration")
         let manager = self.manager
         try manager.start(feeding: rest(rolledBy: 0))
-        defer { manager.stop() }
         var calibration = StoredCalibration(accelerometerSource: "a test")
         calibration.chip.accelerometer.offset = Vector3(0, 1, -0.5)
         let store = CalibrationStore(stateDirectory: directory.path)

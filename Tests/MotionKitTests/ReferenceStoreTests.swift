@@ -8,11 +8,11 @@ import Testing
 
 /// The stored reference is written atomically, and ignored if it is damaged.
 @Suite struct ReferenceStoreTests {
+    private let directory = TemporaryDirectory.absent()
     private let attitude = Quaternion(roll: 0.3, pitch: -0.7, yaw: 2.1)
 
     /// The reference is saved where a manager loads it from.
     @Test func savesAndRemovesReference() throws {
-        let directory = TemporaryDirectory.absent()
         let store = ReferenceStore(stateDirectory: directory.path)
         #expect(store.load() == nil)
         try store.save(nil)
@@ -39,7 +39,6 @@ import Testing
         "jostle reference attitude 1\n1 0 0 0\n1 0 0 0\n", "\u{0}\u{0}\u{0}\u{0}",
     ])
     func ignoresDamagedOrForeignFile(content: String) throws {
-        let directory = TemporaryDirectory.absent()
         try directory.write(content, to: "reference-attitude")
         let store = ReferenceStore(stateDirectory: directory.path)
         #expect(store.load() == nil)
@@ -49,14 +48,13 @@ import Testing
 
     /// Bytes that are not text must not crash it.
     @Test func ignoresBytesThatAreNotText() throws {
-        let directory = TemporaryDirectory.absent()
         try directory.write("", to: "reference-attitude")
-        try Data((0..<200).map { UInt8(255 - $0) }).write(to: URL(fileURLWithPath: directory.path("reference-attitude")))
+        try Data((0..<200).map { UInt8(255 - $0) }).write(
+            to: URL(fileURLWithPath: directory.path("reference-attitude")))
         #expect(ReferenceStore(stateDirectory: directory.path).load() == nil)
     }
 
     @Test func reportsFailureAndKeepsOldFile() throws {
-        let directory = TemporaryDirectory.absent()
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(attitude)
         // Blocks the new file, which is written beside the old one.

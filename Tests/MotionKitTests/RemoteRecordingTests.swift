@@ -9,6 +9,7 @@ import Testing
 
 /// Requirement: remotely requested recordings are limited in time, size and number, and report how they ended.
 @Suite(.timeLimit(.minutes(1))) struct RemoteRecordingTests {
+    private let rig = Rig()
     private let directory = NSTemporaryDirectory() + "jostle-shelf-" + UUID().uuidString
 
     /// Records a device's samples, and returns the outcome.
@@ -17,10 +18,9 @@ import Testing
     ) async throws -> (outcome: SampleRecorder.Outcome, path: String) {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let path = directory + "/file.csv"
-        let manager = MotionManager()
+        let manager = rig.manager()
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { manager.sensorInfo != nil })
         let outcomes = Journal<SampleRecorder.Outcome>()
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: bytes)

@@ -8,8 +8,7 @@ extension BrowserTests {
     @Suite struct Control {
         /// Requirement: a setting is shown as in force only when the board has reported it.
         @Test func aSensitivityChangedByKeyboardIsInForceWhenTheBoardSaysSo() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             let browser = rig.browser
             let slider = "document.getElementById('set-gestures-shake-sensitivity')"
             #expect(await browser.shows("\(slider).value === '5' && !\(slider).disabled"))
@@ -41,8 +40,7 @@ extension BrowserTests {
 
         /// Requirement: a list is shown as in force only when the board has reported it, and is never empty.
         @Test func directionsOfFlickAreChosenOneByOne() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             let browser = rig.browser
             let boxes = "[...document.querySelectorAll('#set-gestures-flick-directions input')]"
             let chosen = "\(boxes).filter((box) => box.checked).map((box) => box.value).join()"
@@ -63,8 +61,7 @@ extension BrowserTests {
             ] {
                 try click(name)
                 #expect(await browser.shows("\(chosen) === '\(rest)' && \(note) === ''"))
-                #expect(
-                    await rig.observer.sees { _ in try directions() as? [String] == rest.components(separatedBy: ",") })
+                await rig.observer.expect { _ in try directions() as? [String] == rest.components(separatedBy: ",") }
             }
             try click("left")
             #expect(await browser.shows("\(note) === 'At least one is needed.' && \(chosen) === 'left'"))
@@ -76,8 +73,7 @@ extension BrowserTests {
 
         /// Requirement: a refused value is not shown as in force, and the reason is.
         @Test func aRefusedValueSaysWhy() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             let slider = "document.getElementById('set-gestures-tap-sensitivity')"
             #expect(await rig.browser.shows("\(slider).value === '5'"))
             try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
@@ -89,8 +85,7 @@ extension BrowserTests {
 
         /// Requirement: what the page saves is a recording that `jostle replay` reads.
         @Test func aSavedRecordingCanBeReplayed() async throws {
-            let rig = try await BrowserRig("demo", agent: ["sensor.rate=200Hz"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("demo", agent: ["sensor.rate=200Hz"])
             let downloads = rig.browser.directory.path("downloads")
             try rig.browser.chromium("Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": downloads])
             #expect(await rig.browser.shows("jostlePage.samples > 0"))
@@ -116,9 +111,8 @@ extension BrowserTests {
 
         /// Requirement: a calibration shows as a picture how to turn the board next, as the board says.
         @Test func aCalibrationIsLedByTheBoard() async throws {
-            let rig = try await BrowserRig(
+            let rig = try await BrowserRig.onBoard(
                 "calibration-poses", agent: ["commands.allow=[stream, calibrate]"], page: ["page.control=true"])
-            try await rig.openBoard()
             let browser = rig.browser
             #expect(
                 await browser.shows("!document.querySelector('[aria-label=\"Calibrate the accelerometer\"]').disabled"))
@@ -146,8 +140,7 @@ extension BrowserTests {
 
         /// Requirement: a page that only shows has no control that could be used, and says why.
         @Test func aReadOnlyPageChangesNothing() async throws {
-            let rig = try await BrowserRig("rest")
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest")
             #expect(await rig.browser.shows("document.querySelector('.at-settings .setting:not([hidden])')"))
             let usable: [String] = try rig.browser.value(
                 """

@@ -8,13 +8,12 @@ extension BrowserTests {
     @Suite struct Rules {
         /// Requirement: each rule with a name has a switch, which shows what the board reports.
         @Test func aRuleIsSwitchedOffAndOn() async throws {
-            let rig = try await BrowserRig(
+            let rig = try await BrowserRig.onBoard(
                 "rest",
                 agent: [
                     "actions=[{on: shake, name: lamp, publish: {topic: lamp}}, "
                         + "{on: tap, name: fan-2, enabled: false, consume: true}, {on: flick, consume: true}]"
                 ], page: ["page.control=true"])
-            try await rig.openBoard()
             let browser = rig.browser
             let switches = "[...document.querySelectorAll('.rules input')]"
             #expect(

@@ -7,6 +7,7 @@ import Testing
 /// Requirement: Prometheus reads what the boards publish, and the documentation and the dashboard are about that.
 @Suite(.needsPage) struct MetricsTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     private static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -51,8 +52,7 @@ import Testing
 
     /// A page at a broker where the board has published everything.
     func withEverythingPublished(_ body: (PageRig) async throws -> Void) async throws {
-        let broker = try await rig.broker()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let page = try await rig.page(broker: broker.port)
         try await publishEverything(observer, page: page)
         try await body(page)
@@ -121,7 +121,6 @@ import Testing
 
     /// What `promtool check metrics` says about a text.
     private func lint(_ text: String) throws -> String {
-        let directory = try TemporaryDirectory()
         let file = try directory.write(text, to: "metrics")
         let tool = try #require(OptionalProgram.path("promtool"))
         let child = try ChildProcess(
@@ -194,7 +193,6 @@ import Testing
 
     @Test(.needsPrometheus) func prometheusShowsTheToken() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         let token = "0123456789abcdef0123456789abcdef"
         let file = try directory.write("\(token)\n", to: "token", permissions: 0o600)
         let page = try await rig.page(broker: broker.port, ["page.metrics_token_file=\(file)"])
@@ -233,12 +231,11 @@ import Testing
             ("0123456789abcdeö\n", "not ASCII"),
         ])
     func aTokenThatCannotBeUsedEndsTheProgram(_ text: String, _ reason: String) async throws {
-        let directory = try TemporaryDirectory()
         let file = try directory.write(text, to: "token", permissions: 0o600)
         let program = try await JostleProgram(
             ["--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--set", "page.metrics_token_file=\(file)"],
             program: Products.pageProgram
-        ).outcome().expect(status: 78)
-        #expect(program.errors.contains("page.metrics_token_file: \(file): ") && program.errors.contains(reason))
+        ).outcome().expect(status: 78, errors: "page.metrics_token_file: \(file): ")
+        #expect(program.errors.contains(reason))
     }
 }

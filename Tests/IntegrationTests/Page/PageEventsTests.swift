@@ -22,8 +22,7 @@ import Testing
     }
 
     @Test func aLargeFleetArrivesWhole() async throws {
-        let broker = try await rig.broker()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let count = 1000
         // About 900 bytes a row.
         let problems = (0..<4).map { "\"\($0) \(String(repeating: "p", count: 190))\"" }.joined(separator: ",")
@@ -62,8 +61,7 @@ import Testing
     }
 
     @Test func aPageThatReadsLateIsToldHowMuchItMissed() async throws {
-        let broker = try await rig.broker()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let slow = try PageStreamReader(page, "board=dut&stream=1", cookie, receiveBuffer: 65_536)
