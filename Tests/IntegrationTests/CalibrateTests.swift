@@ -204,12 +204,8 @@ import Testing
 
     /// An agent on a virtual chip that shakes with 2 g along x, with the test's state directory.
     private func agent(_ broker: TestBroker, state: String) throws -> JostleProgram {
-        let settings = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "publish.health.interval=1 s",
-            "sensor.driver=virtual", "sensor.trajectory=shake", "sensor.rate=50Hz", "log.level=info",
-        ]
-        return try rig.run(
-            ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
+        try rig.virtualAgent(
+            broker: broker.port, "shake", ["publish.health.interval=1 s", "log.level=info"], state: state)
     }
 
     @Test func appliesAndReportsCalibration() async throws {

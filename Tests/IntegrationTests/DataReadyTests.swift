@@ -15,13 +15,11 @@ import Testing
     }
 
     private func agent(_ broker: TestBroker, gpio: String, _ settings: String...) throws -> JostleProgram {
-        let all = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.rate=50Hz",
-            "publish.health.interval=1 s", "sensor.interrupt.chip=\(chip)", "sensor.interrupt.line=17",
-        ]
-        return try rig.run(
-            ["run", "--for", "120"] + (all + settings).flatMap { ["--set", $0] },
-            environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
+        let line = ["sensor.interrupt.chip=\(chip)", "sensor.interrupt.line=17"]
+        return try rig.agent(
+            broker: broker.port,
+            ["sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.health.interval=1 s"] + line + settings,
+            fake: (bus, ""), environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio])
     }
 
     @Test(.needsBroker) func timesSamplesByDataReadyLine() async throws {

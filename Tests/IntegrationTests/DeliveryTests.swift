@@ -22,14 +22,13 @@ import Testing
     }
 
     private func agent(_ port: UInt16, _ trajectory: String? = nil) throws -> JostleProgram {
-        let settings = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.driver=virtual", "sensor.rate=50Hz",
-            "sensor.trajectory=\(trajectory ?? spin)", "gestures.turn.mode=free", "gestures.turn.change_angle=1",
-            "gestures.turn.change_interval=20ms",
-            "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
-        ]
-        return try rig.run(
-            ["run", "--for", "3600"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
+        try rig.agent(
+            broker: port,
+            [
+                "sensor.driver=virtual", "sensor.rate=50Hz", "sensor.trajectory=\(trajectory ?? spin)",
+                "gestures.turn.mode=free", "gestures.turn.change_angle=1", "gestures.turn.change_interval=20ms",
+                "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s", "log.level=info",
+            ], state: state, seconds: 3600)
     }
 
     /// The ids of the events that a killed agent left in its outbox, in order.

@@ -40,8 +40,7 @@ import Testing
     private func set(_ value: String, _ rig: AgentRig) async throws -> Bool {
         try rig.observer.publish("jostle/dut/set/publish.near_misses", value)
         return await rig.observer.sees { observer in
-            let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-            return (settings?["publish"] as? [String: Any])?["near_misses"] as? Bool == (value == "true")
+            try observer.setting("publish.near_misses") as? Bool == (value == "true")
         }
     }
 

@@ -9,9 +9,7 @@ import Testing
     private let rig = Rig()
 
     @Test func keepsEventsUntilTheAccessListAllowsThem() async throws {
-        let directory = try TemporaryDirectory()
-        let accessList = try directory.write("topic readwrite #\ntopic deny jostle/dut/event/tap\n", to: "access")
-        let broker = try await rig.broker(settings: "allow_anonymous true\nacl_file \(accessList)")
+        let broker = try await rig.broker(rules: "topic readwrite #\ntopic deny jostle/dut/event/tap\n")
         let observer = try await Observer(broker.port)
         let agent = try rig.virtualAgent(
             broker: broker.port, "rest", ["publish.health.interval=1 s", "mqtt.version=v5"])
@@ -39,7 +37,7 @@ import Testing
         #expect(agent.errors.contains(fault))
         #expect(observer.messages("event/tap").isEmpty)
 
-        try directory.write("topic readwrite #\n", to: "access")
+        try broker.directory.write("topic readwrite #\n", to: "acl")
         broker.reload()
         #expect(await observer.sees { try $0.objects("event/tap").count >= 2 }, "\(agent.errors)")
         await observer.expect { observer in
@@ -81,9 +79,7 @@ import Testing
         for _ in 0..<20 where !isChanged {
             try observer.publish(change)
             isChanged = await observer.sees(within: .seconds(2)) { observer in
-                let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-                let gestures = settings?["gestures"] as? [String: [String: Any]]
-                return gestures?["shake"]?["sensitivity"] as? Int == 7
+                try observer.setting("gestures.shake.sensitivity") as? Int == 7
             }
         }
         #expect(isChanged, "\(agent.errors)")

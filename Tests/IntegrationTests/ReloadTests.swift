@@ -14,8 +14,7 @@ import Testing
     private let file: String
 
     init() async throws {
-        broker = try await TestBroker.started()
-        observer = try await Observer(broker.port)
+        (broker, observer) = try await rig.observedBroker()
         manager = try NotifySocket(in: directory)
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         try FileManager.default.createDirectory(
@@ -55,9 +54,7 @@ import Testing
 
     private func sensitivity(_ observer: Observer) throws -> Int? {
         // There may be no report yet.
-        let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-        let shake = (settings?["gestures"] as? [String: Any])?["shake"] as? [String: Any]
-        return shake?["sensitivity"] as? Int
+        try observer.setting("gestures.shake.sensitivity") as? Int
     }
 
     @Test func warnsOfRulesWithoutEffect() async throws {
@@ -166,8 +163,7 @@ import Testing
         await reload(agent)
         #expect(await observer.sees { try sensitivity($0) == 4 }, "\(agent.errors)")
         #expect(await agent.logs("sensor.rate: \"50 Hz\" -> \"100 Hz\""), "\(agent.errors)")
-        let settings = try report(observer)["settings"] as? [String: Any]
-        #expect((settings?["sensor"] as? [String: Any])?["rate"] as? String == "100 Hz")
+        #expect(try observer.setting("sensor.rate") as? String == "100 Hz")
         #expect(!agent.errors.contains("keeps its old settings"))
         #expect(await agent.terminate() == 0)
     }

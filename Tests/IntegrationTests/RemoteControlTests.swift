@@ -26,12 +26,8 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let restart = MQTTMessage(topic: "jostle/dut/command/restart", text: "", qos: .atLeastOnce)
         func agent(_ environment: [String: String]) throws -> JostleProgram {
-            let settings = [
-                "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual",
-                "commands.allow=[restart]",
-            ]
-            return try rig.run(
-                ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: environment)
+            try rig.agent(
+                broker: broker.port, ["sensor.driver=virtual", "commands.allow=[restart]"], environment: environment)
         }
         let alone = try agent([:])
         #expect(await observer.availability("online"), "\(alone.errors)")

@@ -51,17 +51,17 @@ extension Rig {
         return child
     }
 
-    /// A running agent called `dut`, with additional settings. It ends after two minutes at the latest, and its state
-    /// is deleted unless a state directory is given.
+    /// A running agent called `dut`, with additional settings. It ends after two minutes unless told otherwise, and its
+    /// state is deleted unless a state directory is given.
     func agent(
         broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], seconds: Int = 120
     ) throws -> JostleProgram {
         let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "log.level=debug"] + settings
         var environment = environment
         if let state { environment["STATE_DIRECTORY"] = state }
         return try run(
-            ["run", "--for", "120"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
+            ["run", "--for", "\(seconds)"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
     }
 
     /// A running agent on the virtual sensor, moved along a trajectory.

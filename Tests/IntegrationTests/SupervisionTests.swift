@@ -19,12 +19,10 @@ import Testing
     }
 
     @Test func feedsWatchdogAwakeAndAsleep() async throws {
-        let broker = try await rig.broker()
+        let (broker, observer) = try await rig.observedBroker()
         let manager = try NotifySocket(in: directory)
-        let observer = try await Observer(broker.port)
-        let settings = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual"]
-        let agent = try rig.run(
-            ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
+        let agent = try rig.agent(
+            broker: broker.port, ["sensor.driver=virtual"],
             environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000000"])
         #expect(await manager.receives("READY=1"), "\(agent.errors)")
         for name in ["stop", "start", "stop"] {
@@ -41,9 +39,8 @@ import Testing
 
     /// systemd reads no notification while it reloads its units, nor after a crash.
     @Test func goesOnWhileTheServiceManagerReadsNothing() async throws {
-        let broker = try await rig.broker()
+        let (broker, observer) = try await rig.observedBroker()
         let manager = try NotifySocket(in: directory)
-        let observer = try await Observer(broker.port)
         // The queue is full after the tenth notification, or the 512th where systemd has set the limit.
         let agent = try rig.agent(
             broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=rest", "publish.health.interval=1 s"],

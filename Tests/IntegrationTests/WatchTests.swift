@@ -27,7 +27,7 @@ import Testing
     // MARK: Lines
 
     @Test func watchesOnlyDeviceInLines() async throws {
-        let (broker, observer, agent) = try await rig.observedAgent("demo")
+        let (broker, _, agent) = try await rig.observedAgent("demo")
         let program = try watch(broker.port)
         let expected = [
             "dut  online", "dut  attitude  roll ", "dut  state  +z up", "dut  health  sensor ", "shake began, axis x",
@@ -148,7 +148,7 @@ import Testing
 
     @Test(arguments: [SIGTERM, SIGINT, 0])
     func showsDeviceAndRestoresTerminal(signal: Int32) async throws {
-        let (broker, observer, agent) = try await rig.observedAgent("demo")
+        let (broker, _, _) = try await rig.observedAgent("demo")
         let terminal = try Terminal()
         let child = try watch(broker.port, on: terminal, in: directory)
         #expect(await shows(terminal, "dut  ● online", "roll", "▼", "memory", "shake     ended"), "\(terminal.rows)")

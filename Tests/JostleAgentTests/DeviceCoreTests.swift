@@ -30,8 +30,7 @@ import Testing
     }
 
     final class Host: DeviceHost {
-        var now = ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: 100), wall: 1_795_000_000_000, isSet: true)
+        var now = ClockReading.start
         var lines: [String] = []
 
         func readClocks() -> ClockReading { now }

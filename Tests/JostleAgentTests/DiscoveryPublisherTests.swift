@@ -68,6 +68,15 @@ import Testing
         )
     }
 
+    private func change(to settings: JostleSettings) {
+        bench.carryOut(bench.participant.change(settings, at: bench.clocks))
+    }
+
+    private func reconnect() {
+        bench.deliver(.disconnected(undelivered: []))
+        bench.deliver(.connected)
+    }
+
     /// The topics in the file.
     private func remembered(_ bench: Bench) -> Set<String> {
         Set(bench.text(.announcedTopics)?.split(separator: "\n").dropFirst().map(String.init) ?? [])
@@ -98,7 +107,7 @@ import Testing
     }
 
     @Test func announcesNothingToBrokerThatKeptEverything() {
-        var bench = makeBench(isConnected: false)
+        bench = makeBench(isConnected: false)
         for delay in [0.0, 2, 2] {
             bench.deliver(.connected)
             bench.pass(delay)
@@ -111,7 +120,7 @@ import Testing
     }
 
     @Test func announcesWhatDiffersAtBroker() {
-        var bench = makeBench(isConnected: false)
+        bench = makeBench(isConnected: false)
         bench.deliver(.connected)
         var kept = DiscoverySet(settings(), facts).messages
         kept[0].payload = kept[0].payload.replacing(#""sw_version": "1""#, with: #""sw_version": "0""#)
@@ -125,13 +134,12 @@ import Testing
     @Test func spreadsReadingOverTimeAfterReconnection() {
         let range = DiscoveryPublisher.reconnectionDelay
         #expect(range == 0...30)
-        var bench = Bench(
+        bench = Bench(
             DiscoveryPublisher(settings(), facts, memory: .announced(in: state)) { $0 == range ? 25 : 2 })
         bench.deliver(.connected)
         #expect(bench.subscriptions.count == 2, "at once on the first connection")
         _ = settle(&bench, 11)
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         bench.pass(24.9)
         #expect(bench.subscriptions == ["homeassistant/status"])
         bench.pass(0.2)
@@ -144,14 +152,13 @@ import Testing
         #expect(bench.subscriptions == ["homeassistant/status"] && bench.topics().isEmpty)
 
         // A change of settings does not wait, and neither does a birth message.
-        bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
+        change(to: settings([.tap]))
         readBack(&bench, DiscoverySet(settings(), facts).messages)
         let change = settle(&bench, 1.2)
         #expect(
             change.announced.contains { $0.contains("/tap") } && !change.announced.contains { $0.contains("/roll") })
         #expect(change.removed.contains { $0.contains("/shake") })
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         bench.receive("homeassistant/status", "online")
         bench.pass(2.1)
         readBack(&bench, DiscoverySet(settings([.tap]), facts).messages)
@@ -166,8 +173,7 @@ import Testing
         }
         #expect(settle(&bench, 1.2).announced.isEmpty)
         // But not for ever.
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         bench.pass(2)
         readBack(&bench, [])
         for _ in 0..<30 {
@@ -199,8 +205,8 @@ import Testing
     /// The disk is slow: the first result belongs to an older list than the one that is awaited.
     @Test func waitsForTheLatestListOnDisk() {
         _ = settle(&bench, 1.2)
-        bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
-        bench.carryOut(bench.participant.change(settings([.tap, .flick]), at: bench.clocks))
+        change(to: settings([.tap]))
+        change(to: settings([.tap, .flick]))
         #expect(bench.takePublished().isEmpty)
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.takePublished().isEmpty && remembered(bench).contains { $0.contains("/flick") })
@@ -223,7 +229,7 @@ import Testing
 
     @Test func sendsChangesAndRemovesObsoleteMessages() {
         _ = settle(&bench, 1.2)
-        bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
+        change(to: settings([.tap]))
         let gone = settle(&bench, 0, acknowledged: false)
         #expect(gone.announced.contains { $0.contains("/tap") } && !gone.announced.contains { $0.contains("/roll") })
         #expect(gone.removed.contains { $0.contains("/shake") })
@@ -233,7 +239,7 @@ import Testing
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(remembered(bench).isDisjoint(with: gone.removed))
         // Enabled again.
-        bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
+        change(to: settings())
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
     }
 
@@ -241,12 +247,12 @@ import Testing
     @Test func followsTheSwitchOfDiscovery() {
         var off = settings()
         off.homeAssistant.discovery = false
-        var bench = makeBench(off)
+        bench = makeBench(off)
         #expect(settle(&bench, 1).announced.isEmpty && !bench.subscriptions.contains("homeassistant/status"))
-        bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
+        change(to: settings())
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
         #expect(bench.subscriptions.contains("homeassistant/status"))
-        bench.carryOut(bench.participant.change(off, at: bench.clocks))
+        change(to: off)
         #expect(settle(&bench, 1).removed.contains { $0.contains("/shake") })
     }
 
@@ -278,11 +284,9 @@ import Testing
         try remember([old])
         #expect(settle(&bench, 1.2, acknowledged: false).removed == [old])
         #expect(settle(&bench, 5).removed.isEmpty)
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         #expect(settle(&bench, 12.1).removed == [old])
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         #expect(settle(&bench, 12.1).removed.isEmpty)
     }
 
@@ -296,7 +300,7 @@ import Testing
         #expect(settle(&bench, 1.2).removed == ["homeassistant/sensor/dut/gone/config"])
         // From now on these are our own messages.
         bench.receive("homeassistant/sensor/dut/late/config", ours, retain: true)
-        bench.carryOut(bench.participant.change(settings([.tap, .shake]), at: bench.clocks))
+        change(to: settings([.tap, .shake]))
         #expect(settle(&bench, 0).removed.isEmpty)
     }
 

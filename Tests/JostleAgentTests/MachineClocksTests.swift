@@ -38,8 +38,7 @@ import Testing
         now.isSet = true
         let contents = clocks.contentsToStore(now) ?? []
         try state.write(String(decoding: contents, as: UTF8.self), to: "last-time")
-        let time = try #require(EventTime(lastKnownIn: state))
-        #expect(time == EventTime(now.monotonic, now))
+        #expect(try #require(EventTime(lastKnownIn: state)) == EventTime(now.monotonic, now))
         var next = MachineClocks(state)
         let isSet = next.read().isSet
         let line = next.logLine()

@@ -17,9 +17,7 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
     /// An outbox whose batches stay in progress until the test provides their outcome.
     private final class Bench {
         var outbox = Outbox(OutboxFile.OpenResult(), limits: JostleSettings.Outbox(), eventExpiry: 3600)
-        var clocks = ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: 100),
-            wall: 1_795_000_000_000, isSet: true)
+        var clocks = ClockReading.start
         var batches: [OutboxBatch] = []
         var sent: [Int64] = []
         var lines: [String] = []
@@ -29,8 +27,7 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
         var delayed = 0
 
         func pass(_ seconds: Double) {
-            clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
-            clocks.wall += Int64(seconds * 1000)
+            clocks.pass(seconds)
             carryOut(outbox.handleDeadline(at: clocks))
         }
 

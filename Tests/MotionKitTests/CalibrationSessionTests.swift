@@ -85,8 +85,7 @@ import VirtualIMU
         session.cancel()
         #expect(throws: CalibrationError.cancelled) { try session.nextPose() }
         device.emit(.failed(.stalled))
-        let failed = await nextPose(session)
-        #expect(failed == .failure(.sensorFailed(.stalled)))
+        #expect(await nextPose(session) == .failure(.sensorFailed(.stalled)))
         manager.stop()
         #expect(throws: CalibrationError.notRunning) { try session.nextPose() }
     }

@@ -175,9 +175,7 @@ import Testing
 
     /// Samples of a board at rest, rolled by `degrees`, long enough for the filter to find the vertical.
     private func rest(rolledBy degrees: Double) -> [MotionSample] {
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: degrees)
-        return movement.rest(4)
+        Movement.rest(4, rolledBy: degrees)
     }
 
     /// The published roll, degrees, after the device's last sample.
@@ -208,8 +206,7 @@ import Testing
 
     @Test func takesAndClearsReference() async throws {
         let manager = manager(.none)
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: -40)
+        var movement = Movement(rolledBy: -40)
         let device = try manager.start(feeding: movement.rest(4))
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before + 40) < 0.1)
@@ -316,8 +313,7 @@ import Testing
         let stored = Quaternion(roll: 10 * radiansPerDegree, pitch: 0, yaw: 0)
         try ReferenceStore(stateDirectory: directory.path).save(stored)
         let manager = manager(policy)
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: 30)
+        var movement = Movement(rolledBy: 30)
         let device = try manager.start(feeding: movement.rest(4))
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before - (policy == .start ? 0 : 30)) < 0.1)
@@ -337,8 +333,7 @@ import Testing
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(Quaternion(roll: 0.2, pitch: 0, yaw: 0))
         let manager = manager(.none)
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: 30)
+        var movement = Movement(rolledBy: 30)
         let device = try manager.start(feeding: movement.rest(4))
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()

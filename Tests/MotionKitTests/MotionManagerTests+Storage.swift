@@ -20,9 +20,7 @@ import Testing
     }
 
     private func rest(rolledBy degrees: Double) -> [MotionSample] {
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: degrees)
-        return movement.rest(4)
+        Movement.rest(4, rolledBy: degrees)
     }
 
     /// A stuck disk delays no handler, and the next start uses what is not written yet.
@@ -34,8 +32,7 @@ import Testing
         let states = Counter()
         manager.updateInterval = 0
         manager.addMotionHandler { _ in states.countUp() }
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: 30)
+        var movement = Movement(rolledBy: 30)
         let device = try manager.start(feeding: movement.rest(4))
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()

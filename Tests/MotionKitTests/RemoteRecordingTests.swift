@@ -53,8 +53,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (outcome, path) = try await record(Movement.rest(3), seconds: 600, bytes: 5000)
         #expect(outcome.end == .size && outcome.bytes <= 5000 && outcome.bytes > 4800)
-        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-        #expect(size == outcome.bytes)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == outcome.bytes)
     }
 
     @Test func stopKeepsSamplesSoFar() async throws {

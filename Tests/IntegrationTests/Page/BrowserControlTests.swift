@@ -31,9 +31,7 @@ extension BrowserTests {
             agent.signal(SIGCONT)
             #expect(await browser.shows("\(inForce) === '7'"))
             try await rig.observer.catchUp()
-            let reported = try rig.observer.objects("config/reported").last
-            let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
-            #expect((gestures?["shake"] as? [String: Any])?["sensitivity"] as? Int == 7)
+            #expect(try rig.observer.setting("gestures.shake.sensitivity") as? Int == 7)
             #expect(await browser.shows("\(note) === '' && \(slider).value === '7'"))
             try rig.expectQuietConsole()
         }
@@ -46,9 +44,7 @@ extension BrowserTests {
             let chosen = "\(boxes).filter((box) => box.checked).map((box) => box.value).join()"
             #expect(await browser.shows("\(chosen) === 'left,right,up,down,forward,backward'"))
             func directions() throws -> [Any] {
-                let reported = try rig.observer.objects("config/reported").last
-                let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
-                let value = (gestures?["flick"] as? [String: Any])?["directions"]
+                let value = try rig.observer.setting("gestures.flick.directions")
                 return value as? [Any] ?? value.map { [$0] } ?? []
             }
             func click(_ name: String) throws {

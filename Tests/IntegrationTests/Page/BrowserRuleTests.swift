@@ -23,9 +23,7 @@ extension BrowserTests {
             let lamp = "document.getElementById('set-actions-lamp-enabled')"
             try browser.click("#set-actions-lamp-enabled")
             func isOff(_ observer: Observer) throws -> Bool {
-                let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-                let rules = settings?["actions"] as? [[String: Any]] ?? []
-                return rules.first?["enabled"] as? Bool == false
+                (try observer.setting("actions") as? [[String: Any]])?.first?["enabled"] as? Bool == false
             }
             #expect(await rig.observer.sees { try isOff($0) })
             let note = "document.getElementById('set-actions-lamp-enabled-note').textContent"

@@ -46,8 +46,7 @@ import Testing
         try observer.publish("jostle/lamp/event/shake", shake)
         let attitude = #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#
         try observer.publish("jostle/lamp/attitude", attitude)
-        let isThere = await eventually { (try? metrics(page).contains("jostle_board_yaw_radians")) ?? false }
-        try #require(isThere)
+        try #require(await eventually { (try? metrics(page).contains("jostle_board_yaw_radians")) ?? false })
     }
 
     /// A page at a broker where the board has published everything.
@@ -104,15 +103,13 @@ import Testing
 
             let head = try RawHTTP.send(page.port, "HEAD", "/metrics")
             #expect(head.status == 200 && head.body.isEmpty)
-            let post = try RawHTTP.send(page.port, "POST", "/metrics", body: "{}")
-            #expect(post.status == 405)
+            #expect(try RawHTTP.send(page.port, "POST", "/metrics", body: "{}").status == 405)
         }
     }
 
     @Test(.needsPrometheus) func theLinterOfPrometheusFindsNothing() async throws {
         try await withEverythingPublished { page in
-            let findings = try lint(metrics(page))
-            #expect(findings == "")
+            #expect(try lint(metrics(page)) == "")
             // It would find something.
             let other = try lint("a_milliseconds 1\n")
             #expect(other.contains("a_milliseconds"))
@@ -156,10 +153,8 @@ import Testing
         _ = await rig.agent.terminate()
         #expect(await prometheus.answers("jostle_board_online{board=\"dut\"}") { $0[0].value == 0 })
         // The last value must not go on for five minutes, as that of a series does that merely ends.
-        let isGone = await eventually { (try? prometheus.query("jostle_board_sample_rate_hertz").isEmpty) ?? false }
-        #expect(isGone)
-        let stays = try prometheus.query("jostle_board_samples_total")
-        #expect(stays.count == 1)
+        #expect(await eventually { (try? prometheus.query("jostle_board_sample_rate_hertz").isEmpty) ?? false })
+        #expect(try prometheus.query("jostle_board_samples_total").count == 1)
 
         rig.broker.kill()
         #expect(await prometheus.answers("jostle_page_broker_connected") { $0[0].value == 0 })
@@ -200,12 +195,10 @@ import Testing
         let without = try RawHTTP.get(page.port, "/metrics")
         #expect(without.status == 401 && without.header("WWW-Authenticate") == "Bearer")
         #expect(!without.body.contains("jostle_page"))
-        let wrong = try RawHTTP.get(page.port, "/metrics", [("Authorization", "Bearer \(token)0")])
-        #expect(wrong.status == 401)
+        #expect(try RawHTTP.get(page.port, "/metrics", [("Authorization", "Bearer \(token)0")]).status == 401)
         let right = try RawHTTP.get(page.port, "/metrics", [("Authorization", "Bearer \(token)")])
         #expect(right.status == 200 && right.body.contains("jostle_page_requests_total{code=\"401\"} 2"))
-        let signedIn = try RawHTTP.get(page.port, "/metrics", [page.signIn()])
-        #expect(signedIn.status == 200)
+        #expect(try RawHTTP.get(page.port, "/metrics", [page.signIn()]).status == 200)
         #expect(!page.program.errors.contains(token), "the token is never logged")
 
         let job = "    authorization: {credentials_file: \"\(file)\"}"
@@ -216,12 +209,10 @@ import Testing
     @Test func aProxyAndAnotherNameAreRefusedWithoutAToken() async throws {
         let broker = try await rig.broker()
         let page = try await rig.page(broker: broker.port)
-        let direct = try RawHTTP.get(page.port, "/metrics")
-        #expect(direct.status == 200)
+        #expect(try RawHTTP.get(page.port, "/metrics").status == 200)
         let forwarded = try RawHTTP.get(page.port, "/metrics", [("X-Forwarded-For", "192.0.2.7")])
         #expect(forwarded.status == 403 && forwarded.body.contains("page.metrics_token_file"))
-        let rebound = try RawHTTP.get(page.port, "/metrics", [("Host", "attacker.example:\(page.port)")])
-        #expect(rebound.status == 421)
+        #expect(try RawHTTP.get(page.port, "/metrics", [("Host", "attacker.example:\(page.port)")]).status == 421)
     }
 
     @Test(

@@ -16,8 +16,7 @@ import Testing
         }
         for reader in readers { #expect(reader.next()?.name == "hello") }
         page.program.signal(SIGTERM)
-        let status = await page.program.exitStatus()
-        #expect(status == 0, "\(page.program.errors)")
+        #expect(await page.program.exitStatus() == 0, "\(page.program.errors)")
         for reader in readers { #expect(reader.next("none") == nil) }
     }
 
@@ -35,11 +34,9 @@ import Testing
             }
             // The client's queue is bounded.
             guard number % 100 == 99 else { continue }
-            let hasArrived = await observer.sees { $0.all.count >= 2 * (number + 1) }
-            try #require(hasArrived)
+            try #require(await observer.sees { $0.all.count >= 2 * (number + 1) })
         }
-        let isPublished = await observer.sees { $0.all.count >= 2 * count }
-        try #require(isPublished)
+        try #require(await observer.sees { $0.all.count >= 2 * count })
         let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let reader = try PageStreamReader(page, "view=boards", cookie)
