@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: a shake toggles a lamp with only a broker in between; in quiet hours it does not.

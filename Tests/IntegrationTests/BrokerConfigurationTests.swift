@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: with the broker of `config/mosquitto`, an agent and its command line can do all they need.

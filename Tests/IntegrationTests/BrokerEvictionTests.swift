@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: with the broker of `config/mosquitto`, nobody can disconnect a board's agent by taking its client id:

@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import Testing
 
 /// Requirement: what `jostle run` would refuse, and what would have no effect, is found by `jostle check-config`.

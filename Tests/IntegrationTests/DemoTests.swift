@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: a demonstration disturbs neither the service on the same board nor anybody at its broker, and shows what

@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import Testing
 
 /// Requirement: two agents on a board have separate chips and ids, and do not disturb each other.

@@ -13,9 +13,7 @@ import Testing
         let agent = try rig.virtualAgent(
             broker: broker.port, "demo", "sensor.magnetometer=true", "publish.attitude.heartbeat=0.5 s",
             "home_assistant.discovery=false", "publish.health.interval=1 s")
-        #expect(
-            await observer.sees { $0.messages("attitude").count >= 8 && $0.messages("health").count >= 3 },
-            "\(agent.errors)")
+        await observer.expect(agent) { $0.messages("attitude").count >= 8 && $0.messages("health").count >= 3 }
         let attitude = try #require(try observer.objects("attitude").last)
         #expect((0..<360).contains(try #require(attitude["heading"] as? Double)))
         #expect(try #require(attitude["heading_deviation"] as? Double) > 0)

@@ -34,9 +34,7 @@ import Testing
         #expect(
             await agent.logs("the sensor's samples are not used: the accelerometer's z axis is at the end of its range")
         )
-        #expect(
-            await observer.sees { try $0.objects("health").last?["problems"] as? [String] == ["sensor"] },
-            "\(agent.errors)")
+        await observer.expect(agent) { try $0.objects("health").last?["problems"] as? [String] == ["sensor"] }
         let fault = try observer.objects("health").last?["sensor_fault"] as? String
         #expect(fault?.contains("z axis") == true)
         #expect(await agent.logs("the sensor is measuring again, after a gap of"), "\(agent.errors)")

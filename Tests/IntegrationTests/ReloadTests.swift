@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: SIGHUP makes the service read its files again. What can change at run time is in force at once, what

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: a rule with a name is switched off and on over MQTT while the agent runs, also after a restart, and the other

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: `jostle run` publishes what the contract specifies, topic by topic, and goes online and offline

@@ -69,9 +69,7 @@ struct StallingDiskTests {
 
         try FileManager.default.removeItem(atPath: stall)
         #expect(await agent.logs("the outbox can be written again"), "\(agent.errors)")
-        #expect(
-            await observer.sees { try ($0.objects("health").last?["problems"] as? [String])?.isEmpty == true },
-            "\(agent.errors)")
+        await observer.expect(agent) { try ($0.objects("health").last?["problems"] as? [String])?.isEmpty == true }
         let after = try #require(try observer.objects("health").last)
         for name in ["gaps", "lost_samples", "dropped_deliveries", "outbox_dropped", "recoveries"] {
             #expect(after[name] as? Int == before[name] as? Int, "\(name): \(after)")

@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: sensing can be stopped and started while the agent runs. While it is stopped, the chip is not accessed,
@@ -40,9 +38,7 @@ import Testing
         let start = try await ask("start", "--set", "device.id=dut", at: broker.port).expect(status: 0)
         #expect(start.output == "dut: sensing\n", "\(start)")
         #expect(await observer.sees { $0.messages("attitude").count > attitudes }, "\(agent.errors)")
-        #expect(
-            await observer.sees { try $0.objects("health").last?["sensor_state"] as? String == "streaming" },
-            "\(agent.errors)")
+        await observer.expect(agent) { try $0.objects("health").last?["sensor_state"] as? String == "streaming" }
         #expect(try observer.objects("health").last?["stopped"] as? Bool == false)
         #expect(await agent.terminate() == 0)
     }

@@ -5,7 +5,6 @@ import JostleConfiguration
 import JostleMessages
 import JostleRuntime
 import MosquittoClient
-import MotionCore
 import MotionKit
 import Synchronization
 import Testing

@@ -3,7 +3,6 @@ import Documents
 import JostleConfiguration
 import JostleMessages
 import JostleRuntime
-import MotionCore
 import StateStorage
 import Testing
 

@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import JostleConfiguration
 import JostleMessages
-import MosquittoClient
 import MotionCore
 import StateStorage
 import Testing

@@ -1,5 +1,3 @@
-import JostleMessages
-import MotionCore
 import Testing
 
 @testable import JostleAgent

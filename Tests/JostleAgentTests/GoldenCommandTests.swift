@@ -4,7 +4,6 @@ import JostleConfiguration
 import JostleMessages
 import MosquittoClient
 import MotionCore
-import MotionKit
 import Testing
 
 @testable import JostleAgent

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import JostleConfiguration
-import JostleMessages
 import MosquittoClient
 import MotionCore
 import StateStorage

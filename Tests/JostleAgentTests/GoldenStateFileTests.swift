@@ -1,9 +1,7 @@
 import BrokerTestSupport
 import Documents
 import Foundation
-import JostleConfiguration
 import JostleMessages
-import MosquittoClient
 import MotionCore
 import SQLiteDatabase
 import StateStorage

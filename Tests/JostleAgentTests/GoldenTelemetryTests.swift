@@ -2,7 +2,6 @@ import BrokerTestSupport
 import IMUDrivers
 import JostleConfiguration
 import JostleMessages
-import MosquittoClient
 import MotionCore
 import MotionKit
 import Testing

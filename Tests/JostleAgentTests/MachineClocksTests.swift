@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import Foundation
 import JostleRuntime
-import MotionCore
 import StateStorage
 import Testing
 

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import MotionCore
 import SQLiteDatabase
 import Testing

@@ -1,6 +1,4 @@
 import JostleConfiguration
-import JostleMessages
-import MosquittoClient
 import MotionCore
 
 @testable import JostleAgent

@@ -1,8 +1,6 @@
 import Glibc
 import JostleConfiguration
-import JostleMessages
 import MosquittoClient
-import MotionCore
 import Testing
 
 @testable import JostleAgent

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MotionCore
 import SQLiteDatabase
 import Testing
 

@@ -1,4 +1,3 @@
-import JostleMessages
 import MosquittoClient
 import MotionCore
 

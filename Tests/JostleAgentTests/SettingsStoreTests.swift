@@ -3,7 +3,6 @@ import Foundation
 import JostleConfiguration
 import JostleMessages
 import JostleRuntime
-import MosquittoClient
 import MotionCore
 import StateStorage
 import Testing

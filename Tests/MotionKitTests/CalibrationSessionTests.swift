@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import IMUDrivers
 import MotionCore
 import MotionKit
 import Testing

@@ -9,8 +9,8 @@ import Testing
 
 /// Requirement: a chip's calibration is loaded at the start, can be changed while it runs, and is updated at rest.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerCalibrationTests {
-    private let directory = TemporaryDirectory.absent()
     private let rig = Rig()
+    private let directory = TemporaryDirectory.absent()
 
     /// A board that lies flat, whose accelerometer reads 1 m/s² too much along y.
     private static let skewed = Vector3(0, 1, standardGravity)

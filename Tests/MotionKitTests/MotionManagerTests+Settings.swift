@@ -164,8 +164,8 @@ import Testing
 
 /// The reference attitude is taken, cleared, and stored according to its policy.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerReferenceTests {
-    private let directory = TemporaryDirectory.absent()
     private let rig = Rig()
+    private let directory = TemporaryDirectory.absent()
 
     private func manager(_ policy: ReferencePolicy) -> MotionManager {
         var settings = MotionSettings()

@@ -2,7 +2,6 @@ import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
-import Synchronization
 import Testing
 
 @testable import MotionKit

@@ -2,10 +2,8 @@ import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import LinuxSensors
-import LinuxSystem
 import MotionCore
 import Testing
-import VirtualIMU
 
 @testable import MotionKit
 

@@ -1,8 +1,6 @@
 import BrokerTestSupport
-import IMUDrivers
 import MotionCore
 import Testing
-import VirtualIMU
 
 @testable import MotionKit
 

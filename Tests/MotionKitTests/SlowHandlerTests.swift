@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import IMUDrivers
 import MotionCore
 import Testing
 

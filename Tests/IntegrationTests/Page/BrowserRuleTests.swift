@@ -1,6 +1,3 @@
-import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 extension BrowserTests {

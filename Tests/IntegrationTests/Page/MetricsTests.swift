@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import Foundation
 import HTTPTestSupport
-import MosquittoClient
 import Testing
 
 /// Requirement: Prometheus reads what the boards publish, and the documentation and the dashboard are about that.
