@@ -38,18 +38,10 @@ package enum Loopback {
 
     /// Whether a process accepts connections on a port.
     package static func accepts(_ port: UInt16) -> Bool {
-        guard let descriptor = connected(to: port) else { return false }
-        close(descriptor)
-        return true
-    }
-
-    /// A socket that is connected to a port; `nil` if nobody accepts connections there.
-    package static func connected(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
-        if withAddress(port, { connect(descriptor, $0, $1) }) == 0 { return descriptor }
-        close(descriptor)
-        return nil
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return withAddress(port) { connect(descriptor, $0, $1) } == 0
     }
 
     /// This process's connections to a port.

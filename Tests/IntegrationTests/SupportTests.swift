@@ -7,7 +7,6 @@ import Testing
 /// Requirement: `jostle support` makes one bounded file with what a maintainer needs, in which there is no secret.
 @Suite(.needsBroker) struct SupportTests {
     private let rig = Rig()
-    private let directory = TemporaryDirectory.new()
 
     private static let secret = "hush-4711-hush"
     private static let user = "lamp-owner-77"
@@ -100,12 +99,13 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         #expect(outcome.output.contains("It has: versions, packages, board, doctor, configuration, "))
 
-        try await jostle("support", "--output", file, environment: ["PATH": programs.path]).expect(
-            status: 73, errors: "a report does not replace a file")
+        let again = try await jostle("support", "--output", file, environment: ["PATH": programs.path])
+        #expect(again.status == 73 && again.errors.contains("a report does not replace a file"), "\(again.errors)")
     }
 
     /// A configuration with a mistake is just when a report is needed.
     @Test func wrongConfigurationIsReportedWithoutItsSecrets() async throws {
+        let directory = try TemporaryDirectory()
         let programs = try TemporaryDirectory()
         try directory.write(
             "mqtt:\n  broker: mqtt://\(Self.user):hush-url@host\n  password: \(Self.secret)\n  username: [\(Self.user)]\n"
@@ -113,11 +113,13 @@ import Testing
             to: "jostle.yaml")
         let outcome = try await jostle(
             "support", "--output", "-", "--config", directory.path("jostle.yaml"),
-            environment: ["PATH": try Self.programs(in: programs, journal: "echo \(Self.secret) hush-url")]
-        ).expect(
-            status: 0, errors: "Read it before you send it.", output: "jostle.yaml:3:3: unknown key", "\"fast\" is not",
-            "Without a valid configuration, it is not known which broker to ask.", without: "hush")
-        #expect(!outcome.output.contains(Self.user), "\(outcome.output)")
+            environment: ["PATH": try Self.programs(in: programs, journal: "echo \(Self.secret) hush-url")])
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(!outcome.output.contains("hush") && !outcome.output.contains(Self.user), "\(outcome.output)")
+        #expect(outcome.output.contains("jostle.yaml:3:3: unknown key"), "\(outcome.output)")
+        #expect(outcome.output.contains("\"fast\" is not"))
+        #expect(outcome.output.contains("Without a valid configuration, it is not known which broker to ask."))
+        #expect(outcome.errors.contains("Read it before you send it."))
     }
 
     @Test func longLogIsCutAtItsBeginning() async throws {
@@ -146,6 +148,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
     func reportBelongsToWhoCalledSudo() async throws {
+        let directory = try TemporaryDirectory()
         let programs = try TemporaryDirectory()
         let file = directory.path("report.txt")
         try await jostle(
@@ -162,8 +165,8 @@ import Testing
         let rig = try await AgentRig("rest", "publish.health.interval=1 s", "device.name=the lamp")
         #expect(await rig.measures(), "\(rig.agent.errors)")
         let broker = "mqtt://127.0.0.1:\(rig.broker.port)"
-        let outcome = try await jostle("support", "--device", "dut", "--broker", broker, "--output", "-").expect(
-            status: 0)
+        let outcome = try await jostle("support", "--device", "dut", "--broker", broker, "--output", "-")
+        #expect(outcome.status == 0, "\(outcome.errors)")
         for kept in [
             "# Jostle support report of dut", "device dut: online", "\"sensor_state\": \"streaming\"",
             "\"version\": \"\(version)\"",
@@ -174,11 +177,12 @@ import Testing
         #expect(await rig.agent.terminate() == 0)
 
         // What the broker keeps of a device that is off.
-        try await jostle("support", "--device", "dut", "--broker", broker, "--output", "-").expect(
-            status: 0, output: "no answer: dut is offline")
-        try await jostle("support", "--device", "nobody", "--broker", broker, "--output", "-").expect(
-            status: 69, errors: "the broker knows no device nobody")
-        try await jostle("support", "--device", "dut", "--broker", "mqtt://127.0.0.1:1", "--output", "-").expect(
-            status: 69, errors: "the broker was not reached")
+        let offline = try await jostle("support", "--device", "dut", "--broker", broker, "--output", "-")
+        #expect(offline.status == 0 && offline.output.contains("no answer: dut is offline"), "\(offline.output)")
+        let unknown = try await jostle("support", "--device", "nobody", "--broker", broker, "--output", "-")
+        #expect(
+            unknown.status == 69 && unknown.errors.contains("the broker knows no device nobody"), "\(unknown.errors)")
+        let nowhere = try await jostle("support", "--device", "dut", "--broker", "mqtt://127.0.0.1:1", "--output", "-")
+        #expect(nowhere.status == 69 && nowhere.errors.contains("the broker was not reached"), "\(nowhere.errors)")
     }
 }

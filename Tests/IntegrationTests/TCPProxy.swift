@@ -22,9 +22,11 @@ final class TCPProxy: Sendable {
 
     /// Creates a proxy for a port of this machine.
     init(to target: UInt16) throws {
-        let descriptor: Int32
-        (descriptor, port) = try Loopback.listening()
-        let listener = Socket(descriptor)
+        let listener = Socket()
+        port = try Loopback.freePort()
+        guard listener.withAddress(port, bind), listen(listener.descriptor, 16) == 0 else {
+            throw TestBrokerError.noPort
+        }
         let shared = shared
         Thread.detachNewThread { Self.carry(from: listener, to: target, shared) }
     }
@@ -48,7 +50,8 @@ final class TCPProxy: Sendable {
             guard poll(&entries, nfds_t(entries.count), 10) > 0 else { continue }
             if entries[0].revents != 0 {
                 let client = Socket(accept(listener.descriptor, nil, nil))
-                if !state.isCut, let broker = Loopback.connected(to: target).map(Socket.init) {
+                let broker = Socket()
+                if !state.isCut, broker.withAddress(target, connect) {
                     peers[client.descriptor] = (client, broker)
                     peers[broker.descriptor] = (broker, client)
                 }
@@ -65,12 +68,27 @@ final class TCPProxy: Sendable {
     private final class Socket: Sendable {
         let descriptor: Int32
 
-        init(_ descriptor: Int32) {
+        init(_ descriptor: Int32 = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)) {
             self.descriptor = descriptor
         }
 
         deinit {
             close(descriptor)
+        }
+
+        /// Binds or connects the socket to a port of this machine.
+        func withAddress(
+            _ port: UInt16, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32
+        ) -> Bool {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
         }
 
         /// Forwards the available data; returns false at the end of the connection.

@@ -1,3 +1,5 @@
+import JostleMessages
+import MotionCore
 import Testing
 
 @testable import JostleAgent
