@@ -1,4 +1,3 @@
-import BrokerTestSupport
 import Testing
 
 @testable import MosquittoClient
@@ -24,14 +23,6 @@ import Testing
             generator: FixedGenerator(value: random))
     }
 
-    static func started(
-        brokers: Int = 1, versions: MQTTOptions.Versions = .automatic, random: UInt64 = .max
-    ) -> Machine {
-        var machine = machine(brokers: brokers, versions: versions, random: random)
-        _ = machine.start()
-        return machine
-    }
-
     static func attempt(
         _ broker: Int = 0, _ version: MQTTVersion = .v5, ipv4: Bool = false
     ) -> Machine.Action {
@@ -44,6 +35,14 @@ import Testing
         at now: ContinuousClock.Instant = now
     ) -> Machine.Action {
         machine.failed(failure, hasReached: true, overIPv6: overIPv6, now: now)
+    }
+
+    /// A failure of an attempt that nobody answered.
+    static func cheap(
+        _ machine: inout Machine, _ failure: MQTTFailure = .network(code: 111),
+        at now: ContinuousClock.Instant = now
+    ) -> Machine.Action {
+        machine.failed(failure, hasReached: false, now: now)
     }
 
     /// The delay in an action, seconds; `nil` for another action.
@@ -60,7 +59,8 @@ import Testing
 
     @Test("The bound of the delay doubles from the base to the cap of 60 s if attempts reach the broker")
     func backoffDoubles() throws {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         var now = Self.now
         for bound in [1.7, 3.4, 6.8, 13.6, 27.2, 54.4, 60, 60, 60] {
             let action = Self.costly(&machine, Self.reset, at: now)
@@ -73,8 +73,9 @@ import Testing
 
     @Test("With full jitter the delay may be zero and is spread over the whole range")
     func jitter() throws {
-        var machine = Self.started(random: 0)
-        #expect(Self.wait(Self.costly(&machine)) == 0)
+        var machine = Self.machine(random: 0)
+        _ = machine.start()
+        #expect(Self.wait(Self.costly(&machine, Self.reset, at: Self.now)) == 0)
 
         var generator = SystemRandomNumberGenerator()
         var counts = [0, 0, 0, 0]
@@ -97,21 +98,23 @@ import Testing
 
     @Test("A timer that fires early returns the same deadline again")
     func earlyTimer() {
-        var machine = Self.started()
-        let action = Self.costly(&machine)
+        var machine = Self.machine()
+        _ = machine.start()
+        let action = Self.costly(&machine, Self.reset, at: Self.now)
         #expect(machine.timerFired(now: Self.now) == action)
         #expect(machine.timerFired(now: Self.now + .seconds(2)) == Self.attempt())
     }
 
     @Test("Only a stable connection resets the backoff")
     func backoffIsReset() throws {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         for _ in 0..<5 {
-            _ = Self.costly(&machine)
+            _ = Self.costly(&machine, Self.reset, at: Self.now)
             _ = machine.timerFired(now: Self.now + .seconds(100))
         }
         machine.accepted(now: Self.now)
-        let short = try #require(Self.wait(Self.costly(&machine, .closed)))
+        let short = try #require(Self.wait(Self.costly(&machine, .closed, at: Self.now)))
         #expect(abs(short - 54.4) < 0.001)
 
         _ = machine.timerFired(now: Self.now + .seconds(100))
@@ -126,7 +129,7 @@ import Testing
         var machine = Self.machine(brokers: 3)
         #expect(machine.start() == Self.attempt(0))
         for (broker, bound) in [(1, 1.7), (2, 1.7), (0, 1.7), (1, 3.4), (2, 3.4), (0, 3.4), (1, 6.8)] {
-            let seconds = try #require(Self.wait(Self.costly(&machine)))
+            let seconds = try #require(Self.wait(Self.costly(&machine, Self.reset, at: Self.now)))
             #expect(abs(seconds - bound) < 0.001)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(broker))
         }
@@ -139,82 +142,88 @@ import Testing
         "A broker that does not support MQTT 5 is tried with 3.1.1 at once, on every connection",
         arguments: [MQTTFailure.refused(.unsupportedProtocolVersion), .protocolError])
     func fallback(failure: MQTTFailure) {
-        var machine = Self.started(brokers: 2)
-        #expect(Self.costly(&machine, failure) == Self.attempt(0, .v311))
+        var machine = Self.machine(brokers: 2)
+        _ = machine.start()
+        #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
         machine.accepted(now: Self.now)
         _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
         // It may have been upgraded.
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
-        #expect(Self.costly(&machine, failure) == Self.attempt(0, .v311))
+        #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
         // The other broker is unaffected.
-        _ = Self.costly(&machine)
+        _ = Self.costly(&machine, Self.reset, at: Self.now)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(1, .v5))
     }
 
     @Test("A broker that refuses 3.1.1 too is not retried without delays")
     func fallbackRefused() {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         let refusal = MQTTFailure.refused(.unsupportedProtocolVersion)
-        #expect(Self.costly(&machine, refusal) == Self.attempt(0, .v311))
-        #expect(Self.wait(Self.costly(&machine, refusal)) != nil)
+        #expect(Self.costly(&machine, refusal, at: Self.now) == Self.attempt(0, .v311))
+        #expect(Self.wait(Self.costly(&machine, refusal, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
 
     @Test("A broker that twice closes the connection on an MQTT 5 CONNECT is tried with 3.1.1 at once")
     func hangUp() {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         // One that closes whatever the version.
         for _ in 0..<2 {
-            #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
-            #expect(Self.costly(&machine, .closed) == Self.attempt(0, .v311))
-            #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
         }
         // One that accepts 3.1.1: it may be a broker of MQTT 5 that was starting, so two are needed again.
         for _ in 0..<2 {
-            #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
-            #expect(Self.costly(&machine, .closed) == Self.attempt(0, .v311))
+            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
             machine.accepted(now: Self.now)
-            _ = Self.costly(&machine, .closed)
+            _ = Self.costly(&machine, .closed, at: Self.now)
             #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
         }
     }
 
     @Test("A broker of MQTT 5 that closes one connection, as when it starts, is never tried with 3.1.1")
     func closedOnce() {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         for _ in 0..<3 {
-            #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
             machine.accepted(now: Self.now)
-            _ = Self.costly(&machine, .closed)
+            _ = Self.costly(&machine, .closed, at: Self.now)
             #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
         }
         // Another failure in between also shows that the closed connection said nothing of the version.
-        #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
         _ = machine.timerFired(now: Self.now + .seconds(100))
-        #expect(Self.wait(Self.costly(&machine)) != nil)
+        #expect(Self.wait(Self.costly(&machine, Self.reset, at: Self.now)) != nil)
         _ = machine.timerFired(now: Self.now + .seconds(100))
-        #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
     }
 
     @Test("A fixed version never changes")
     func fixedVersion() {
-        var machine = Self.started(versions: .only(.v5))
-        #expect(Self.wait(Self.costly(&machine, .refused(.unsupportedProtocolVersion))) != nil)
+        var machine = Self.machine(versions: .only(.v5))
+        _ = machine.start()
+        #expect(Self.wait(Self.costly(&machine, .refused(.unsupportedProtocolVersion), at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
 
     @Test("A name whose IPv6 address does not answer is tried over IPv4 at once, and only once")
     func ipv4() {
-        var machine = Self.started()
-        #expect(Self.costly(&machine, .timedOut, overIPv6: true) == Self.attempt(0, .v5, ipv4: true))
-        #expect(Self.wait(Self.costly(&machine, .timedOut, overIPv6: false)) != nil)
+        var machine = Self.machine()
+        _ = machine.start()
+        #expect(Self.costly(&machine, .timedOut, overIPv6: true, at: Self.now) == Self.attempt(0, .v5, ipv4: true))
+        #expect(Self.wait(Self.costly(&machine, .timedOut, overIPv6: false, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
 
-        #expect(Self.costly(&machine, Self.reset, overIPv6: true) == Self.attempt(0, .v5, ipv4: true))
+        #expect(Self.costly(&machine, Self.reset, overIPv6: true, at: Self.now) == Self.attempt(0, .v5, ipv4: true))
         machine.accepted(now: Self.now)
         _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5, ipv4: true))
@@ -228,12 +237,15 @@ import Testing
             .closedByBroker(.sessionTakenOver), .closed, .protocolError, .silent, .file("/x", code: 2),
             .library(code: 13),
         ])
-    func nothingIsFinal(failure: MQTTFailure) throws {
+    func nothingIsFinal(failure: MQTTFailure) {
         var machine = Self.machine()
         var action = machine.start()
         var now = Self.now
         for round in 0..<10 {
-            guard case .connect = action else { throw Unexpected("\(action) in round \(round)") }
+            guard case .connect = action else {
+                Issue.record("\(action) in round \(round)")
+                return
+            }
             if round % 2 == 1 { machine.accepted(now: now) }
             action = Self.costly(&machine, failure, at: now)
             now += .seconds(100)
@@ -245,7 +257,8 @@ import Testing
     @Test(
         "Failures that leak memory are retried ever less often, up to once an hour, however long the connections last")
     func unreadable() throws {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         var now = Self.now
         for bound in [1.7, 3.4, 6.8, 13.6, 27.2, 54.4, 108.8, 217.6, 435.2, 870.4, 1740.8, 3481.6, 3600, 3600] {
             machine.accepted(now: now)
@@ -269,10 +282,11 @@ import Testing
 
     @Test("After stop, no event starts another attempt")
     func stop() {
-        var machine = Self.started()
+        var machine = Self.machine()
+        _ = machine.start()
         #expect(machine.stop() == .finish)
         #expect(machine.timerFired(now: Self.now) == .finish)
-        #expect(Self.costly(&machine, .closed) == .finish)
+        #expect(Self.costly(&machine, .closed, at: Self.now) == .finish)
         #expect(machine.start() == .finish)
     }
 }

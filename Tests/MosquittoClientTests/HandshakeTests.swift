@@ -4,8 +4,6 @@ import Testing
 
 /// Brokers that do not support MQTT 5, refuse the connection, or are not brokers at all.
 @Suite(.serialized) struct HandshakeTests {
-    private let rig = Rig()
-
     @Test(
         "A broker of MQTT 3.1.1 is used with its version, however it refuses MQTT 5",
         arguments: [
@@ -14,7 +12,8 @@ import Testing
             nil,  // closing the connection
         ] as [[UInt8]?])
     func fallback(answer: [UInt8]?) async throws {
-        let broker = try rig.fakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
+        let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
+        defer { broker.end() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "old"))
         #expect(client.connections.first?.version == .v311)
         // More often if a busy machine let an attempt time out.
@@ -28,8 +27,10 @@ import Testing
         "A refusal is reported as such, even if libmosquitto takes its code for a protocol error",
         arguments: [0x87, 0x8A, 0x88] as [UInt8])
     func refusal(code: UInt8) async throws {
-        let broker = try rig.fakeBroker { _ in [0x20, 3, 0, code, 0] }
-        let client = try RecordedClient.started(.local(broker.port, id: "no"))
+        let broker = try FakeBroker { _ in [0x20, 3, 0, code, 0] }
+        defer { broker.end() }
+        let client = try RecordedClient(.local(broker.port, id: "no"))
+        try client.client.start()
         #expect(await eventually { client.refusals.count >= 3 })
         #expect(client.refusals.allSatisfy { $0.failure == .refused(MQTTReason(rawValue: code)) })
         #expect(client.versionsTried.allSatisfy { $0 == .v5 })
@@ -38,8 +39,10 @@ import Testing
 
     @Test("The broker's reason for ending a connection is reported")
     func closedByBroker() async throws {
-        let broker = try rig.fakeBroker { _ in [0x20, 3, 0, 0, 0, 0xE0, 2, 0x8E, 0] }
-        let client = try RecordedClient.started(.local(broker.port, id: "twin"))
+        let broker = try FakeBroker { _ in [0x20, 3, 0, 0, 0, 0xE0, 2, 0x8E, 0] }
+        defer { broker.end() }
+        let client = try RecordedClient(.local(broker.port, id: "twin"))
+        try client.client.start()
         #expect(await eventually { client.disconnections.count >= 2 })
         #expect(client.connections.count >= 2)
         #expect(
@@ -50,10 +53,12 @@ import Testing
 
     @Test("A server that is not a broker is a failure, and is retried")
     func notMQTT() async throws {
-        let server = try rig.fakeBroker { _ in Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8) }
+        let server = try FakeBroker { _ in Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8) }
+        defer { server.end() }
         var options = MQTTOptions.local(server.port, id: "web")
         options.connectTimeout = .milliseconds(300)
-        let client = try RecordedClient.started(options)
+        let client = try RecordedClient(options)
+        try client.client.start()
         #expect(await eventually { client.disconnections.count >= 4 })
         #expect(client.connections.isEmpty)
         _ = client.client.stop()
@@ -61,8 +66,10 @@ import Testing
 
     @Test("What is not MQTT is reported as such, also if it looks like a message that is too large")
     func notMQTTButLong() async throws {
-        let server = try rig.fakeBroker { _ in [0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0, 3, 0x61, 0x62, 0x63] }
-        let client = try RecordedClient.started(.local(server.port, id: "noise"))
+        let server = try FakeBroker { _ in [0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0, 3, 0x61, 0x62, 0x63] }
+        defer { server.end() }
+        let client = try RecordedClient(.local(server.port, id: "noise"))
+        try client.client.start()
         #expect(await eventually { client.disconnections.count >= 3 })
         #expect(client.disconnections.allSatisfy { $0.failure == .protocolError && !$0.wasConnected })
         _ = client.client.stop()
@@ -70,10 +77,12 @@ import Testing
 
     @Test("A server that accepts and sends nothing hits the connection timeout")
     func mute() async throws {
-        let server = try rig.fakeBroker { _ in [] }
+        let server = try FakeBroker { _ in [] }
+        defer { server.end() }
         var options = MQTTOptions.local(server.port, id: "mute")
         options.connectTimeout = .milliseconds(200)
-        let client = try RecordedClient.started(options)
+        let client = try RecordedClient(options)
+        try client.client.start()
         #expect(await eventually { client.disconnections.count >= 2 })
         #expect(client.disconnections.allSatisfy { $0.failure == .timedOut })
         #expect(client.client.stop(within: .seconds(5)) == .stopped(undelivered: 0))
