@@ -1,6 +1,7 @@
 import BrokerTestSupport
 import Foundation
 import MosquittoClient
+import Testing
 
 /// A broker, an observer of all its topics, and a running agent `dut` on a virtual chip, to which commands can be sent.
 final class AgentRig {
@@ -10,7 +11,11 @@ final class AgentRig {
     private let rig = Rig()
 
     /// Starts all three, with additional settings for the agent, and waits until the agent is online.
-    init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
+    convenience init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
+        try await self.init(trajectory, settings, state: state)
+    }
+
+    private init(_ trajectory: String, _ settings: [String], state: String?) async throws {
         (broker, observer, agent) = try await rig.observedAgent(trajectory, settings, state: state)
     }
 
@@ -33,4 +38,13 @@ final class AgentRig {
 
     /// Waits until the agent has published a measurement.
     func measures() async -> Bool { await observer.sees { !$0.messages("attitude").isEmpty } }
+
+    /// All three, with an agent that has published a measurement.
+    static func measuring(
+        _ trajectory: String = "rest", _ settings: String..., state: String? = nil
+    ) async throws -> AgentRig {
+        let rig = try await AgentRig(trajectory, settings, state: state)
+        try #require(await rig.measures(), "\(rig.agent.errors)")
+        return rig
+    }
 }

@@ -106,9 +106,10 @@ final class JostleProgram: @unchecked Sendable {
         return Outcome(status: await exitStatus(within: limit), output: output, errors: errors)
     }
 
-    /// Waits until a text appears on standard error.
-    func logs(_ text: String, within limit: Duration = patience) async -> Bool {
-        await eventually(within: limit) { errors.contains(text) || !isRunning } && errors.contains(text)
+    /// Waits until a text appears on standard error, so often.
+    func logs(_ text: String, times: Int = 1, within limit: Duration = patience) async -> Bool {
+        let hasLogged = { self.errors.components(separatedBy: text).count > times }
+        return await eventually(within: limit) { hasLogged() || !isRunning } && hasLogged()
     }
 }
 

@@ -8,8 +8,7 @@ import Testing
 
     /// An agent that is carried about: about once a second, it is almost turned.
     private func rig(_ settings: String = "log.level=debug") async throws -> AgentRig {
-        let rig = try await AgentRig("walk", settings, "gestures.turn.mode=free")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("walk", settings, "gestures.turn.mode=free")
         return rig
     }
 

@@ -45,8 +45,7 @@ import Testing
     }
 
     @Test func recordsOnBoard() async throws {
-        let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "commands.allow=[record]", state: directory.path("state"))
         try rig.send("record", "{\"seconds\":1}")
         #expect(await rig.replies("record") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
         let answer = try #require(try rig.results("record").last)
@@ -61,8 +60,7 @@ import Testing
 
     /// The requester cannot choose where a recording is stored.
     @Test func recordsOnlyInStateDirectory() async throws {
-        let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "commands.allow=[record]", state: directory.path("state"))
         for argument in ["file", "path", "name"] {
             try rig.send("record", "{\"seconds\":1,\"\(argument)\":\"../../tmp/x.csv\"}")
             #expect(
@@ -76,8 +74,8 @@ import Testing
 
     /// A person would place the board as the replies instruct; this virtual one changes sides by itself.
     @Test func calibratesAccelerometerPoseByPose() async throws {
-        let rig = try await AgentRig("calibration-poses", "commands.allow=[calibrate]", "publish.health.interval=1 s")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring(
+            "calibration-poses", "commands.allow=[calibrate]", "publish.health.interval=1 s")
         try rig.send("calibrate", "{\"what\":\"accelerometer\",\"poses\":6}")
         #expect(await rig.replies("calibrate") { $0["advice"] as? String != nil }, "\(rig.agent.errors)")
         try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
@@ -95,8 +93,8 @@ import Testing
     }
 
     @Test func calibratesGyroscopeAndCancelChangesNothing() async throws {
-        let rig = try await AgentRig("rest", "commands.allow=[calibrate, stop, start]", "publish.health.interval=1 s")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring(
+            "rest", "commands.allow=[calibrate, stop, start]", "publish.health.interval=1 s")
         try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
         #expect(await rig.replies("calibrate") { $0["done"] as? Bool == false })
         try rig.send("calibrate", "{\"stop\":true}")
@@ -126,9 +124,8 @@ import Testing
     private let rig = Rig()
 
     @Test func streamHasNoGapAndStopsOnCommand() async throws {
-        let rig = try await AgentRig("demo")
+        let rig = try await AgentRig.measuring("demo")
         let (observer, agent) = (rig.observer, rig.agent)
-        #expect(await rig.measures(), "\(agent.errors)")
         try rig.send("stream", "{\"duration\":100,\"fields\":[\"acceleration\",\"rotation\",\"attitude\"]}")
         #expect(await observer.sees { $0.messages("stream").count >= 30 }, "\(agent.errors)")
         try rig.send("stream", "{\"stop\":true}")
@@ -160,8 +157,7 @@ import Testing
 
     /// As a viewer does that stays: the stream runs on past its first end, and ends without a renewal.
     @Test func secondCommandExtendsStream() async throws {
-        let rig = try await AgentRig("rest", "sensor.rate=200Hz", "log.level=info")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "sensor.rate=200Hz", "log.level=info")
         try rig.send("stream", "{\"duration\":2,\"interval\":0.02}")
         #expect(await rig.replies("stream") { $0["done"] as? Bool == false })
         try rig.send("stream", "{\"duration\":5,\"interval\":0.02}")

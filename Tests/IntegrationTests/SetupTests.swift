@@ -24,8 +24,12 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    private func setUp(_ options: String..., chip: String = "", input: String = "") async throws -> Outcome {
-        return try await JostleProgram(
+    private func setUp(_ options: String..., chip: String = "") async throws -> Outcome {
+        try await setUp(options, chip: chip)
+    }
+
+    private func setUp(_ options: [String], chip: String = "", input: String = "") async throws -> Outcome {
+        try await JostleProgram(
             ["setup", "--output", output, "--bus", bus.path] + options, input: input, fake: (bus.path, chip)
         ).outcome()
     }
@@ -67,12 +71,9 @@ import Testing
     @Test func keepsThePasswordToItself() async throws {
         let broker = try await rig.broker(users: ["me": "opensesame"])
         let options = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--username", "me", "--password-file", "-"]
-        try await setUp(options[0], options[1], options[2], options[3], options[4], "-", input: "closed\n").expect(
-            status: 69, output: "failed: login")
+        try await setUp(options, input: "closed\n").expect(status: 69, output: "failed: login")
         #expect(!FileManager.default.fileExists(atPath: output))
-        let right = try await setUp(
-            options[0], options[1], options[2], options[3], options[4], "-", input: "opensesame\n"
-        ).expect(status: 0, output: "as user me")
+        let right = try await setUp(options, input: "opensesame\n").expect(status: 0, output: "as user me")
         #expect(text(of: passwordFile) == "opensesame\n")
         #expect(try permissions(of: passwordFile) == 0o600 && permissions(of: answers) == 0o600)
         #expect(text(of: answers)?.contains("opensesame") == false && !right.output.contains("opensesame"))

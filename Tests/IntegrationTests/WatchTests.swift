@@ -43,8 +43,7 @@ import Testing
 
     /// At rest, the next attitude would come with the heartbeat.
     @Test func asksForStateAtOnce() async throws {
-        let rig = try await AgentRig("rest", "publish.attitude.heartbeat=1 h", "publish.attitude.deadband=90")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "publish.attitude.heartbeat=1 h", "publish.attitude.deadband=90")
         let program = try watch(rig.broker.port, "--device", "dut")
         #expect(await writes(program) { $0.contains("dut  attitude  roll ") }, "\(program.output)")
         try await rig.observer.catchUp()
