@@ -130,7 +130,7 @@ let package = Package(
         .executableTarget(name: "shake-rows", dependencies: ["MotionCore"], path: "Benchmarks/ShakeRows"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
-        .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport"),
+        .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport"),
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
@@ -158,15 +158,14 @@ let package = Package(
                 "BrokerTestSupport", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "MotionKit",
                 "MotionTestSupport",
                 "ShakeExample",
-                "StateStorage", "SystemTestSupport", "VirtualIMU",
+                "StateStorage", "VirtualIMU",
             ]),
-        .testTarget(name: "LinuxSystemTests", dependencies: ["CLinuxSystem", "LinuxSystem", "SystemTestSupport"]),
-        .testTarget(name: "StateStorageTests", dependencies: ["LinuxSystem", "StateStorage", "SystemTestSupport"]),
-        .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["BrokerTestSupport", "CLinuxSystem", "LinuxSystem"]),
+        .testTarget(name: "StateStorageTests", dependencies: ["BrokerTestSupport", "LinuxSystem", "StateStorage"]),
         .testTarget(
             name: "MosquittoClientTests",
             dependencies: [
-                "BrokerTestSupport", "CMosquittoGuard", "LinuxSystem", "MosquittoClient", "SystemTestSupport",
+                "BrokerTestSupport", "CMosquittoGuard", "LinuxSystem", "MosquittoClient",
             ]),
         .testTarget(
             name: "JostleConfigurationTests",
@@ -213,13 +212,13 @@ let package = Package(
             ]),
         .testTarget(
             name: "HTTPServerTests",
-            dependencies: ["HTTPServer", "HTTPTestSupport", "LinuxSystem", "SystemTestSupport"]),
+            dependencies: ["BrokerTestSupport", "HTTPServer", "HTTPTestSupport", "LinuxSystem"]),
         .testTarget(
             name: "JostlePageTests",
             dependencies: [
                 "BrokerTestSupport", "Documents", "HTTPServer", "JostleConfiguration", "JostleMessages",
                 "JostleOperator", "JostlePage", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore",
-                "PageAssets", "SystemTestSupport",
+                "PageAssets",
             ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),

@@ -1,5 +1,5 @@
+import BrokerTestSupport
 import HTTPTestSupport
-import SystemTestSupport
 import Testing
 
 @testable import HTTPServer

@@ -1,8 +1,8 @@
+import BrokerTestSupport
 import Foundation
 import HTTPTestSupport
 import LinuxSystem
 import Synchronization
-import SystemTestSupport
 
 @testable import HTTPServer
 

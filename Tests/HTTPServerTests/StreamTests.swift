@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import Foundation
 import HTTPTestSupport
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import HTTPServer

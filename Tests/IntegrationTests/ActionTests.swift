@@ -1,16 +1,14 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: a shake toggles a lamp with only a broker in between; in quiet hours it does not.
 @Suite(.needsBroker) struct ActionTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let shakes: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         shakes = try directory.write(Recording.shake(), to: "shakes.csv")
     }
 
@@ -27,8 +25,7 @@ import Testing
             "actions=[{on: shake, publish: {topic: 'cmnd/${device}/POWER', payload: TOGGLE, qos: 1}}, "
                 + "{on: shake, phase: ended, publish: {topic: lamp/log, payload: '${id} ${simulated} ${reason:-none}', "
                 + "retain: true}}]")
-        #expect(
-            await observer.sees { $0.topics.filter { $0 == "lamp/log" }.count >= 2 }, "\(agent.errors)")
+        await observer.expect(agent) { $0.topics.filter { $0 == "lamp/log" }.count >= 2 }
         // One toggle for each beginning, published before the event that triggers it.
         let topics = observer.topics.filter { $0.hasPrefix("cmnd/") || $0.hasSuffix("event/shake") || $0 == "lamp/log" }
         #expect(
@@ -75,8 +72,7 @@ import Testing
         #expect(await eventually { Self.actions(loggedBy: agent) >= logged + 4 })
         network.restore()
         #expect(await observer.availability("online", count: 2), "\(agent.errors)")
-        #expect(
-            await observer.sees { try $0.objects("health").contains { $0["outbox_expired"] as? Int ?? 0 > 0 } })
+        await observer.expect { try $0.objects("health").contains { $0["outbox_expired"] as? Int ?? 0 > 0 } }
         #expect(await agent.terminate() == 0)
         #expect(await observer.availability("offline", count: 3))
         let soon = Set(observer.all.filter { $0.topic == "soon" }.map(\.payload))
@@ -106,10 +102,9 @@ import Testing
         let awake = try rig.run(
             ["simulate", shakes, "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: environment)
         #expect(await observer.sees { try $0.shakes(of: "awake").count >= 4 }, "\(awake.errors)")
-        #expect(
-            await observer.sees {
-                try $0.objects("health", of: "silent").contains { ($0["samples"] as? Int ?? 0) >= 300 }
-            }, "\(silent.errors)")
+        await observer.expect(silent) {
+            try $0.objects("health", of: "silent").contains { ($0["samples"] as? Int ?? 0) >= 300 }
+        }
         #expect(observer.messages("event/shake", of: "silent").isEmpty)
         #expect(silent.errors.contains("quiet hours: shake"))
     }

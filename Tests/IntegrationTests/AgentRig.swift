@@ -11,10 +11,12 @@ final class AgentRig {
     private let rig = Rig()
 
     /// Starts all three, with additional settings for the agent, and waits until the agent is online.
-    init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
-        (broker, observer) = try await rig.observedBroker()
-        agent = try rig.virtualAgent(broker: broker.port, trajectory, settings, state: state)
-        try #require(await observer.availability("online"), "\(agent.errors)")
+    convenience init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
+        try await self.init(trajectory, settings, state: state)
+    }
+
+    private init(_ trajectory: String, _ settings: [String], state: String?) async throws {
+        (broker, observer, agent) = try await rig.observedAgent(trajectory, settings, state: state)
     }
 
     /// Sends the agent a command.
@@ -36,4 +38,13 @@ final class AgentRig {
 
     /// Waits until the agent has published a measurement.
     func measures() async -> Bool { await observer.sees { !$0.messages("attitude").isEmpty } }
+
+    /// All three, with an agent that has published a measurement.
+    static func measuring(
+        _ trajectory: String = "rest", _ settings: String..., state: String? = nil
+    ) async throws -> AgentRig {
+        let rig = try await AgentRig(trajectory, settings, state: state)
+        try #require(await rig.measures(), "\(rig.agent.errors)")
+        return rig
+    }
 }

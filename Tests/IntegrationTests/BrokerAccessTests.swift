@@ -21,56 +21,41 @@ struct BrokerAccessTests {
         }
     }
 
+    // Who may read what belongs to washer-1 and to the fleet, and who automates a home.
+    private static let near = "washer-1 operator homeassistant page watch"
+    private static let fleet = "washer-1 lamp-1 operator page watch"
+    private static let home = "operator homeassistant"
+
     private static let rules: [Rule] =
         // What a device's agent publishes.
         [
             "availability", "attitude", "motion", "state", "health", "stream", "near-miss", "event/shake",
             "config/reported", "command/tare/result",
         ].map {
-            Rule(
-                "jostle/washer-1/\($0)", writers: "washer-1 operator",
-                readers: "washer-1 operator homeassistant page watch")
+            Rule("jostle/washer-1/\($0)", writers: "washer-1 operator", readers: near)
         } + [
             // What is sent to a device.
-            Rule(
-                "jostle/washer-1/command/tare", writers: "washer-1 operator homeassistant",
-                readers: "washer-1 operator homeassistant page watch"),
+            Rule("jostle/washer-1/command/tare", writers: "washer-1 operator homeassistant", readers: near),
             // The page asks for every sample, and for nothing else.
-            Rule(
-                "jostle/washer-1/command/stream", writers: "washer-1 operator homeassistant page",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule(
-                "jostle/page/command/stream", writers: "operator homeassistant",
-                readers: "operator homeassistant watch"),
+            Rule("jostle/washer-1/command/stream", writers: "washer-1 operator homeassistant page", readers: near),
+            Rule("jostle/page/command/stream", writers: home, readers: "operator homeassistant watch"),
             Rule("jostle/_reply/command/stream", writers: "washer-1 lamp-1 operator", readers: "operator"),
-            Rule(
-                "jostle/washer-1/command/stream/x", writers: "operator",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule(
-                "jostle/washer-1/set/gestures.shake.enabled", writers: "operator homeassistant",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule(
-                "jostle/washer-1/set", writers: "operator homeassistant",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule(
-                "jostle/washer-1/set/gestures/shake/enabled", writers: "operator homeassistant",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule(
-                "jostle/washer-1/config/desired", writers: "operator",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule("jostle/_all/config", writers: "operator", readers: "washer-1 lamp-1 operator page watch"),
-            Rule("jostle/_group/laundry/config", writers: "operator", readers: "washer-1 lamp-1 operator page watch"),
+            Rule("jostle/washer-1/command/stream/x", writers: "operator", readers: near),
+            Rule("jostle/washer-1/set/gestures.shake.enabled", writers: home, readers: near),
+            Rule("jostle/washer-1/set", writers: home, readers: near),
+            Rule("jostle/washer-1/set/gestures/shake/enabled", writers: home, readers: near),
+            Rule("jostle/washer-1/config/desired", writers: "operator", readers: near),
+            Rule("jostle/_all/config", writers: "operator", readers: fleet),
+            Rule("jostle/_group/laundry/config", writers: "operator", readers: fleet),
             // Groups whose names are the words of topics that others may write.
-            Rule("jostle/_group/command/config", writers: "operator", readers: "washer-1 lamp-1 operator page watch"),
-            Rule("jostle/_group/set/config", writers: "operator", readers: "washer-1 lamp-1 operator page watch"),
+            Rule("jostle/_group/command/config", writers: "operator", readers: fleet),
+            Rule("jostle/_group/set/config", writers: "operator", readers: fleet),
             Rule("jostle/_registry/washer-1", writers: "operator", readers: "washer-1 operator page watch"),
             // Topics that do not exist in Jostle.
             Rule("jostle/_all/other", writers: "operator", readers: "operator page watch"),
             Rule("jostle/_group/laundry/other", writers: "operator", readers: "operator page watch"),
-            Rule(
-                "jostle/washer-1/event/shake/x", writers: "operator",
-                readers: "washer-1 operator homeassistant page watch"),
-            Rule("jostle/washer-1", writers: "operator", readers: "washer-1 operator homeassistant page watch"),
+            Rule("jostle/washer-1/event/shake/x", writers: "operator", readers: near),
+            Rule("jostle/washer-1", writers: "operator", readers: near),
             Rule("jostle/washer-12/state", writers: "operator", readers: "operator homeassistant page watch"),
             // Answers.
             Rule("jostle/_reply/washer-1/0f", writers: "washer-1 lamp-1 operator", readers: "washer-1 operator"),
@@ -81,26 +66,15 @@ struct BrokerAccessTests {
             Rule(
                 "homeassistant/sensor/washer-1/roll/config", writers: "washer-1 operator homeassistant",
                 readers: "washer-1 operator homeassistant"),
-            Rule(
-                "homeassistant/light/washer-1/x/config", writers: "operator homeassistant",
-                readers: "operator homeassistant"),
-            Rule(
-                "homeassistant/sensor/washer-1/roll/state", writers: "operator homeassistant",
-                readers: "operator homeassistant"),
-            Rule(
-                "homeassistant/sensor/washer-1/config", writers: "operator homeassistant",
-                readers: "operator homeassistant"),
-            Rule(
-                "homeassistant/status", writers: "operator homeassistant",
-                readers: "washer-1 lamp-1 operator homeassistant page watch"),
+            Rule("homeassistant/light/washer-1/x/config", writers: home, readers: home),
+            Rule("homeassistant/sensor/washer-1/roll/state", writers: home, readers: home),
+            Rule("homeassistant/sensor/washer-1/config", writers: home, readers: home),
+            Rule("homeassistant/status", writers: home, readers: "washer-1 lamp-1 operator homeassistant page watch"),
             // Devices that have the names of other users.
             Rule("jostle/page/state", writers: "operator", readers: "operator homeassistant watch"),
-            Rule(
-                "jostle/watch/command/tare", writers: "operator homeassistant", readers: "operator homeassistant page"),
+            Rule("jostle/watch/command/tare", writers: home, readers: "operator homeassistant page"),
             Rule("jostle/homeassistant/state", writers: "operator", readers: "operator page watch"),
-            Rule(
-                "homeassistant/sensor/page/x/config", writers: "operator homeassistant",
-                readers: "operator homeassistant"),
+            Rule("homeassistant/sensor/page/x/config", writers: home, readers: home),
             // Everything else.
             Rule("cmnd/lamp/POWER", writers: "", readers: ""),
             Rule("anything", writers: "", readers: ""),

@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: with the broker of `config/mosquitto`, an agent and its command line can do all they need.
@@ -26,10 +24,9 @@ struct BrokerConfigurationTests {
         #expect(await home.receives("homeassistant/button/washer-1/tare/config"))
 
         // The board's command line, as the device itself.
-        let trial = try await JostleProgram(
+        try await JostleProgram(
             ["simulate", "shake", "--on", "washer-1"] + fleet.settings(of: "washer-1", .commands)
-        ).outcome().expect(status: 0)
-        #expect(trial.output.contains("shake began"), "\(trial.output) \(trial.errors)")
+        ).outcome().expect(status: 0, output: "shake began")
         #expect(
             !agent.errors.contains("reject") && !agent.errors.contains("refused the subscription"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
@@ -96,8 +93,8 @@ struct BrokerConfigurationTests {
         let agent = try rig.run(
             ["run", "--for", "120", "--set", "sensor.driver=virtual"] + board + settings("washer-1", .devices))
         #expect(await eventually { watch.output.contains("jostle/washer-1/health") }, "\(watch.errors) \(agent.errors)")
-        let stop = try await JostleProgram(["stop"] + board + settings("washer-1", .commands)).outcome()
-        #expect(stop.status == 0, "\(stop.errors)")
+        let stop = try await JostleProgram(["stop"] + board + settings("washer-1", .commands)).outcome().expect(
+            status: 0)
         #expect(stop.output == "washer-1: stopped\n")
         #expect(!watch.output.contains("offline"))
         #expect(await agent.terminate() == 0)

@@ -37,9 +37,8 @@ struct BrokerOptionsTests {
             "mqtt.certificate_file=\(certificates.directory.path("server.pem"))",
             "mqtt.key_file=credential:server.key", "mqtt.alpn=mqtt",
         ]
-        let careless = try agent(itself)
-        #expect(await careless.exitStatus() == 78, "\(careless.errors)")
-        #expect(careless.errors.contains("server.key: every user can read it; run chmod o= "), "\(careless.errors)")
+        try await agent(itself).outcome().expect(
+            status: 78, errors: "server.key: every user can read it; run chmod o= ")
 
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: certificates.directory.path("server.key"))

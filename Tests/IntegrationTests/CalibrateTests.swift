@@ -6,11 +6,10 @@ import Testing
 /// after, and stores nothing without consent.
 @Suite(.needsProgram) struct CalibrateTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let state: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         state = directory.path("state")
     }
 
@@ -40,8 +39,7 @@ import Testing
     // MARK: Results
 
     @Test func restEstimatesGyroscopeBias() async throws {
-        let program = try start("gyro", "rest", "--yes")
-        #expect(await program.exitStatus() == 0, "\(program.errors)")
+        let program = try await start("gyro", "rest", "--yes").outcome().expect(status: 0)
         let rates = try figures("At rest it reads", in: program.output)
         #expect(rates.before > 2 && rates.after < 0.05, "\(program.output)")
         #expect(program.output.contains("Stored in \(state)/calibration/virtual.txt"))
@@ -51,21 +49,18 @@ import Testing
     }
 
     @Test func posesEstimateAccelerometerErrors() async throws {
-        let program = try start("accelerometer", "calibration-poses", "--yes")
-        #expect(await program.exitStatus() == 0, "\(program.errors)")
-        #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet, best with "))
-        #expect(program.output.contains("Pose 8 of 8: good\n"))
+        let program = try await start("accelerometer", "calibration-poses", "--yes").outcome().expect(
+            status: 0, output: "Pose 1 of 8: good; turn it onto a side it has not lain on yet, best with ",
+            "Pose 8 of 8: good\n")
         let errors = try figures("Gravity error", in: program.output)
         #expect(errors.before > 20 && errors.after < 2, "\(program.output)")
         #expect(stored("calibration/virtual.txt")?.contains("accelerometer-source poses: 8, ") == true)
     }
 
     @Test func turnsEstimateGyroscopeScale() async throws {
-        let program = try start("gyro-scale", "calibration-turns", "--yes", "--full-turns", "1")
-        #expect(await program.exitStatus() == 0, "\(program.errors)")
-        #expect(program.output.contains("The accelerometer is not calibrated yet"))
-        #expect(program.output.contains("; now turn it all the way round once\n"), "\(program.output)")
-        #expect(program.output.contains("good, all the way round once\n"))
+        let program = try await start("gyro-scale", "calibration-turns", "--yes", "--full-turns", "1").outcome().expect(
+            status: 0, output: "The accelerometer is not calibrated yet", "; now turn it all the way round once\n",
+            "good, all the way round once\n")
         let errors = try figures("Gravity after a turn", in: program.output)
         #expect(errors.before > 1 && errors.after < 0.5, "\(program.output)")
         let turn = try figures("A turn of 360° reads", in: program.output)
@@ -74,8 +69,7 @@ import Testing
     }
 
     @Test func twoPosesEstimateMountMatrix() async throws {
-        let program = try start("mount", "calibration-poses")
-        #expect(await program.exitStatus() == 0, "\(program.errors)")
+        let program = try await start("mount", "calibration-poses").outcome().expect(status: 0)
         let tilt = try figures("Level reads", in: program.output)
         #expect(tilt.before > 0.5 && tilt.after < 0.1, "\(program.output)")
         let line = try #require(program.output.firstMatch(of: /\n  (mount_matrix: \[.*\])\n/)).1
@@ -86,30 +80,26 @@ import Testing
 
     @Test func levelReferenceAppliesFromNextStart() async throws {
         let tilted = try directory.write(Recording.tilted, to: "tilted.csv")
-        let program = try start("level", tilted, "--yes")
-        #expect(await program.exitStatus() == 0, "\(program.errors)")
+        let program = try await start("level", tilted, "--yes").outcome().expect(status: 0)
         let tilt = try figures("Tilt", in: program.output)
         #expect(abs(tilt.before - 30) < 6 && tilt.after == 0)
         #expect(program.output.contains("attitude.reference: stored in the configuration"))
         #expect(stored("reference-attitude") != nil)
         // Against the stored reference, the same board is level.
-        let again = try start("level", tilted, "--set", "attitude.reference=stored")
-        #expect(await again.exitStatus() == 0, "\(again.errors)")
+        let again = try await start("level", tilted, "--set", "attitude.reference=stored").outcome().expect(status: 0)
         #expect(try figures("Tilt", in: again.output).before < 0.3, "\(again.output)")
     }
 
     // MARK: Refusals
 
     @Test func storesNothingWithoutTerminalOrYes() async throws {
-        let program = try start("level", "rest")
-        #expect(await program.exitStatus() == 0, "\(program.errors)")
-        #expect(program.output.contains("Not stored: there is no terminal for confirmation, and --yes was not given."))
+        try await start("level", "rest").outcome().expect(
+            status: 0, output: "Not stored: there is no terminal for confirmation, and --yes was not given.")
         #expect(hasStoredNothing)
     }
 
     @Test func refusesMovingBoard() async throws {
-        let program = try start("gyro", "demo", "--yes", "--for", "12")
-        #expect(await program.exitStatus() == 75)
+        let program = try await start("gyro", "demo", "--yes", "--for", "12").outcome().expect(status: 75)
         #expect(
             program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); starting again/), "\(program.output)")
         #expect(program.errors.contains("the time is up, and it "), "\(program.errors)")
@@ -119,12 +109,9 @@ import Testing
     /// A board turned about the vertical only has the same pose as before, which adds no information.
     @Test func refusesRepeatedPose() async throws {
         let spun = try directory.write(Recording.spun, to: "spun.csv")
-        let program = try start("accelerometer", spun, "--yes", "--for", "14")
-        #expect(await program.exitStatus() == 75)
-        #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet"))
-        #expect(
-            program.output.contains("Pose 2 of 8: refused, only 0° from pose 1; turn it further"),
-            "\(program.output)")
+        try await start("accelerometer", spun, "--yes", "--for", "14").outcome().expect(
+            status: 75, output: "Pose 1 of 8: good; turn it onto a side it has not lain on yet",
+            "Pose 2 of 8: refused, only 0° from pose 1; turn it further")
         #expect(hasStoredNothing)
     }
 
@@ -157,16 +144,14 @@ import Testing
 
     @Test func refusesSensorWithoutMagnetometer() async throws {
         let file = try FakeBus()
-        let program = try await JostleProgram(
+        try await JostleProgram(
             [
                 "calibrate", "magnetometer", "--yes", "--set", "sensor.driver=mpu6050", "--set",
                 "sensor.bus=\(file.path)",
             ],
             environment: ["STATE_DIRECTORY": state], fake: (file.path, "bcm2835")
-        ).outcome().expect(status: 69)
-        #expect(
-            program.errors.contains("has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one"),
-            "\(program.errors)")
+        ).outcome().expect(
+            status: 69, errors: "has no magnetometer; MPU-9250, MPU-9255, ICM-20948 and LSM9DS1 have one")
         #expect(hasStoredNothing)
     }
 
@@ -184,17 +169,17 @@ import Testing
     }
 
     @Test func unwritableDirectoryIsStatus73() async throws {
-        let program = try await JostleProgram(
+        try await JostleProgram(
             ["calibrate", "level", "--yes", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest"],
             environment: ["STATE_DIRECTORY": "/dev/null/state"]
-        ).outcome().expect(status: 73)
-        #expect(program.errors.contains("/dev/null/state"), "\(program.errors)")
+        ).outcome().expect(status: 73, errors: "/dev/null/state")
     }
 }
 
 /// Requirement: the next run uses and reports the calibration; if the chip is in use, the error says what to do.
 @Suite(.needsBroker) struct CalibratedRunTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     private static let calibration = """
         jostle calibration 1
@@ -219,17 +204,12 @@ import Testing
 
     /// An agent on a virtual chip that shakes with 2 g along x, with the test's state directory.
     private func agent(_ broker: TestBroker, state: String) throws -> JostleProgram {
-        let settings = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "publish.health.interval=1 s",
-            "sensor.driver=virtual", "sensor.trajectory=shake", "sensor.rate=50Hz", "log.level=info",
-        ]
-        return try rig.run(
-            ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
+        try rig.virtualAgent(
+            broker: broker.port, "shake", ["publish.health.interval=1 s", "log.level=info"], state: state)
     }
 
     @Test func appliesAndReportsCalibration() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         try directory.write(Self.calibration, to: "calibration/virtual.txt")
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, state: directory.path)
@@ -238,8 +218,7 @@ import Testing
                 "calibrated: accelerometer (poses: 9, residual: 0.40 mg), gyroscope (turns: 6, residual: 0.20 degrees), "
                     + "magnetometer (readings: 312, residual: 0.45 uT, heading: 0.8 degrees)"),
             "\(agent.errors)")
-        #expect(
-            await observer.sees { try $0.shakes().contains { $0.phase == "ended" } && $0.texts("health").count > 1 })
+        await observer.expect { try $0.shakes().contains { $0.phase == "ended" } && $0.texts("health").count > 1 }
         // The calibration doubles x, so 2 g along x read 4 g.
         let strengths = try observer.objects("event/shake").compactMap { $0["strength"] as? Double }
         #expect((strengths.max() ?? 0) > 30, "\(strengths)")
@@ -252,9 +231,7 @@ import Testing
     }
 
     @Test func reportsNothingWithoutCalibration() async throws {
-        let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, state: directory.path("none"))
         #expect(await agent.logs("the chip is not calibrated"), "\(agent.errors)")
         #expect(await observer.sees { $0.messages("health").count > 1 })
@@ -264,7 +241,6 @@ import Testing
 
     @Test func logsAndIgnoresTornCalibration() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         try directory.write(String(Self.calibration.dropLast(9)), to: "calibration/virtual.txt")
         let agent = try agent(broker, state: directory.path)
         #expect(await agent.logs("calibration/virtual.txt: the calibration is damaged"), "\(agent.errors)")
@@ -279,10 +255,9 @@ import Testing
         let bus = file.path
         let agent = try rig.agent(broker: broker.port, ["sensor.bus=\(bus)"], fake: (bus, ""))
         #expect(await agent.logs("reading MPU-6050"), "\(agent.errors)")
-        let outcome = try await jostle("calibrate", "gyro", "--set", "sensor.bus=\(bus)", fake: (bus, ""))
-        #expect(outcome.status == 69)
-        #expect(outcome.errors.contains("jostle (process \(agent.processIdentifier)) uses it"), "\(outcome.errors)")
-        #expect(outcome.errors.contains("sudo systemctl stop jostle, calibrate, sudo systemctl start jostle"))
+        try await jostle("calibrate", "gyro", "--set", "sensor.bus=\(bus)", fake: (bus, "")).expect(
+            status: 69, errors: "jostle (process \(agent.processIdentifier)) uses it",
+            "sudo systemctl stop jostle, calibrate, sudo systemctl start jostle")
         #expect(await agent.terminate() == 0)
     }
 }

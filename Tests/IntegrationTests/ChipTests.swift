@@ -22,17 +22,15 @@ import Testing
     @Test func publishesChipAndLocksIt() async throws {
         let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, "bcm2835,shake=1-1.8:20:5,every=2.6")
-        #expect(
-            await observer.sees { try $0.shakes().count >= 2 && $0.messages("attitude").count >= 10 }, "\(agent.errors)"
-        )
+        await observer.expect(agent) { try $0.shakes().count >= 2 && $0.messages("attitude").count >= 10 }
         try expectComplete(observer)
         #expect(agent.errors.contains("reading MPU-6050 at 0x68 on \(bus)"))
         #expect(try observer.objects("event/shake").allSatisfy { $0["simulated"] == nil })
         #expect(try observer.objects("state").last?["simulated"] as? Bool == false)
 
         for command in [["run", "--set", "sensor.bus=\(bus)"], ["scan", "--bus", bus]] {
-            let second = try await JostleProgram(command, fake: (bus, "")).outcome().expect(status: 69)
-            #expect(second.errors.contains("jostle (process \(agent.processIdentifier)) uses it"), "\(second.errors)")
+            try await JostleProgram(command, fake: (bus, "")).outcome().expect(
+                status: 69, errors: "jostle (process \(agent.processIdentifier)) uses it")
         }
         #expect(agent.isRunning)
         #expect(await agent.terminate() == 0)
@@ -46,14 +44,13 @@ import Testing
         let agent = try agent(broker, "fail=300x80:EREMOTEIO")
         #expect(await agent.logs("the sensor is lost: the chip does not answer"), "\(agent.errors)")
         #expect(await agent.logs("the sensor is measuring again"), "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                try observer.objects("health").contains {
-                    $0["sensor_state"] as? String == "streaming" && ($0["recoveries"] as? Int ?? 0) >= 1
-                        && ($0["bus_errors"] as? [String: Int])?["not_acknowledged"] ?? 0 > 0
-                        && $0["problem"] as? Bool == false && $0["problems"] as? [String] == []
-                }
-            }, "\(agent.errors)")
+        await observer.expect(agent) { observer in
+            try observer.objects("health").contains {
+                $0["sensor_state"] as? String == "streaming" && ($0["recoveries"] as? Int ?? 0) >= 1
+                    && ($0["bus_errors"] as? [String: Int])?["not_acknowledged"] ?? 0 > 0
+                    && $0["problem"] as? Bool == false && $0["problems"] as? [String] == []
+            }
+        }
         let count = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count >= count + 5 })
         #expect(await agent.terminate() == 0)
@@ -64,9 +61,7 @@ import Testing
         let broker = try await rig.broker()
         let agent = try agent(broker, "moves=4-12:0x69")
         // There and back.
-        #expect(
-            await eventually { agent.errors.components(separatedBy: "the sensor is measuring again").count == 3 },
-            "\(agent.errors)")
+        #expect(await agent.logs("the sensor is measuring again", times: 2), "\(agent.errors)")
         #expect(agent.errors.contains("the sensor is lost: the chip does not answer"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
@@ -84,14 +79,13 @@ import Testing
         // Any open gesture ends with the sensor. On a busy machine the shake may not have begun.
         #expect(await agent.logs("the sensor is lost: "), "\(agent.errors)")
         #expect(agent.errors.contains(words), "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                try ["shake", "motion"].contains { gesture in
-                    try observer.objects("event/" + gesture).contains {
-                        $0["phase"] as? String == "cancelled" && $0["reason"] as? String == "sensor_lost"
-                    }
+        await observer.expect(agent) { observer in
+            try ["shake", "motion"].contains { gesture in
+                try observer.objects("event/" + gesture).contains {
+                    $0["phase"] as? String == "cancelled" && $0["reason"] as? String == "sensor_lost"
                 }
-            }, "\(agent.errors)")
+            }
+        }
         #expect(await agent.logs("the sensor is measuring again"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in

@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import MosquittoClient
 import Testing
 
@@ -7,11 +6,10 @@ import Testing
 /// topic.
 @Suite(.needsBroker) struct CommandTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let tilted: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         tilted = try directory.write(Recording.tilted, to: "tilted.csv")
     }
 

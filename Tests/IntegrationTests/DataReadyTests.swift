@@ -15,26 +15,23 @@ import Testing
     }
 
     private func agent(_ broker: TestBroker, gpio: String, _ settings: String...) throws -> JostleProgram {
-        let all = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.rate=50Hz",
-            "publish.health.interval=1 s", "sensor.interrupt.chip=\(chip)", "sensor.interrupt.line=17",
-        ]
-        return try rig.run(
-            ["run", "--for", "120"] + (all + settings).flatMap { ["--set", $0] },
-            environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
+        let line = ["sensor.interrupt.chip=\(chip)", "sensor.interrupt.line=17"]
+        return try rig.agent(
+            broker: broker.port,
+            ["sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.health.interval=1 s"] + line + settings,
+            fake: (bus, ""), environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio])
     }
 
     @Test(.needsBroker) func timesSamplesByDataReadyLine() async throws {
         let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, gpio: "wire=17")
         #expect(await agent.logs("the data-ready line is used to time the samples"), "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                try observer.objects("health").contains {
-                    let line = $0["data_ready"] as? [String: Any]
-                    return line?["state"] as? String == "used" && (line?["timed_samples"] as? Int ?? 0) > 50
-                }
-            }, "\(agent.errors)")
+        await observer.expect(agent) { observer in
+            try observer.objects("health").contains {
+                let line = $0["data_ready"] as? [String: Any]
+                return line?["state"] as? String == "used" && (line?["timed_samples"] as? Int ?? 0) > 50
+            }
+        }
         #expect(await agent.terminate() == 0)
     }
 
@@ -42,12 +39,11 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let agent = try agent(broker, gpio: "wire=4", "publish.attitude.deadband=0")
         #expect(await agent.logs("no edges on the data-ready line"), "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                try observer.objects("health").contains {
-                    ($0["data_ready"] as? [String: Any])?["fault"] as? String == "silent"
-                }
-            })
+        await observer.expect { observer in
+            try observer.objects("health").contains {
+                ($0["data_ready"] as? [String: Any])?["fault"] as? String == "silent"
+            }
+        }
         let count = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count >= count + 20 })
         #expect(agent.errors.components(separatedBy: "no edges on").count == 2, "\(agent.errors)")
@@ -71,10 +67,9 @@ import Testing
 
     @Test(arguments: [["run", "--set", "sensor.driver=virtual"], ["check-config", "--set", "sensor.driver=virtual"]])
     func excessiveRateIsConfigurationError(command: [String]) async throws {
-        let program = try await JostleProgram(
+        try await JostleProgram(
             command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"]
-        ).outcome().expect(status: 78)
-        #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested"))
+        ).outcome().expect(status: 78, errors: "the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested")
     }
 
     @Test func warnsAboutUnknownBusClock() async throws {

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import SQLiteDatabase
 import Testing
 
@@ -11,26 +10,24 @@ import Testing
 /// 50.
 @Suite(.needsBroker) struct DeliveryTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let spin: String
     private var state: String { directory.path("state") }
 
     init() throws {
-        directory = try TemporaryDirectory()
         // Lies flat and turns about z for ever; with the settings below, every sample is a change.
         let rows = (0..<1000).map { "\(Double($0) / 50),0,0,9.80665,0,0,\($0 < 25 ? 0 : 12)\n" }
         spin = try directory.write(Recording.header + "\n" + rows.joined(), to: "spin.csv")
     }
 
     private func agent(_ port: UInt16, _ trajectory: String? = nil) throws -> JostleProgram {
-        let settings = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.driver=virtual", "sensor.rate=50Hz",
-            "sensor.trajectory=\(trajectory ?? spin)", "gestures.turn.mode=free", "gestures.turn.change_angle=1",
-            "gestures.turn.change_interval=20ms",
-            "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
-        ]
-        return try rig.run(
-            ["run", "--for", "3600"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
+        try rig.agent(
+            broker: port,
+            [
+                "sensor.driver=virtual", "sensor.rate=50Hz", "sensor.trajectory=\(trajectory ?? spin)",
+                "gestures.turn.mode=free", "gestures.turn.change_angle=1", "gestures.turn.change_interval=20ms",
+                "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s", "log.level=info",
+            ], state: state, seconds: 3600)
     }
 
     /// The ids of the events that a killed agent left in its outbox, in order.
@@ -83,8 +80,7 @@ import Testing
 
         for round in 0..<max(kills, 1) * 2 {
             let goal = wanted * (round + 1) / (max(kills, 1) * 2)
-            #expect(
-                await observer.sees { try $0.count("event/turn") >= goal }, "\(agent.errors)")
+            await observer.expect(agent) { try $0.count("event/turn") >= goal }
             try await Task.sleep(for: .milliseconds(Int.random(in: 0..<300)))
             if round.isMultiple(of: 2) {
                 agent.kill()
@@ -110,10 +106,9 @@ import Testing
             // Messages that the broker accepted and then lost never arrive; the check below tolerates those.
             _ = await observer.sees { Set(try $0.ids()).isSuperset(of: existing) }
             // The rest is acknowledged and then deleted from the file.
-            #expect(
-                await observer.sees {
-                    try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 }
-                }, "\(last.errors)")
+            await observer.expect(last) {
+                try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 }
+            }
             #expect(await last.terminate() == 0, "\(last.errors)")
         } while try runs < 3 && !waiting().isEmpty
         #expect(try waiting().isEmpty)

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: each file in `config/examples` is right, and does what its first comment says.
@@ -110,8 +109,7 @@ import Testing
     @Test(arguments: examples) func exampleDoesWhatItSays(_ example: Example) async throws {
         let (broker, plainPort) = try await broker()
         let arguments = try arguments(example, port: broker.port, plainPort: plainPort)
-        let check = try rig.run(["check-config"] + arguments)
-        #expect(await check.exitStatus() == 0, "\(check.output)\(check.errors)")
+        try await rig.run(["check-config"] + arguments).outcome().expect(status: 0)
 
         let observer = try await Observer(plainPort)
         let agent = try rig.run(["run", "--config"] + arguments)
@@ -143,8 +141,7 @@ import Testing
         let text = try String(contentsOfFile: arguments[0], encoding: .utf8)
         let command = try #require(text.firstMatch(of: /(?m)^#   jostle (fleet .*)$/)).1
             .replacing("mqtt://broker.plant.example", with: "mqtt://127.0.0.1:\(plainPort)")
-        let set = try rig.run(command.split(separator: " ").map(String.init))
-        #expect(await set.exitStatus() == 0, "\(set.output)\(set.errors)")
+        try await rig.run(command.split(separator: " ").map(String.init)).outcome().expect(status: 0)
         let isInForce = await observer.sees {
             let origins = try $0.objects("config/reported", of: "motor-4").last?["origins"] as? [String: String]
             return origins?["gestures.impact.sensitivity"] == "group:motors"

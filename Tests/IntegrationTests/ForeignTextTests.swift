@@ -78,14 +78,15 @@ import Testing
 
     @Test func escapesRefusals() async throws {
         let outcome = try await ask(
-            ["stop"], command: "stop", answer: ["ok": false, "error": "busy", "message": "no\n\(Self.hostile)"])
-        #expect(outcome.status == 75 && outcome.errors == "jostle: no\\u{a}\(Self.shown)\n", "\(outcome)")
+            ["stop"], command: "stop", answer: ["ok": false, "error": "busy", "message": "no\n\(Self.hostile)"]
+        ).expect(status: 75)
+        #expect(outcome.errors == "jostle: no\\u{a}\(Self.shown)\n", "\(outcome)")
         expectHarmless(outcome)
     }
 
     @Test func reportsMalformedReply() async throws {
-        let outcome = try await ask(["stop"], command: "stop", answer: ["ok": Self.hostile])
-        #expect(outcome.status == 65 && outcome.errors.contains("the answer cannot be parsed"), "\(outcome)")
+        let outcome = try await ask(["stop"], command: "stop", answer: ["ok": Self.hostile]).expect(
+            status: 65, errors: "the answer cannot be parsed")
         expectHarmless(outcome)
     }
 

@@ -21,11 +21,10 @@ private enum SmallDisk {
 /// privileges if the system has user namespaces. `JOSTLE_FULL_DISK_SECONDS=60` makes it a long test.
 @Suite(.needsBroker, .enabled(if: SmallDisk.isAvailable, "no user namespaces")) struct FullDiskTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let spin: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         let rows = (0..<1000).map { "\(Double($0) / 50),0,0,9.80665,0,0,\($0 < 25 ? 0 : 12)\n" }
         spin = try directory.write(Recording.header + "\n" + rows.joined(), to: "spin.csv")
     }

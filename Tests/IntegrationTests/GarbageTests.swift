@@ -84,12 +84,10 @@ import Testing
         }
         #expect(await observer.sees { $0.topics.count == 3 })
         let directory = try TemporaryDirectory()
-        let agent = try rig.run(
-            ["run", "--for", "1200"]
-                + [
-                    "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual",
-                    "sensor.trajectory=rest", "sensor.rate=50Hz",
-                ].flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": directory.path("state")])
+        let agent = try rig.agent(
+            broker: broker.port,
+            ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz", "log.level=info"],
+            state: directory.path("state"), seconds: 1200)
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
         #expect(await eventually { Self.loggedCount(by: agent) == retained.count }, "\(agent.errors)")
         try await observer.catchUp()

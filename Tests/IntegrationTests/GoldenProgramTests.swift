@@ -1,10 +1,10 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: what the commands besides `jostle fleet` print and send for programs does not change.
-@Suite(.needsProgram) struct GoldenProgramTests {
+@Suite(.needsProgram) final class GoldenProgramTests {
+    private var golden = GoldenText()
     private let rig = Rig()
 
     // MARK: Sensors
@@ -12,7 +12,6 @@ import Testing
     @Test("What scan prints for programs has the recorded form", .needsFakeAdapter)
     func scan() async throws {
         let tests = try ScanTests()
-        var golden = GoldenText()
         func add(_ name: String, _ outcome: Outcome) {
             golden.add(name, outcome) { text in
                 text.replacingOccurrences(of: tests.bus, with: "/dev/i2c-1")
@@ -35,7 +34,6 @@ import Testing
     @Test("What noise prints for programs has the recorded form")
     func noise() async throws {
         let tests = NoiseTests()
-        var golden = GoldenText()
         let recording = try tests.recording()
         golden.add("both sensors", try await jostle("noise", recording, "--json"))
         expectGolden(try await jostle("noise", recording, "--svg", "-").output, "noise.svg")
@@ -48,7 +46,6 @@ import Testing
 
     @Test("What replay prints has the recorded form")
     func replay() async throws {
-        var golden = GoldenText()
         golden.add("events", try await jostle("replay", "-", input: Recording.shake()))
         golden.add("attitude", try await jostle("replay", "-", "--attitude", "-", input: Recording.tilted)) { text in
             text.split(separator: "\n").prefix(6).map { "\($0)\n" }.joined()
@@ -60,7 +57,6 @@ import Testing
     func tune() async throws {
         let tests = try TuneRecordingsTests()
         #expect(try await tests.keep().status == 0)
-        var golden = GoldenText()
         golden.add("about.json", try tests.content("1-shake/about.json").withoutVersion)
         for name in ["gesture.labels.csv", "handling.labels.csv"] {
             golden.add(name, try tests.content("1-shake/\(name)"))
@@ -83,7 +79,6 @@ import Testing
     func configuration() async throws {
         let tests = try LayersInForceTests()
         try tests.storeValue()
-        var golden = GoldenText()
         let state = ["--config", tests.file, "--state", tests.directory.path("state")]
         let commands = [
             ["config", "show", "--json"] + state, ["config", "show", "--origin"] + state,
@@ -112,8 +107,7 @@ import Testing
         ] {
             try observer.publish("jostle/dut/\(topic)", text, retain: true)
         }
-        let isThere = await observer.sees { $0.all.count == 2 }
-        try #require(isThere)
+        try #require(await observer.sees { $0.all.count == 2 })
         try tests.storeValue()
         let address = ["--set", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"]
         let commands = [
@@ -121,14 +115,12 @@ import Testing
             ["simulate", "tap", "--count", "2", "--on", "dut"], ["stop", "--on", "dut"], ["start", "--on", "dut"],
             ["config", "clear", "--config", tests.file, "gestures.shake.sensitivity"],
         ]
-        var golden = GoldenText()
         for words in commands {
             let count = observer.all.count
             let program = try rig.run(
                 words + address, environment: ["STATE_DIRECTORY": tests.directory.path("state")])
             defer { program.kill() }
-            let hasArrived = await observer.sees { $0.all.count > count }
-            try #require(hasArrived, "\(program.errors)")
+            try #require(await observer.sees { $0.all.count > count }, "\(program.errors)")
             for message in observer.all[count...] {
                 let asks = message.properties.responseTopic != nil ? ", asks for an answer" : ""
                 golden.add("\(message.topic)\(asks)", message.payload)
@@ -142,7 +134,6 @@ import Testing
         let rig = try await SwarmRig(devices: 2, "--json")
         for order in ["sensor-dead swarm-0001", "die swarm-0002"] { rig.order(order) }
         #expect(await rig.says(#""order":"die""#))
-        var golden = GoldenText()
         for line in rig.swarm.output.split(separator: "\n") where line.hasPrefix(#"{"order""#) {
             golden.add("order", String(line))
         }

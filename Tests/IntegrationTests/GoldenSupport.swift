@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 
 extension String {
     /// The text without what differs in each run: who published a document and when, and hashes that depend on it.

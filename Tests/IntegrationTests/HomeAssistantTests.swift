@@ -153,7 +153,6 @@ import Testing
     }
 
     @Test func logsRejectionOfDiscoveryOnce() async throws {
-        let directory = try TemporaryDirectory()
         let rules = try directory.write("topic readwrite jostle/#\n", to: "acl")
         let broker = try await rig.broker(
             directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")

@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import Testing
 
 /// Requirement: two agents on a board have separate chips and ids, and do not disturb each other.
@@ -44,8 +43,9 @@ import Testing
         // Without --on, the command goes to the instance's own agent.
         let stop = try await jostle(
             "stop", "--set", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)",
-            environment: ["JOSTLE_INSTANCE": "left"])
-        #expect(stop.status == 0 && stop.output == "\(leftID): stopped\n", "\(stop)")
+            environment: ["JOSTLE_INSTANCE": "left"]
+        ).expect(status: 0)
+        #expect(stop.output == "\(leftID): stopped\n", "\(stop)")
         #expect(await observer.sees { try $0.objects("state", of: leftID).last?["stopped"] as? Bool == true })
         let seen = observer.messages("attitude", of: rightID).count
         #expect(await observer.sees { $0.messages("attitude", of: rightID).count > seen + 5 }, "\(right.errors)")

@@ -107,9 +107,10 @@ final class JostleProgram: @unchecked Sendable {
         return Outcome(status: await exitStatus(within: limit), output: output, errors: errors)
     }
 
-    /// Waits until a text appears on standard error.
-    func logs(_ text: String, within limit: Duration = patience) async -> Bool {
-        await eventually(within: limit) { errors.contains(text) || !isRunning } && errors.contains(text)
+    /// Waits until a text appears on standard error, so often.
+    func logs(_ text: String, times: Int = 1, within limit: Duration = patience) async -> Bool {
+        let hasLogged = { self.errors.components(separatedBy: text).count > times }
+        return await eventually(within: limit) { hasLogged() || !isRunning } && hasLogged()
     }
 }
 
@@ -119,10 +120,18 @@ struct Outcome {
     var output: String
     var errors: String
 
-    /// Checks the exit status. A failure shows what the program wrote.
+    /// Checks the exit status, and that each text is in the errors, in the output, or not in the output. A failure shows
+    /// what the program wrote.
     @discardableResult
-    func expect(status: Int32, sourceLocation: SourceLocation = #_sourceLocation) -> Outcome {
-        #expect(self.status == status, "\(output)\(errors)", sourceLocation: sourceLocation)
+    func expect(
+        status: Int32, errors: String..., output: String..., without: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) -> Outcome {
+        let wrote = Comment("\(self.output)\(self.errors)")
+        #expect(self.status == status, wrote, sourceLocation: sourceLocation)
+        for text in errors { #expect(self.errors.contains(text), wrote, sourceLocation: sourceLocation) }
+        for text in output { #expect(self.output.contains(text), wrote, sourceLocation: sourceLocation) }
+        for text in without { #expect(!self.output.contains(text), wrote, sourceLocation: sourceLocation) }
         return self
     }
 

@@ -13,9 +13,7 @@ import Testing
         let agent = try rig.virtualAgent(
             broker: broker.port, "demo", "sensor.magnetometer=true", "publish.attitude.heartbeat=0.5 s",
             "home_assistant.discovery=false", "publish.health.interval=1 s")
-        #expect(
-            await observer.sees { $0.messages("attitude").count >= 8 && $0.messages("health").count >= 3 },
-            "\(agent.errors)")
+        await observer.expect(agent) { $0.messages("attitude").count >= 8 && $0.messages("health").count >= 3 }
         let attitude = try #require(try observer.objects("attitude").last)
         #expect((0..<360).contains(try #require(attitude["heading"] as? Double)))
         #expect(try #require(attitude["heading_deviation"] as? Double) > 0)
@@ -40,15 +38,15 @@ import Testing
 
     @Test func recordsReadings() async throws {
         let file = directory.path("with-field.csv")
-        let outcome = try await jostle(
-            "record", file, "--for", "3", "--set", "sensor.driver=virtual", "--set", "sensor.magnetometer=true")
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        try await jostle(
+            "record", file, "--for", "3", "--set", "sensor.driver=virtual", "--set", "sensor.magnetometer=true"
+        ).expect(status: 0)
         let rows = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
             .filter { !$0.hasPrefix("#") }
         #expect(rows.first == "t_s,ax,ay,az,gx,gy,gz,temp_c,mx,my,mz")
         let fields = rows.dropFirst().filter { !$0.hasSuffix(",,,") }
         #expect((30...70).contains(fields.count), "\(fields.count)")
-        let replay = try await jostle("replay", file, "--attitude", "-")
-        #expect(replay.status == 0 && replay.lines.count == rows.count)
+        let replay = try await jostle("replay", file, "--attitude", "-").expect(status: 0)
+        #expect(replay.lines.count == rows.count)
     }
 }

@@ -34,14 +34,11 @@ import Testing
         #expect(
             await agent.logs("the sensor's samples are not used: the accelerometer's z axis is at the end of its range")
         )
-        #expect(
-            await observer.sees { try $0.objects("health").last?["problems"] as? [String] == ["sensor"] },
-            "\(agent.errors)")
+        await observer.expect(agent) { try $0.objects("health").last?["problems"] as? [String] == ["sensor"] }
         let fault = try observer.objects("health").last?["sensor_fault"] as? String
         #expect(fault?.contains("z axis") == true)
         #expect(await agent.logs("the sensor is measuring again, after a gap of"), "\(agent.errors)")
-        #expect(
-            await observer.sees { try $0.objects("health").last?["problem"] as? Bool == false }, "\(agent.errors)")
+        await observer.expect(agent) { try $0.objects("health").last?["problem"] as? Bool == false }
         for gesture in ["flip", "tilt", "vibration", "fall"] {
             #expect(try observer.events(gesture).isEmpty, "\(gesture)")
         }
@@ -54,10 +51,9 @@ import Testing
         let agent = try rig.agent(
             broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)"],
             state: directory.path("state"))
-        #expect(
-            await observer.sees {
-                try $0.objects("health").last?["problems"] as? [String] == ["sensor_scale"]
-            }, "\(agent.errors)")
+        await observer.expect(agent) {
+            try $0.objects("health").last?["problems"] as? [String] == ["sensor_scale"]
+        }
         let health = try #require(try observer.objects("health").last)
         let factor = try #require(health["gravity_factor"] as? Double)
         #expect(abs(factor - 2) < 0.15)
@@ -68,11 +64,9 @@ import Testing
 
     @Test func replaySaysWhatCannotBe() async throws {
         let zero = try recording(seconds: 5) { _, force in force = [0, 0, 0] }
-        let dead = try await jostle("replay", zero, "--set", "gestures.fall.enabled=true")
-        #expect(dead.status == 0 && dead.lines.count == 1, "\(dead)")
-        #expect(
-            dead.errors.contains("s: samples are not used from here: the accelerometer reads zero in all axes"),
-            "\(dead)")
+        let dead = try await jostle("replay", zero, "--set", "gestures.fall.enabled=true").expect(
+            status: 0, errors: "s: samples are not used from here: the accelerometer reads zero in all axes")
+        #expect(dead.lines.count == 1, "\(dead)")
         let frozen = try recording(seconds: 30) { time, force in if time < 20 { force[0] = 3 } }
         let explained = try await jostle("replay", frozen, "--explain")
         #expect(explained.output.contains("the accelerometer's x axis keeps one value, without noise"), "\(explained)")

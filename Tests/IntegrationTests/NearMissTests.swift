@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: movements that were almost gestures are published while somebody wants them, and only then.
@@ -9,8 +8,7 @@ import Testing
 
     /// An agent that is carried about: about once a second, it is almost turned.
     private func rig(_ settings: String = "log.level=debug") async throws -> AgentRig {
-        let rig = try await AgentRig("walk", settings, "gestures.turn.mode=free")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("walk", settings, "gestures.turn.mode=free")
         return rig
     }
 
@@ -40,8 +38,7 @@ import Testing
     private func set(_ value: String, _ rig: AgentRig) async throws -> Bool {
         try rig.observer.publish("jostle/dut/set/publish.near_misses", value)
         return await rig.observer.sees { observer in
-            let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-            return (settings?["publish"] as? [String: Any])?["near_misses"] as? Bool == (value == "true")
+            try observer.setting("publish.near_misses") as? Bool == (value == "true")
         }
     }
 

@@ -41,8 +41,8 @@ import Testing
     }
 
     @Test func tableHasOneRowPerAxis() async throws {
-        let outcome = try await jostle("noise", try recording())
-        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        let outcome = try await jostle("noise", try recording()).expect(status: 0)
+        #expect(outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.lines.first == "12000 samples in 120.0 s, 100.00 Hz, 24.5 °C at the start, 24.5 °C at the end")
         for (axis, name) in ["gx", "gy", "gz", "ax", "ay", "az"].enumerated() {
             let line = try #require(outcome.lines.first { $0.hasPrefix("  \(name) ") })
@@ -91,8 +91,7 @@ import Testing
 
     @Test func svgIsWellFormedAndSmall() async throws {
         let picture = directory.path("noise.svg")
-        let outcome = try await jostle("noise", try recording(), "--svg", picture)
-        #expect(outcome.status == 0 && outcome.output.contains("noise density"))
+        try await jostle("noise", try recording(), "--svg", picture).expect(status: 0, output: "noise density")
         let data = try Data(contentsOf: URL(fileURLWithPath: picture))
         #expect(data.count < 20_000)
         let reader = SVGReader()
@@ -110,21 +109,20 @@ import Testing
             }
             #expect(zip(points, points.dropFirst()).allSatisfy { $0[0] < $1[0] })
         }
-        let printed = try await jostle("noise", directory.path("rest.csv"), "--svg", "-")
-        #expect(printed.status == 0 && Data(printed.output.utf8) == data)
+        let printed = try await jostle("noise", directory.path("rest.csv"), "--svg", "-").expect(status: 0)
+        #expect(Data(printed.output.utf8) == data)
     }
 
     @Test func accelerometerAloneHasThreeAxes() async throws {
-        let outcome = try await jostle("noise", try recording(hasGyroscope: false), "--svg", directory.path("a.svg"))
-        #expect(outcome.status == 0 && outcome.output.contains("\n  ax ") && !outcome.output.contains("\n  gx "))
-        #expect(!outcome.output.contains("of the gyroscope"))
+        try await jostle("noise", try recording(hasGyroscope: false), "--svg", directory.path("a.svg")).expect(
+            status: 0, output: "\n  ax ", without: "\n  gx ", "of the gyroscope")
         let json = try await jostle("noise", directory.path("rest.csv"), "--json")
         #expect(try JSON.object(json.output)?["gyroscope"] == nil)
     }
 
     @Test func reportsWhenAndHowBoardMoved() async throws {
-        let outcome = try await jostle("noise", try recording(isMovedAt: 60))
-        #expect(outcome.status == 65 && outcome.output.isEmpty)
+        let outcome = try await jostle("noise", try recording(isMovedAt: 60)).expect(status: 65)
+        #expect(outcome.output.isEmpty)
         #expect(
             outcome.errors.contains(
                 "rest.csv: the sensor was not at rest from t_s = 60.0 to 61.0: the mean of ax jumped by "),
@@ -132,18 +130,18 @@ import Testing
     }
 
     @Test func explainsTooShortRecording() async throws {
-        let outcome = try await jostle("noise", try recording(seconds: 20))
-        #expect(outcome.status == 65 && outcome.errors.contains("at least 1000 samples and 30 s"), "\(outcome.errors)")
+        try await jostle("noise", try recording(seconds: 20)).expect(
+            status: 65, errors: "at least 1000 samples and 30 s")
     }
 
     @Test func invalidFilesAndArgumentsHaveTheirStatus() async throws {
-        let missing = try await jostle("noise", directory.path("nowhere.csv"))
-        #expect(missing.status == 66 && missing.errors.contains("No such file"))
-        let malformed = try await jostle("noise", "-", input: "\(Recording.header)\n0,0,0,9.8,0,0\n")
-        #expect(malformed.status == 65 && malformed.errors.contains("-:2: "), "\(malformed.errors)")
+        try await jostle("noise", directory.path("nowhere.csv")).expect(status: 66, errors: "No such file")
+        try await jostle("noise", "-", input: "\(Recording.header)\n0,0,0,9.8,0,0\n").expect(
+            status: 65, errors: "-:2: ")
         try await jostle("noise", "-", "--svg", "-", "--json").expect(status: 64)
         let unwritable = try await jostle("noise", try recording(), "--svg", directory.path("nowhere/noise.svg"))
-        #expect(unwritable.status == 73 && unwritable.output.isEmpty)
+            .expect(status: 73)
+        #expect(unwritable.output.isEmpty)
     }
 }
 

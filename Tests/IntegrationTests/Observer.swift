@@ -102,6 +102,27 @@ final class Observer: Sendable {
         await eventually(within: limit) { (try? condition(self)) ?? false }
     }
 
+    /// A setting in the device's last report, such as `gestures.shake.sensitivity`; `nil` if there is none.
+    func setting(_ key: String, of device: String = "dut") throws -> Any? {
+        var value: Any? = try objects("config/reported", of: device).last?["settings"]
+        for part in key.split(separator: ".") { value = (value as? [String: Any])?[String(part)] }
+        return value
+    }
+
+    /// The layer of a key according to the device's last report.
+    func origin(_ key: String, of device: String = "dut") throws -> String? {
+        (try objects("config/reported", of: device).last?["origins"] as? [String: String])?[key]
+    }
+
+    /// Waits until the received messages satisfy a condition. If they never do, the failure shows what the agent wrote.
+    func expect(
+        _ agent: JostleProgram? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        _ condition: (Observer) throws -> Bool
+    ) async {
+        let isMet = await sees(condition)
+        #expect(isMet, "\(agent?.errors ?? "")", sourceLocation: sourceLocation)
+    }
+
     /// Waits for an availability of the device, after at least `count` messages about it.
     func availability(_ word: String, of device: String = "dut", count: Int = 1) async -> Bool {
         await sees { observer in

@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import MosquittoClient
 import Testing
 
@@ -7,11 +6,10 @@ import Testing
 /// reconnects by itself.
 @Suite(.needsBroker) struct OutageTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let shakes: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         shakes = try directory.write(Recording.shake(), to: "shakes.csv")
     }
 
@@ -95,10 +93,9 @@ import Testing
         let logged = Self.shakes(loggedBy: agent)
         #expect(await eventually { Self.shakes(loggedBy: agent) >= logged + 5 })
         broker.thaw()
-        #expect(
-            await observer.sees { observer in
-                try observer.objects("health").contains { ($0["samples"] as? Int ?? 0) >= samples + 5 * 50 }
-            }, "\(agent.errors)")
+        await observer.expect(agent) { observer in
+            try observer.objects("health").contains { ($0["samples"] as? Int ?? 0) >= samples + 5 * 50 }
+        }
         let health = try #require(try observer.objects("health").last)
         #expect(health["lost_samples"] as? Int == 0 && health["gaps"] as? Int == 0, "\(health)")
         try expectComplete(observer)

@@ -1,4 +1,3 @@
-import BrokerTestSupport
 import Foundation
 
 /// Synthetic recordings.

@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import MosquittoClient
 import Testing
 
@@ -9,9 +8,7 @@ import Testing
     private let rig = Rig()
 
     @Test func keepsEventsUntilTheAccessListAllowsThem() async throws {
-        let directory = try TemporaryDirectory()
-        let accessList = try directory.write("topic readwrite #\ntopic deny jostle/dut/event/tap\n", to: "access")
-        let broker = try await rig.broker(settings: "allow_anonymous true\nacl_file \(accessList)")
+        let broker = try await rig.broker(rules: "topic readwrite #\ntopic deny jostle/dut/event/tap\n")
         let observer = try await Observer(broker.port)
         let agent = try rig.virtualAgent(
             broker: broker.port, "rest", ["publish.health.interval=1 s", "mqtt.version=v5"])
@@ -39,14 +36,13 @@ import Testing
         #expect(agent.errors.contains(fault))
         #expect(observer.messages("event/tap").isEmpty)
 
-        try directory.write("topic readwrite #\n", to: "access")
+        try broker.directory.write("topic readwrite #\n", to: "acl")
         broker.reload()
         #expect(await observer.sees { try $0.objects("event/tap").count >= 2 }, "\(agent.errors)")
-        #expect(
-            await observer.sees { observer in
-                let report = try observer.objects("health").last
-                return report?["mqtt_faults"] == nil && report?["outbox_dropped"] as? Int == 0
-            })
+        await observer.expect { observer in
+            let report = try observer.objects("health").last
+            return report?["mqtt_faults"] == nil && report?["outbox_dropped"] as? Int == 0
+        }
         #expect(await agent.terminate() == 0)
     }
 
@@ -82,19 +78,16 @@ import Testing
         for _ in 0..<20 where !isChanged {
             try observer.publish(change)
             isChanged = await observer.sees(within: .seconds(2)) { observer in
-                let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-                let gestures = settings?["gestures"] as? [String: [String: Any]]
-                return gestures?["shake"]?["sensitivity"] as? Int == 7
+                try observer.setting("gestures.shake.sensitivity") as? Int == 7
             }
         }
         #expect(isChanged, "\(agent.errors)")
         if version == "v3.1.1" {
             let fault = "a message to \(topic) is larger than this client takes"
-            #expect(
-                await observer.sees { observer in
-                    let report = try observer.objects("health").last
-                    return (report?["mqtt_faults"] as? [String])?.first?.contains(fault) == true
-                }, "\(agent.errors)")
+            await observer.expect(agent) { observer in
+                let report = try observer.objects("health").last
+                return (report?["mqtt_faults"] as? [String])?.first?.contains(fault) == true
+            }
             #expect(agent.errors.contains(fault))
         } else {
             // The broker knows the limit, and does not send the message.

@@ -1,22 +1,19 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: SIGHUP makes the service read its files again. What can change at run time is in force at once, what
 /// cannot is named, and a mistake changes nothing.
 @Suite(.needsBroker) struct ReloadTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let broker: TestBroker
     private let observer: Observer
     private let manager: NotifySocket
     private let file: String
 
     init() async throws {
-        directory = try TemporaryDirectory()
-        broker = try await TestBroker.started()
-        observer = try await Observer(broker.port)
+        (broker, observer) = try await rig.observedBroker()
         manager = try NotifySocket(in: directory)
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         try FileManager.default.createDirectory(
@@ -56,9 +53,7 @@ import Testing
 
     private func sensitivity(_ observer: Observer) throws -> Int? {
         // There may be no report yet.
-        let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-        let shake = (settings?["gestures"] as? [String: Any])?["shake"] as? [String: Any]
-        return shake?["sensitivity"] as? Int
+        try observer.setting("gestures.shake.sensitivity") as? Int
     }
 
     @Test func warnsOfRulesWithoutEffect() async throws {
@@ -167,8 +162,7 @@ import Testing
         await reload(agent)
         #expect(await observer.sees { try sensitivity($0) == 4 }, "\(agent.errors)")
         #expect(await agent.logs("sensor.rate: \"50 Hz\" -> \"100 Hz\""), "\(agent.errors)")
-        let settings = try report(observer)["settings"] as? [String: Any]
-        #expect((settings?["sensor"] as? [String: Any])?["rate"] as? String == "100 Hz")
+        #expect(try observer.setting("sensor.rate") as? String == "100 Hz")
         #expect(!agent.errors.contains("keeps its old settings"))
         #expect(await agent.terminate() == 0)
     }

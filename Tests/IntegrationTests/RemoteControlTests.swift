@@ -6,6 +6,7 @@ import Testing
 /// Requirement: allowed commands are carried out over MQTT, with progress if they take time; others are refused.
 @Suite(.needsBroker) struct RemoteControlTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     @Test func defaultsExcludeLongRunningCommands() async throws {
         let rig = try await AgentRig()
@@ -25,18 +26,13 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let restart = MQTTMessage(topic: "jostle/dut/command/restart", text: "", qos: .atLeastOnce)
         func agent(_ environment: [String: String]) throws -> JostleProgram {
-            let settings = [
-                "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual",
-                "commands.allow=[restart]",
-            ]
-            return try rig.run(
-                ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: environment)
+            try rig.agent(
+                broker: broker.port, ["sensor.driver=virtual", "commands.allow=[restart]"], environment: environment)
         }
         let alone = try agent([:])
         #expect(await observer.availability("online"), "\(alone.errors)")
         try observer.publish(restart)
-        #expect(
-            await observer.sees { try $0.objects("command/restart/result").last?["error"] as? String == "unavailable" })
+        await observer.expect { try $0.objects("command/restart/result").last?["error"] as? String == "unavailable" }
         #expect(await alone.terminate() == 0)
 
         let service = try agent(["JOSTLE_SUPERVISED": "1"])
@@ -49,9 +45,7 @@ import Testing
     }
 
     @Test func recordsOnBoard() async throws {
-        let directory = try TemporaryDirectory()
-        let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "commands.allow=[record]", state: directory.path("state"))
         try rig.send("record", "{\"seconds\":1}")
         #expect(await rig.replies("record") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
         let answer = try #require(try rig.results("record").last)
@@ -59,16 +53,14 @@ import Testing
         let file = directory.path("state/recordings/recording-1.csv")
         let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
         #expect(size == answer["bytes"] as? Int)
-        let replay = try await jostle("replay", file, "--attitude", "-")
-        #expect(replay.status == 0 && replay.lines.count == (answer["samples"] as? Int ?? 0) + 1, "\(replay.errors)")
+        let replay = try await jostle("replay", file, "--attitude", "-").expect(status: 0)
+        #expect(replay.lines.count == (answer["samples"] as? Int ?? 0) + 1, "\(replay.errors)")
         #expect(await rig.agent.terminate() == 0)
     }
 
     /// The requester cannot choose where a recording is stored.
     @Test func recordsOnlyInStateDirectory() async throws {
-        let directory = try TemporaryDirectory()
-        let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "commands.allow=[record]", state: directory.path("state"))
         for argument in ["file", "path", "name"] {
             try rig.send("record", "{\"seconds\":1,\"\(argument)\":\"../../tmp/x.csv\"}")
             #expect(
@@ -82,8 +74,8 @@ import Testing
 
     /// A person would place the board as the replies instruct; this virtual one changes sides by itself.
     @Test func calibratesAccelerometerPoseByPose() async throws {
-        let rig = try await AgentRig("calibration-poses", "commands.allow=[calibrate]", "publish.health.interval=1 s")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring(
+            "calibration-poses", "commands.allow=[calibrate]", "publish.health.interval=1 s")
         try rig.send("calibrate", "{\"what\":\"accelerometer\",\"poses\":6}")
         #expect(await rig.replies("calibrate") { $0["advice"] as? String != nil }, "\(rig.agent.errors)")
         try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
@@ -94,16 +86,15 @@ import Testing
         let answer = try #require(try rig.results("calibrate").last)
         #expect(answer["before_mg"] as? Double ?? 0 > answer["after_mg"] as? Double ?? .infinity, "\(answer)")
         #expect(try rig.results("calibrate").contains { $0["pose"] as? Int == 3 })
-        #expect(
-            await rig.observer.sees {
-                (try $0.objects("health").last?["calibration"] as? [String: Any])?["accelerometer"] != nil
-            })
+        await rig.observer.expect {
+            (try $0.objects("health").last?["calibration"] as? [String: Any])?["accelerometer"] != nil
+        }
         #expect(await rig.agent.terminate() == 0)
     }
 
     @Test func calibratesGyroscopeAndCancelChangesNothing() async throws {
-        let rig = try await AgentRig("rest", "commands.allow=[calibrate, stop, start]", "publish.health.interval=1 s")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring(
+            "rest", "commands.allow=[calibrate, stop, start]", "publish.health.interval=1 s")
         try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
         #expect(await rig.replies("calibrate") { $0["done"] as? Bool == false })
         try rig.send("calibrate", "{\"stop\":true}")
@@ -120,11 +111,10 @@ import Testing
         let answer = try #require(try rig.results("calibrate").last)
         // The bias estimated at rest in the meantime is about as good.
         #expect((0...0.1).contains(answer["after_deg_s"] as? Double ?? .nan), "\(answer)")
-        #expect(
-            await rig.observer.sees {
-                (try $0.objects("health").last?["calibration"] as? [String: Any])?["gyroscope"] as? String
-                    == "rest: 10 s"
-            })
+        await rig.observer.expect {
+            (try $0.objects("health").last?["calibration"] as? [String: Any])?["gyroscope"] as? String
+                == "rest: 10 s"
+        }
         #expect(await rig.agent.terminate() == 0)
     }
 }
@@ -134,9 +124,8 @@ import Testing
     private let rig = Rig()
 
     @Test func streamHasNoGapAndStopsOnCommand() async throws {
-        let rig = try await AgentRig("demo")
+        let rig = try await AgentRig.measuring("demo")
         let (observer, agent) = (rig.observer, rig.agent)
-        #expect(await rig.measures(), "\(agent.errors)")
         try rig.send("stream", "{\"duration\":100,\"fields\":[\"acceleration\",\"rotation\",\"attitude\"]}")
         #expect(await observer.sees { $0.messages("stream").count >= 30 }, "\(agent.errors)")
         try rig.send("stream", "{\"stop\":true}")
@@ -168,8 +157,7 @@ import Testing
 
     /// As a viewer does that stays: the stream runs on past its first end, and ends without a renewal.
     @Test func secondCommandExtendsStream() async throws {
-        let rig = try await AgentRig("rest", "sensor.rate=200Hz", "log.level=info")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "sensor.rate=200Hz", "log.level=info")
         try rig.send("stream", "{\"duration\":2,\"interval\":0.02}")
         #expect(await rig.replies("stream") { $0["done"] as? Bool == false })
         try rig.send("stream", "{\"duration\":5,\"interval\":0.02}")

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: a device with a new name or prefix leaves no retained messages under the old one.

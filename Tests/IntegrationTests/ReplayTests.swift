@@ -19,8 +19,8 @@ import Testing
     @Test func attitudeHasOneRowPerInputRow() async throws {
         let recording = "# a comment\n" + Recording.turn() + "\n# another\n"
         let file = try directory.write(recording, to: "turn.csv")
-        let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv"))
-        #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty, "\(outcome)")
+        let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv")).expect(status: 0)
+        #expect(outcome.output.isEmpty && outcome.errors.isEmpty, "\(outcome)")
         let rows = try lines("attitude.csv")
         #expect(rows.first == "t_s,w,x,y,z")
         let times = recording.split(separator: "\n").filter { $0.first?.isNumber == true }
@@ -100,8 +100,8 @@ import Testing
         let recording =
             "t_s,ax,ay,az,gx,gy,gz,temp_c\n"
             + (0..<300).map { "\(Double($0) / 100),0,4.903325,8.492808,,,,21.5\n" }.joined()
-        let outcome = try await jostle("replay", "-", "--attitude", "-", input: recording)
-        #expect(outcome.status == 0 && outcome.lines.count == 301)
+        let outcome = try await jostle("replay", "-", "--attitude", "-", input: recording).expect(status: 0)
+        #expect(outcome.lines.count == 301)
         let last = try #require(outcome.lines.last).split(separator: ",").compactMap { Double($0) }
         try #require(last.count == 5)
         // Rolled by 30 degrees, heading zero.
@@ -117,9 +117,9 @@ import Testing
     @Test func outputIsReproducible() async throws {
         let file = try directory.write(Recording.shake(), to: "shake.csv")
         for run in ["1", "2"] {
-            let outcome = try await jostle(
-                "replay", file, "--attitude", directory.path("a" + run), "--events", directory.path("e" + run))
-            #expect(outcome.status == 0)
+            try await jostle(
+                "replay", file, "--attitude", directory.path("a" + run), "--events", directory.path("e" + run)
+            ).expect(status: 0)
         }
         for name in ["a", "e"] {
             #expect(
@@ -131,7 +131,8 @@ import Testing
 
     @Test func settingsApply() async throws {
         let off = try await jostle("replay", "-", "--set", "gestures.shake.enabled=false", input: Recording.shake())
-        #expect(off.status == 0 && off.lines.first == Self.eventHeader && Self.shakes(off.lines).isEmpty)
+            .expect(status: 0)
+        #expect(off.lines.first == Self.eventHeader && Self.shakes(off.lines).isEmpty)
         let file = try directory.write("gestures: { shake: { enabled: false } }\n", to: "off.yaml")
         let fromFile = try await jostle("replay", "-", "--config", file, input: Recording.shake())
         #expect(fromFile.lines.first == Self.eventHeader && Self.shakes(fromFile.lines).isEmpty)
@@ -142,9 +143,9 @@ import Testing
 
     @Test func invalidConfigurationIsStatus78() async throws {
         let outcome = try await jostle(
-            "replay", "-", "--set", "gestures.shake.sensitivity=11", input: Recording.shake())
-        #expect(outcome.status == 78 && outcome.output.isEmpty)
-        #expect(outcome.errors.contains("gestures.shake.sensitivity"), "\(outcome.errors)")
+            "replay", "-", "--set", "gestures.shake.sensitivity=11", input: Recording.shake()
+        ).expect(status: 78, errors: "gestures.shake.sensitivity")
+        #expect(outcome.output.isEmpty)
     }
 
     @Test(
@@ -158,30 +159,30 @@ import Testing
         let file = try directory.write(
             "# comment\n\(Recording.header)\n0,0,0,9.8,0,0,0\n0.01,0,0,9.8,0,0,0\n\(row)\n0.03,0,0,9.8,0,0,0\n",
             to: "wrong.csv")
-        let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv")).expect(status: 65)
-        #expect(outcome.errors.contains("wrong.csv:5: ") && outcome.errors.contains(word), "\(outcome.errors)")
+        let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv")).expect(
+            status: 65, errors: "wrong.csv:5: ")
+        #expect(outcome.errors.contains(word), "\(outcome.errors)")
     }
 
     @Test(arguments: ["", "1,2,3\n", "t_s,ax,ay,az\n", "# accelerometer_range_m_s2: much\nt_s,ax,ay,az,gx,gy,gz\n"])
     func invalidRecordingIsStatus65(text: String) async throws {
-        let outcome = try await jostle("replay", "-", input: text)
-        #expect(outcome.status == 65 && outcome.errors.contains("-:1: "), "\(outcome)")
+        try await jostle("replay", "-", input: text).expect(status: 65, errors: "-:1: ")
     }
 
     @Test func missingFileIsStatus66() async throws {
         let path = directory.path("nowhere.csv")
-        let outcome = try await jostle("replay", path)
-        #expect(outcome.status == 66 && outcome.errors.contains("\(path): No such file or directory"), "\(outcome)")
+        try await jostle("replay", path).expect(status: 66, errors: "\(path): No such file or directory")
     }
 
     @Test func unwritableFileIsStatus73() async throws {
         let path = directory.path("nowhere/attitude.csv")
-        let outcome = try await jostle("replay", "-", "--attitude", path, input: Recording.turn())
-        #expect(outcome.status == 73 && outcome.errors.contains(path), "\(outcome)")
+        let outcome = try await jostle("replay", "-", "--attitude", path, input: Recording.turn()).expect(status: 73)
+        #expect(outcome.errors.contains(path), "\(outcome)")
     }
 
     @Test func onlyOneOutputGoesToStandardOutput() async throws {
         let outcome = try await jostle("replay", "-", "--attitude", "-", "--events", "-", input: Recording.turn())
-        #expect(outcome.status == 64 && outcome.output.isEmpty)
+            .expect(status: 64)
+        #expect(outcome.output.isEmpty)
     }
 }

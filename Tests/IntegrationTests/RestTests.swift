@@ -6,10 +6,9 @@ import Testing
     private let rig = Rig()
 
     @Test func publishesHeartbeatsOnly() async throws {
-        let rig = try await AgentRig(
+        let rig = try await AgentRig.measuring(
             "rest", "publish.health.interval=1s", "publish.attitude.heartbeat=0",
             "publish.motion.heartbeat=0")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
         #expect(await rig.observer.sees { $0.messages("health").count >= 5 }, "\(rig.agent.errors)")
         // The estimates of the start have settled.
         func counts() -> [Int] { ["motion", "attitude", "state"].map { rig.observer.messages($0).count } }

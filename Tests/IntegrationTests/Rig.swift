@@ -1,41 +1,8 @@
 import BrokerTestSupport
 import Foundation
-import Synchronization
+import Testing
 
-/// What one test starts: brokers, programs and their connections. They end, the last one first, with this object, a
-/// property of the suite: each test has an instance of its suite for itself.
-final class Rig: Sendable {
-    private let ends = Mutex<[@Sendable () -> Void]>([])
-
-    deinit {
-        for end in ends.withLock({ $0 }).reversed() { end() }
-    }
-
-    /// Calls `end` at the end of the test.
-    func atEnd(_ end: @escaping @Sendable () -> Void) { ends.withLock { $0.append(end) } }
-
-    /// A running broker, as `TestBroker.started`.
-    func broker(
-        directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
-    ) async throws -> TestBroker {
-        let broker = try await TestBroker.started(directory: directory, listener: listener, settings: settings)
-        atEnd { broker.kill() }
-        return broker
-    }
-
-    /// A running broker that admits only these users, with their passwords.
-    func broker(users: [String: String]) async throws -> TestBroker {
-        let directory = try TemporaryDirectory()
-        // The broker drops root privileges before it reads the file.
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
-        let file = try directory.write("", to: "accounts")
-        for (name, password) in users {
-            try runCommand(["mosquitto_passwd", "-b", file, name, password], in: directory)
-        }
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
-        return try await broker(directory: directory, settings: "allow_anonymous false\npassword_file \(file)")
-    }
-
+extension Rig {
     /// A running broker that accepts everybody, and an observer of all its topics.
     func observedBroker() async throws -> (TestBroker, Observer) {
         let broker = try await broker()
@@ -84,17 +51,17 @@ final class Rig: Sendable {
         return child
     }
 
-    /// A running agent called `dut`, with additional settings. It ends after two minutes at the latest, and its state
-    /// is deleted unless a state directory is given.
+    /// A running agent called `dut`, with additional settings. It ends after two minutes unless told otherwise, and its
+    /// state is deleted unless a state directory is given.
     func agent(
         broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], seconds: Int = 120
     ) throws -> JostleProgram {
         let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "log.level=debug"] + settings
         var environment = environment
         if let state { environment["STATE_DIRECTORY"] = state }
         return try run(
-            ["run", "--for", "120"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
+            ["run", "--for", "\(seconds)"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
     }
 
     /// A running agent on the virtual sensor, moved along a trajectory.
@@ -111,6 +78,23 @@ final class Rig: Sendable {
         try agent(
             broker: port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
             state: state, environment: environment)
+    }
+
+    /// A running broker that accepts everybody, an observer of all its topics, and an agent on the virtual sensor that is
+    /// online.
+    func observedAgent(
+        _ trajectory: String = "rest", _ settings: String..., state: String? = nil
+    ) async throws -> (TestBroker, Observer, JostleProgram) {
+        try await observedAgent(trajectory, settings, state: state)
+    }
+
+    func observedAgent(
+        _ trajectory: String, _ settings: [String], state: String? = nil
+    ) async throws -> (TestBroker, Observer, JostleProgram) {
+        let (broker, observer) = try await observedBroker()
+        let agent = try virtualAgent(broker: broker.port, trajectory, settings, state: state)
+        try #require(await observer.availability("online"), "\(agent.errors)")
+        return (broker, observer, agent)
     }
 
     /// A running `jostle-page`, as `PageRig.init`.

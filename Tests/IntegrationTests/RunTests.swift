@@ -1,31 +1,26 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: `jostle run` publishes what the contract specifies, topic by topic, and goes online and offline
 /// correctly.
 @Suite(.needsBroker) struct RunTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let shakes: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         shakes = try directory.write(Recording.shake(), to: "shakes.csv")
     }
 
     @Test func publishesEveryTopic() async throws {
-        let (broker, observer) = try await rig.observedBroker()
-        let agent = try rig.virtualAgent(
-            broker: broker.port, shakes, "publish.attitude.rate=10 Hz", "publish.attitude.deadband=0",
+        let (broker, observer, agent) = try await rig.observedAgent(
+            shakes, "publish.attitude.rate=10 Hz", "publish.attitude.deadband=0",
             "publish.motion.rate=5 Hz", "publish.motion.deadband=0", "publish.health.interval=1 s")
-        #expect(await observer.availability("online"), "\(agent.errors)")
-        #expect(
-            await observer.sees {
-                try $0.shakes().count >= 4 && $0.messages("attitude").count >= 40 && $0.messages("health").count >= 3
-                    && $0.messages("state").count >= 1
-            })
+        await observer.expect {
+            try $0.shakes().count >= 4 && $0.messages("attitude").count >= 40 && $0.messages("health").count >= 3
+                && $0.messages("state").count >= 1
+        }
         try expectStream("attitude", rate: 10, observer)
         try expectStream("motion", rate: 5, observer)
         try expectAttitude(try #require(try observer.objects("attitude").last))
@@ -154,18 +149,14 @@ import Testing
     }
 
     @Test func willMarksKilledAgentOffline() async throws {
-        let (broker, observer) = try await rig.observedBroker()
-        let agent = try rig.virtualAgent(broker: broker.port, "rest")
-        #expect(await observer.availability("online"), "\(agent.errors)")
+        let (_, observer, agent) = try await rig.observedAgent("rest")
         agent.signal(SIGKILL)
         #expect(await observer.availability("offline", count: 2))
     }
 
     /// What SIGHUP does is in ReloadTests.
     @Test func interruptStopsCleanly() async throws {
-        let (broker, observer) = try await rig.observedBroker()
-        let agent = try rig.virtualAgent(broker: broker.port, "rest")
-        #expect(await observer.availability("online"), "\(agent.errors)")
+        let (_, observer, agent) = try await rig.observedAgent("rest")
         agent.signal(SIGINT)
         #expect(await agent.exitStatus() == 0)
         #expect(await observer.availability("offline", count: 2))

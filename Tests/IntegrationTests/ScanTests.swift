@@ -18,8 +18,8 @@ import Testing
     }
 
     @Test func findsChip() async throws {
-        let outcome = try await scan("bcm2835")
-        #expect(outcome.status == 0 && outcome.errors.isEmpty)
+        let outcome = try await scan("bcm2835").expect(status: 0)
+        #expect(outcome.errors.isEmpty)
         #expect(outcome.lines.first == bus)
         #expect(
             outcome.lines.dropFirst() == [
@@ -45,15 +45,13 @@ import Testing
 
     /// I2C_FUNC_SMBUS_BYTE_DATA and no blocks, as i2c-piix4 has.
     @Test func namesAdapterThatReadsSingleBytes() async throws {
-        let outcome = try await scan("funcs=0x37f0000").expect(status: 69)
-        #expect(outcome.output.contains("reads single bytes only (functionality 0x37f0000)"), "\(outcome.output)")
-        #expect(outcome.output.contains("MPU-6050") && !outcome.output.contains("auto takes"), "\(outcome.output)")
-        #expect(outcome.errors.contains("connect the chip to another bus"), "\(outcome.errors)")
-        let agent = try await JostleProgram(
+        try await scan("funcs=0x37f0000").expect(
+            status: 69, errors: "connect the chip to another bus",
+            output: "reads single bytes only (functionality 0x37f0000)", "MPU-6050", without: "auto takes")
+        try await JostleProgram(
             ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"],
             fake: (bus, "funcs=0x37f0000")
-        ).outcome().expect(status: 69)
-        #expect(agent.errors.contains("the adapter reads single bytes only"), "\(agent.errors)")
+        ).outcome().expect(status: 69, errors: "the adapter reads single bytes only")
     }
 
     @Test func jsonMatchesTable() async throws {
@@ -75,8 +73,7 @@ import Testing
         #expect(usual.lines.contains("  MPU-6050 at 0x68: a source for every constant"), "\(usual.output)")
         let other = try await scan("who=0x12", "--verbose")
         #expect(other.lines.contains("  ICM-20602 at 0x68: no source for delays of the low-passes"), "\(other.output)")
-        let brief = try await scan("who=0x12")
-        #expect(brief.status == 0 && !brief.output.contains("no source"), "\(brief.output)")
+        try await scan("who=0x12").expect(status: 0, without: "no source")
         let json = try await scan("who=0x12", "--json", "--address", "0x68")
         let buses = try #require(try JSON.object(json.output)?["buses"] as? [[String: Any]])
         let chip = try #require((buses.first?["chips"] as? [[String: Any]])?.first)
@@ -84,9 +81,9 @@ import Testing
     }
 
     @Test func goodChipPassesSelfTest() async throws {
-        let outcome = try await scan("selftest=4", "--self-test")
-        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")
-        #expect(outcome.output.contains("self-test of 0x68 on \(bus): passed\n"), "\(outcome.output)")
+        let outcome = try await scan("selftest=4", "--self-test").expect(
+            status: 0, output: "self-test of 0x68 on \(bus): passed\n")
+        #expect(outcome.errors.isEmpty, "\(outcome)")
         let line = try #require(outcome.lines.first { $0.contains("gyroscope y") })
         let words = line.split(separator: " ").map(String.init)
         #expect(words.count == 9 && words[4] == "-51.3" && words.last == "passed", "\(line)")
@@ -103,14 +100,12 @@ import Testing
     }
 
     @Test func badChipFailsSelfTestWithStatus69() async throws {
-        let outcome = try await scan("selftest=-20", "--self-test")
-        #expect(outcome.status == 69 && outcome.errors.contains("failed its self-test"), "\(outcome)")
+        let outcome = try await scan("selftest=-20", "--self-test").expect(status: 69, errors: "failed its self-test")
         #expect(outcome.lines.filter { $0.hasSuffix("%  failed") }.count == 6, "\(outcome.output)")
     }
 
     @Test func doesNotJudgeChipWithoutFactoryTrim() async throws {
-        let outcome = try await scan("", "--self-test")
-        #expect(outcome.status == 69 && outcome.errors.contains("inconclusive"), "\(outcome)")
+        let outcome = try await scan("", "--self-test").expect(status: 69, errors: "inconclusive")
         #expect(outcome.lines.filter { $0.hasSuffix("no factory trim") }.count == 7, "\(outcome.output)")
         let json = try await scan("", "--self-test", "--json")
         let test = try #require(try JSON.object(json.output)?["self_test"] as? [String: Any])
@@ -118,45 +113,39 @@ import Testing
     }
 
     @Test func refusesSelfTestOfMovingBoard() async throws {
-        let outcome = try await scan("selftest=0,shake=0-100:5:4", "--self-test")
-        #expect(outcome.status == 69 && outcome.errors.contains("did not lie still"), "\(outcome)")
-        #expect(outcome.errors.contains("accelerometer's x axis had a standard deviation of"), "\(outcome.errors)")
+        try await scan("selftest=0,shake=0-100:5:4", "--self-test").expect(
+            status: 69, errors: "did not lie still", "accelerometer's x axis had a standard deviation of")
     }
 
     @Test func interruptedSelfTestHasNoVerdict() async throws {
-        let outcome = try await scan("selftest=0,fail=60x1000:ETIMEDOUT", "--self-test")
-        #expect(outcome.status == 69 && outcome.errors.contains("was not finished"), "\(outcome)")
-        #expect(!outcome.output.contains("passed"))
+        try await scan("selftest=0,fail=60x1000:ETIMEDOUT", "--self-test").expect(
+            status: 69, errors: "was not finished", without: "passed")
     }
 
     @Test func doesNotTestChipInUse() async throws {
         let agent = try rig.run(
             ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], fake: (bus, ""))
         #expect(await agent.logs("MPU-6050"), "\(agent.errors)")
-        let outcome = try await scan("selftest=0", "--self-test")
-        #expect(outcome.status == 69 && outcome.errors.contains("uses it"), "\(outcome)")
-        #expect(!outcome.output.contains("self-test"))
+        try await scan("selftest=0", "--self-test").expect(status: 69, errors: "uses it", without: "self-test")
     }
 
     @Test func namesUnsupportedChip() async throws {
-        let table = try await scan("who=0x20").expect(status: 69)
-        #expect(table.output.contains("0x20") && !table.output.contains("auto takes this"), "\(table.output)")
-        #expect(table.errors.contains("0x20") && table.errors.contains("sudo modprobe inv-mpu6050-i2c"), "\(table)")
+        try await scan("who=0x20").expect(
+            status: 69, errors: "0x20", "sudo modprobe inv-mpu6050-i2c", output: "0x20", without: "auto takes this")
         let json = try await scan("who=0x20", "--json")
         let report = try #require(try JSON.object(json.output))
         #expect(json.status == 69 && report["choice"] == nil)
     }
 
     @Test func acceptsCloneWithOtherIdentity() async throws {
-        let table = try await scan("who=0x70", "--driver", "mpu6050")
-        #expect(table.status == 0 && table.output.contains("MPU-6500  mpu6050  0x70 in 0x75  <- auto"), "\(table)")
-        #expect(table.output.contains("the only chip of the family mpu6050"))
+        try await scan("who=0x70", "--driver", "mpu6050").expect(
+            status: 0, output: "MPU-6500  mpu6050  0x70 in 0x75  <- auto", "the only chip of the family mpu6050")
     }
 
     @Test func advisesOnUnknownIdentity() async throws {
-        let outcome = try await scan("who=0x75")
-        #expect(outcome.status == 69 && outcome.output.contains("unknown  no driver  0x75 in 0x75"), "\(outcome)")
-        #expect(outcome.errors.contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
+        try await scan("who=0x75").expect(
+            status: 69, errors: "sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050",
+            output: "unknown  no driver  0x75 in 0x75")
     }
 
     @Test func drivesChipWithConfiguredIdentity() async throws {
@@ -169,27 +158,21 @@ import Testing
     }
 
     @Test func selfTestNeedsMPU6050() async throws {
-        let outcome = try await scan("who=0x70,selftest=0", "--self-test")
-        #expect(
-            outcome.status == 69 && outcome.errors.contains("the self-test is only implemented for the MPU-6050"),
-            "\(outcome)")
-        #expect(outcome.errors.contains("MPU-6500"))
+        try await scan("who=0x70,selftest=0", "--self-test").expect(
+            status: 69, errors: "the self-test is only implemented for the MPU-6050", "MPU-6500")
     }
 
     @Test func skipsUnsupportedAddresses() async throws {
-        let outcome = try await scan("address=0x70", "--address", "0x70")
-        #expect(outcome.status == 69 && outcome.output.contains("not read"), "\(outcome)")
+        try await scan("address=0x70", "--address", "0x70").expect(status: 69, output: "not read")
         try await scan("address=0x70", "--address", "0x70", "--driver", "mpu6050").expect(status: 0)
     }
 
     @Test func refusesUnknownFamily() async throws {
-        let outcome = try await scan("", "--driver", "mpu")
-        #expect(outcome.status == 64 && outcome.errors.contains("mpu6050"), "\(outcome)")
+        try await scan("", "--driver", "mpu").expect(status: 64, errors: "mpu6050")
     }
 
     @Test func advisesToCheckWires() async throws {
-        let outcome = try await scan("address=0x40")
-        #expect(outcome.status == 69 && outcome.errors.contains("check the four wires"), "\(outcome.errors)")
+        try await scan("address=0x40").expect(status: 69, errors: "check the four wires")
         let json = try await scan("address=0x40", "--json")
         let buses = try #require(try JSON.object(json.output)?["buses"] as? [[String: Any]])
         let chips = try #require(buses.first?["chips"] as? [[String: Any]])
@@ -197,32 +180,27 @@ import Testing
     }
 
     @Test func reportsStuckBus() async throws {
-        let outcome = try await scan("fail=1x100:ETIMEDOUT")
-        #expect(outcome.status == 69 && outcome.errors.contains("stuck"), "\(outcome.errors)")
+        try await scan("fail=1x100:ETIMEDOUT").expect(status: 69, errors: "stuck")
     }
 
     @Test func missingPermissionIsStatus77() async throws {
-        let outcome = try await scan("open=EACCES")
-        #expect(outcome.status == 77 && outcome.errors.contains("usermod -aG i2c"), "\(outcome.errors)")
-        let run = try await jostle("run", "--set", "sensor.bus=\(bus)", fake: (bus, "open=EACCES"))
-        #expect(run.status == 77 && run.errors.contains("usermod -aG i2c"), "\(run.errors)")
+        try await scan("open=EACCES").expect(status: 77, errors: "usermod -aG i2c")
+        try await jostle("run", "--set", "sensor.bus=\(bus)", fake: (bus, "open=EACCES")).expect(
+            status: 77, errors: "usermod -aG i2c")
     }
 
     @Test func namesKernelDriverInUse() async throws {
-        let outcome = try await scan("busy")
-        #expect(outcome.status == 69 && outcome.errors.contains("kernel driver"), "\(outcome.errors)")
+        try await scan("busy").expect(status: 69, errors: "kernel driver")
     }
 
     @Test func advisesHowToEnableBus() async throws {
-        let outcome = try await jostle("scan", "--bus", "/dev/i2c-99999")
-        #expect(outcome.status == 69 && outcome.errors.contains("raspi-config"), "\(outcome.errors)")
+        try await jostle("scan", "--bus", "/dev/i2c-99999").expect(status: 69, errors: "raspi-config")
     }
 
     @Test(.enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"))
     func advisesHowToEnableFirstBus() async throws {
         for command in ["scan", "run"] {
-            let outcome = try await jostle(command)
-            #expect(outcome.status == 69 && outcome.errors.contains("raspi-config"), "\(outcome.errors)")
+            try await jostle(command).expect(status: 69, errors: "raspi-config")
         }
     }
 }

@@ -27,14 +27,12 @@ import Testing
         let state = try TemporaryDirectory()
         let directory = try TemporaryDirectory()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
-        let settings = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "log.level=debug", "sensor.driver=virtual",
-            "sensor.rate=50Hz", "sensor.trajectory=\(shakes)", "mqtt.username_file=credential:user",
-            "mqtt.password_file=credential:password", "publish.health.interval=1 s",
-        ]
-        let agent = try rig.run(
-            ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
-            environment: ["STATE_DIRECTORY": state.path, "CREDENTIALS_DIRECTORY": credentials.path])
+        let agent = try rig.virtualAgent(
+            broker: broker.port, shakes,
+            [
+                "mqtt.username_file=credential:user", "mqtt.password_file=credential:password",
+                "publish.health.interval=1 s",
+            ], state: state.path, environment: ["CREDENTIALS_DIRECTORY": credentials.path])
         if isRight {
             #expect(await observer.sees { try $0.shakes().count >= 2 }, "\(agent.errors)")
             // Nor does a request for the password or for its file reveal it.

@@ -20,11 +20,6 @@ import Testing
             MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce, retain: retain))
     }
 
-    /// The layer of a key according to the last report.
-    private func origin(_ observer: Observer, _ key: String) throws -> String? {
-        (try observer.objects("config/reported").last?["origins"] as? [String: String])?[key]
-    }
-
     private func refused(_ observer: Observer) throws -> [String] {
         (try observer.objects("config/reported").last?["refused"] as? [[String: String]] ?? []).compactMap { $0["key"] }
     }
@@ -33,11 +28,11 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         let first = try agent(broker, shakes, "gestures.shake.enabled=false")
-        #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "argument" }, "\(first.errors)")
+        #expect(await observer.sees { try $0.origin("gestures.shake.enabled") == "argument" }, "\(first.errors)")
         #expect(observer.messages("event/shake").isEmpty)
 
         try set(observer, "gestures.shake.enabled", "true")
-        #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "local" }, "\(first.errors)")
+        #expect(await observer.sees { try $0.origin("gestures.shake.enabled") == "local" }, "\(first.errors)")
         #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(first.errors)")
         try set(observer, "publish.health.interval", "1 s")
         #expect(await observer.sees { $0.messages("health").count >= 3 }, "\(first.errors)")
@@ -47,11 +42,11 @@ import Testing
         let events = observer.messages("event/shake").count
         #expect(await observer.sees { $0.messages("event/shake").count >= events + 2 }, "\(second.errors)")
         try set(observer, "gestures.shake.enabled", "")
-        #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "argument" }, "\(second.errors)")
+        #expect(await observer.sees { try $0.origin("gestures.shake.enabled") == "argument" }, "\(second.errors)")
         #expect(await second.terminate() == 0)
         // A late subscriber gets the settings in force too.
         let late = try await Observer(broker.port)
-        #expect(await late.sees { try origin($0, "publish.health.interval") == "local" })
+        #expect(await late.sees { try $0.origin("publish.health.interval") == "local" })
         #expect(late.messages("config/reported").allSatisfy { $0.retain })
     }
 
@@ -66,8 +61,8 @@ import Testing
         let document = #"{"gestures": {"tap": {"sensitivity": 8}, "shack": {"sensitivity": 3}}}"#
         try observer.publish("jostle/dut/set", document)
         #expect(await observer.sees { try refused($0) == ["gestures.shack"] }, "\(agent.errors)")
-        #expect(try origin(observer, "gestures.shake.sensitivity") == "local")
-        #expect(try origin(observer, "gestures.tap.sensitivity") == "local")
+        #expect(try observer.origin("gestures.shake.sensitivity") == "local")
+        #expect(try observer.origin("gestures.tap.sensitivity") == "local")
         try observer.publish("jostle/dut/set", "8")
         #expect(await observer.sees { try refused($0) == ["gestures.shack", ""] }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
@@ -82,7 +77,7 @@ import Testing
         try set(observer, "gestures.shake.sensitivity", "9", retain: true)
         let agent = try agent(broker, "rest")
         #expect(await observer.sees { try refused($0) == ["gestures.shake.sensitivity"] }, "\(agent.errors)")
-        #expect(try origin(observer, "gestures.shake.sensitivity") == nil)
+        #expect(try observer.origin("gestures.shake.sensitivity") == nil)
         #expect(await agent.terminate() == 0)
     }
 
@@ -106,14 +101,12 @@ import Testing
             while (try? observer.publish(message)) == nil { try await Task.sleep(for: .milliseconds(5)) }
         }
         try set(observer, "attitude.low_pass", "2 Hz")
-        #expect(await observer.sees { try origin($0, "attitude.low_pass") == "local" }, "\(agent.errors.suffix(2000))")
+        #expect(await observer.sees { try $0.origin("attitude.low_pass") == "local" }, "\(agent.errors.suffix(2000))")
         try set(observer, "attitude.low_pass", "")
-        #expect(await observer.sees { try origin($0, "attitude.low_pass") == nil })
-        let after = try #require(try observer.objects("config/reported").last?["settings"] as? NSDictionary)
-        #expect(after == before)
+        #expect(await observer.sees { try $0.origin("attitude.low_pass") == nil })
+        #expect(try #require(try observer.objects("config/reported").last?["settings"] as? NSDictionary) == before)
         #expect(observer.messages("config/reported").count < 200)
         #expect(await agent.terminate() == 0)
-        let kept = try String(contentsOfFile: directory.path("state/local-settings.json"), encoding: .utf8)
-        #expect(kept == "{}\n")
+        #expect(try String(contentsOfFile: directory.path("state/local-settings.json"), encoding: .utf8) == "{}\n")
     }
 }

@@ -6,12 +6,11 @@ import Testing
 /// works, and can be answered without a terminal.
 @Suite(.needsBroker, .needsFakeAdapter) struct SetupTests {
     private let rig = Rig()
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let bus: FakeBus
     private let output: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         bus = try FakeBus()
         output = directory.path("etc")
     }
@@ -25,18 +24,21 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    private func setUp(_ options: String..., chip: String = "", input: String = "") async throws -> Outcome {
-        return try await JostleProgram(
+    private func setUp(_ options: String..., chip: String = "") async throws -> Outcome {
+        try await setUp(options, chip: chip)
+    }
+
+    private func setUp(_ options: [String], chip: String = "", input: String = "") async throws -> Outcome {
+        try await JostleProgram(
             ["setup", "--output", output, "--bus", bus.path] + options, input: input, fake: (bus.path, chip)
         ).outcome()
     }
 
     @Test func writesAConfigurationThatRuns() async throws {
         let broker = try await rig.broker()
-        let outcome = try await setUp(
-            "--broker", "127.0.0.1:\(broker.port)", "--id", "dut", "--name", "Lamp \"1\"", "--area", "Hall")
-        #expect(outcome.status == 0, "\(outcome)")
-        #expect(outcome.output.contains("ok: chip: MPU-6050 at 0x68") && outcome.output.contains("ok: broker: mqtt://"))
+        try await setUp(
+            "--broker", "127.0.0.1:\(broker.port)", "--id", "dut", "--name", "Lamp \"1\"", "--area", "Hall"
+        ).expect(status: 0, output: "ok: chip: MPU-6050 at 0x68", "ok: broker: mqtt://")
         let lines = text(of: answers)?.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(
             lines == [
@@ -48,8 +50,7 @@ import Testing
         #expect(await observer.sees { $0.topics.contains("jostle/dut/attitude") }, "\(agent.errors)")
 
         // Again, with one other answer. The agent has the chip meanwhile.
-        let second = try await setUp("--area", "Cellar")
-        #expect(second.status == 0 && second.output.contains("reads the chip"), "\(second)")
+        try await setUp("--area", "Cellar").expect(status: 0, output: "reads the chip")
         let written = try #require(text(of: answers))
         #expect(written.contains("area: \"Cellar\"") && written.contains("id: \"dut\"") && written.contains("broker:"))
         #expect(await agent.terminate() == 0)
@@ -58,57 +59,49 @@ import Testing
     @Test func writesNothingUnlessBothWork() async throws {
         let broker = try await rig.broker()
         let url = "mqtt://127.0.0.1:\(broker.port)"
-        let noSensor = try await setUp("--broker", url, chip: "address=0x40")
-        #expect(noSensor.status == 69 && noSensor.output.contains("Check the four wires"), "\(noSensor)")
-        let noBroker = try await setUp("--broker", "mqtt://127.0.0.1:9")
-        #expect(noBroker.status == 69 && noBroker.output.contains("Connection refused"), "\(noBroker)")
-        let none = try await setUp()
-        #expect(none.status == 64 && none.errors.contains("--broker URL is needed"), "\(none)")
+        try await setUp("--broker", url, chip: "address=0x40").expect(status: 69, output: "Check the four wires")
+        try await setUp("--broker", "mqtt://127.0.0.1:9").expect(status: 69, output: "Connection refused")
+        try await setUp().expect(status: 64, errors: "--broker URL is needed")
         #expect(!FileManager.default.fileExists(atPath: output))
-        let forced = try await setUp("--broker", "mqtt://127.0.0.1:9", "--no-test", chip: "address=0x40")
-        #expect(forced.status == 0 && text(of: answers)?.contains("127.0.0.1:9") == true, "\(forced)")
+        let forced = try await setUp("--broker", "mqtt://127.0.0.1:9", "--no-test", chip: "address=0x40").expect(
+            status: 0)
+        #expect(text(of: answers)?.contains("127.0.0.1:9") == true, "\(forced)")
     }
 
     @Test func keepsThePasswordToItself() async throws {
         let broker = try await rig.broker(users: ["me": "opensesame"])
         let options = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--username", "me", "--password-file", "-"]
-        let wrong = try await setUp(options[0], options[1], options[2], options[3], options[4], "-", input: "closed\n")
-        #expect(wrong.status == 69 && wrong.output.contains("failed: login"), "\(wrong)")
+        try await setUp(options, input: "closed\n").expect(status: 69, output: "failed: login")
         #expect(!FileManager.default.fileExists(atPath: output))
-        let right = try await setUp(
-            options[0], options[1], options[2], options[3], options[4], "-", input: "opensesame\n")
-        #expect(right.status == 0 && right.output.contains("as user me"), "\(right)")
+        let right = try await setUp(options, input: "opensesame\n").expect(status: 0, output: "as user me")
         #expect(text(of: passwordFile) == "opensesame\n")
         #expect(try permissions(of: passwordFile) == 0o600 && permissions(of: answers) == 0o600)
         #expect(text(of: answers)?.contains("opensesame") == false && !right.output.contains("opensesame"))
         try await jostle("check-config", "\(output)/jostle.yaml").expect(status: 0)
         // A later run without it keeps it.
-        let later = try await setUp("--name", "Door")
-        #expect(later.status == 0 && text(of: passwordFile) == "opensesame\n", "\(later)")
+        let later = try await setUp("--name", "Door").expect(status: 0)
+        #expect(text(of: passwordFile) == "opensesame\n", "\(later)")
         #expect(text(of: answers)?.contains("password_file") == true)
     }
 
     @Test func warnsOfFilesThatComeLater() async throws {
         let broker = try await rig.broker()
         try directory.write("device: { name: Fixed }\n", to: "etc/conf.d/20-name.yaml")
-        let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--name", "Other")
-        #expect(outcome.status == 0, "\(outcome)")
-        #expect(outcome.output.contains("20-name.yaml also sets device.name, so that Other is not in force"))
+        try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--name", "Other").expect(
+            status: 0, output: "20-name.yaml also sets device.name, so that Other is not in force")
     }
 
     @Test func calibratesTheGyroscope() async throws {
         let broker = try await rig.broker()
-        let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--calibrate").expect(status: 0)
-        #expect(outcome.output.contains("At rest it reads") && outcome.output.contains("Stored in "), "\(outcome)")
+        try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--calibrate").expect(
+            status: 0, output: "At rest it reads", "Stored in ")
     }
 
     @Test func refusesBadAnswers() async throws {
-        let id = try await setUp("--id", "a b", "--broker", "mqtt://127.0.0.1:9")
-        #expect(id.status == 64 && id.errors.contains("--id is \"a b\""), "\(id)")
-        let both = try await setUp("--enable", "--no-enable", "--broker", "mqtt://127.0.0.1:9")
-        #expect(both.status == 64 && both.errors.contains("exclude each other"))
-        let url = try await setUp("--broker", "http://x")
-        #expect(url.status == 78 && url.errors.contains("http://x"), "\(url)")
+        try await setUp("--id", "a b", "--broker", "mqtt://127.0.0.1:9").expect(status: 64, errors: "--id is \"a b\"")
+        try await setUp("--enable", "--no-enable", "--broker", "mqtt://127.0.0.1:9").expect(
+            status: 64, errors: "exclude each other")
+        try await setUp("--broker", "http://x").expect(status: 78, errors: "http://x")
         #expect(!FileManager.default.fileExists(atPath: output))
     }
 

@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: automations can be tested on a running agent without touching the device.
@@ -18,8 +16,8 @@ import Testing
         let rig = try await AgentRig()
         let (observer, agent) = (rig.observer, rig.agent)
 
-        let outcome = try await simulate("shake", at: rig.broker.port)
-        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome) \(agent.errors)")
+        let outcome = try await simulate("shake", at: rig.broker.port).expect(status: 0)
+        #expect(outcome.errors.isEmpty, "\(outcome) \(agent.errors)")
         #expect(outcome.lines.first?.hasPrefix("dut: shake, takes ") == true, "\(outcome.output)")
         for phase in ["began", "ended"] {
             let reports = outcome.lines.filter { $0.contains("s  shake \(phase)  {\"id\":") }
@@ -40,34 +38,29 @@ import Testing
 
     @Test func refusalsHaveTheirStatus() async throws {
         let (broker, observer) = try await rig.observedBroker()
-        let silent = try await simulate("shake", at: broker.port)
-        #expect(silent.status == 69 && silent.errors.contains("the broker knows no device dut"), "\(silent)")
+        try await simulate("shake", at: broker.port).expect(status: 69, errors: "the broker knows no device dut")
 
         let agent = try rig.virtualAgent(broker: broker.port, "rest")
         #expect(await observer.availability("online"), "\(agent.errors)")
-        let unknown = try await simulate("moonwalk", at: broker.port)
-        #expect(unknown.status == 64 && unknown.errors.contains("there is no movement \"moonwalk\""), "\(unknown)")
-        #expect(unknown.errors.contains("double-tap") && unknown.output.isEmpty, "\(unknown)")
-        let long = try await simulate("shake", "--for", "5", at: broker.port)
-        #expect(long.status == 64 && long.errors.contains("shake ends by itself"), "\(long)")
+        let unknown = try await simulate("moonwalk", at: broker.port).expect(
+            status: 64, errors: "there is no movement \"moonwalk\"", "double-tap")
+        #expect(unknown.output.isEmpty, "\(unknown)")
+        try await simulate("shake", "--for", "5", at: broker.port).expect(status: 64, errors: "shake ends by itself")
 
         let arguments = "{\"movement\":\"walk\",\"seconds\":50}"
         try observer.publish("jostle/dut/command/simulate", arguments)
         #expect(await observer.sees { $0.texts("command/simulate/result").last?.contains("\"ok\":true") == true })
-        let busy = try await simulate("shake", at: broker.port)
-        #expect(busy.status == 75 && busy.errors.contains("walk is being simulated"), "\(busy)")
+        try await simulate("shake", at: broker.port).expect(status: 75, errors: "walk is being simulated")
         #expect(await agent.terminate() == 0)
 
         #expect(await observer.availability("offline", count: 2))
-        let offline = try await simulate("shake", at: broker.port)
-        #expect(offline.status == 69 && offline.errors.contains("dut is offline"), "\(offline)")
+        try await simulate("shake", at: broker.port).expect(status: 69, errors: "dut is offline")
     }
 
     @Test func reportsUnreachableBroker() async throws {
-        let outcome = try await simulate("shake", at: try Loopback.freePort())
-        #expect(outcome.status == 69 && outcome.errors.contains("Connection refused"), "\(outcome)")
-        let embedded = try await jostle("simulate", "shake", "--on", "dut", "--set", "mqtt.broker=embedded")
-        #expect(embedded.status == 78 && embedded.errors.contains("mqtt.broker is embedded"), "\(embedded)")
+        try await simulate("shake", at: try Loopback.freePort()).expect(status: 69, errors: "Connection refused")
+        try await jostle("simulate", "shake", "--on", "dut", "--set", "mqtt.broker=embedded").expect(
+            status: 78, errors: "mqtt.broker is embedded")
     }
 
     @Test func stoppingAgentCancelsSimulatedGesture() async throws {
@@ -85,8 +78,8 @@ import Testing
 
     /// For scripts: the run ends by itself, and contains one gesture.
     @Test func localSimulationEndsAfterOneRound() async throws {
-        let outcome = try await jostle("simulate", "shake", "--once", "--set", "sensor.rate=50Hz")
-        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        let outcome = try await jostle("simulate", "shake", "--once", "--set", "sensor.rate=50Hz").expect(status: 0)
+        #expect(outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.lines.filter { $0.contains("shake began") }.count == 1, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("shake ended") }.count == 1, "\(outcome.output)")
     }

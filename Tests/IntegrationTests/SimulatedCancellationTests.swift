@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: the command `simulate` brings about every cancellation that a movement can cause, and subscribers receive

@@ -34,13 +34,9 @@ import Testing
         let network = try rig.proxy(to: broker.port)
         let directory = try TemporaryDirectory()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
-        let settings = [
-            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(network.port)", "sensor.driver=virtual",
-            "sensor.trajectory=\(shakes)",
-        ]
-        let agent = try rig.run(
-            ["run", "--for", "\(Int(Self.minutes * 60) + 300)"] + settings.flatMap { ["--set", $0] },
-            environment: ["STATE_DIRECTORY": directory.path("state")])
+        let agent = try rig.agent(
+            broker: network.port, ["sensor.driver=virtual", "sensor.trajectory=\(shakes)", "log.level=info"],
+            state: directory.path("state"), seconds: Int(Self.minutes * 60) + 300)
 
         let start = ContinuousClock.now
         var samples: [Usage] = []

@@ -19,20 +19,18 @@ struct StallingDiskTests {
     private func agent(
         _ broker: TestBroker, _ settings: [String], _ environment: [String: String]
     ) throws -> JostleProgram {
-        let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual"] + settings
-        var variables = [
-            "STATE_DIRECTORY": state, "LD_PRELOAD": Products.stallingDisk.path, "STALLING_DISK": state,
-            "STALLING_DISK_SWITCH": stall,
+        let stalling = [
+            "LD_PRELOAD": Products.stallingDisk.path, "STALLING_DISK": state, "STALLING_DISK_SWITCH": stall,
         ]
-        variables.merge(environment) { $1 }
-        return try rig.run(["run", "--for", "600"] + all.flatMap { ["--set", $0] }, environment: variables)
+        return try rig.agent(
+            broker: broker.port, ["sensor.driver=virtual"] + settings, state: state,
+            environment: stalling.merging(environment) { $1 }, seconds: 600)
     }
 
     /// The board is shaken, set, tared and calibrated from movement while the disk is stalled.
     @Test(.timeLimit(.minutes(5))) func stallCostsNoGestureSampleOrWatchdog() async throws {
-        let broker = try await rig.broker()
+        let (broker, observer) = try await rig.observedBroker()
         let manager = try NotifySocket(in: directory)
-        let observer = try await Observer(broker.port)
         // A shake every two seconds.
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
         let agent = try agent(
@@ -71,9 +69,7 @@ struct StallingDiskTests {
 
         try FileManager.default.removeItem(atPath: stall)
         #expect(await agent.logs("the outbox can be written again"), "\(agent.errors)")
-        #expect(
-            await observer.sees { try ($0.objects("health").last?["problems"] as? [String])?.isEmpty == true },
-            "\(agent.errors)")
+        await observer.expect(agent) { try ($0.objects("health").last?["problems"] as? [String])?.isEmpty == true }
         let after = try #require(try observer.objects("health").last)
         for name in ["gaps", "lost_samples", "dropped_deliveries", "outbox_dropped", "recoveries"] {
             #expect(after[name] as? Int == before[name] as? Int, "\(name): \(after)")
@@ -133,8 +129,6 @@ struct StallingDiskTests {
     private static func keptSensitivity(_ observer: Observer) throws -> Int? {
         let report = try observer.objects("config/reported").last
         guard report?["not_kept"] == nil else { return nil }
-        let settings = report?["settings"] as? [String: Any]
-        let gestures = settings?["gestures"] as? [String: [String: Any]]
-        return gestures?["shake"]?["sensitivity"] as? Int
+        return try observer.setting("gestures.shake.sensitivity") as? Int
     }
 }

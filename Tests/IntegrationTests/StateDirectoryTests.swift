@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import Testing
 
 /// Requirement: two agents never use one state directory. The second one says which process has it and ends, and the

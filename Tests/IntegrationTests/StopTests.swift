@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// Requirement: sensing can be stopped and started while the agent runs. While it is stopped, the chip is not accessed,
@@ -18,8 +16,8 @@ import Testing
         let agent = try rig.virtualAgent(broker: broker.port, "walk", "publish.health.interval=1 s")
         #expect(await observer.sees { try $0.events("motion").last?.phase == "began" }, "\(agent.errors)")
 
-        let stop = try await ask("stop", "--on", "dut", at: broker.port)
-        #expect(stop.status == 0 && stop.output == "dut: stopped\n", "\(stop) \(agent.errors)")
+        let stop = try await ask("stop", "--on", "dut", at: broker.port).expect(status: 0)
+        #expect(stop.output == "dut: stopped\n", "\(stop) \(agent.errors)")
         #expect(await observer.sees { try $0.objects("state").last?["stopped"] as? Bool == true })
         #expect(try observer.objects("state").last?["moving"] as? Bool == false)
         #expect(await observer.sees { try $0.objects("event/motion").last?["reason"] as? String == "stopped" })
@@ -35,14 +33,12 @@ import Testing
         #expect(observer.texts("availability") == ["online"])
 
         // With the id in the configuration, without --on.
-        let again = try await ask("stop", "--set", "device.id=dut", at: broker.port)
-        #expect(again.status == 0 && again.output == "dut: already stopped\n", "\(again)")
-        let start = try await ask("start", "--set", "device.id=dut", at: broker.port)
-        #expect(start.status == 0 && start.output == "dut: sensing\n", "\(start)")
+        let again = try await ask("stop", "--set", "device.id=dut", at: broker.port).expect(status: 0)
+        #expect(again.output == "dut: already stopped\n", "\(again)")
+        let start = try await ask("start", "--set", "device.id=dut", at: broker.port).expect(status: 0)
+        #expect(start.output == "dut: sensing\n", "\(start)")
         #expect(await observer.sees { $0.messages("attitude").count > attitudes }, "\(agent.errors)")
-        #expect(
-            await observer.sees { try $0.objects("health").last?["sensor_state"] as? String == "streaming" },
-            "\(agent.errors)")
+        await observer.expect(agent) { try $0.objects("health").last?["sensor_state"] as? String == "streaming" }
         #expect(try observer.objects("health").last?["stopped"] as? Bool == false)
         #expect(await agent.terminate() == 0)
     }
@@ -64,8 +60,8 @@ import Testing
         #expect(await stoppedHealth(observer), "\(agent.errors)")
         #expect(try observer.objects("state").last?["stopped"] as? Bool == true)
         #expect(try observer.objects("state").last?["side"] == nil)
-        let start = try await ask("start", "--on", "dut", at: broker.port)
-        #expect(start.status == 69 && start.errors.contains(bus), "\(start)")
+        let start = try await ask("start", "--on", "dut", at: broker.port).expect(status: 69)
+        #expect(start.errors.contains(bus), "\(start)")
         #expect(await agent.terminate() == 0)
     }
 
@@ -84,13 +80,11 @@ import Testing
             try await ask("start", "--on", "dut", at: broker.port).expect(status: 0)
             #expect(await observer.sees { $0.messages("attitude").count > seen + 3 }, "\(round): \(agent.errors)")
             // No other program can open the chip, awake or asleep.
-            let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))
-            #expect(scan.status == 69 && scan.errors.contains("uses it"), "\(scan)")
+            try await jostle("scan", "--bus", bus, fake: (bus, "")).expect(status: 69, errors: "uses it")
             try await ask("stop", "--on", "dut", at: broker.port).expect(status: 0)
             #expect(await observer.sees { try $0.objects("state").last?["stopped"] as? Bool == true })
         }
-        let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))
-        #expect(scan.status == 69 && scan.errors.contains("uses it"), "\(scan)")
+        try await jostle("scan", "--bus", bus, fake: (bus, "")).expect(status: 69, errors: "uses it")
         #expect(await agent.terminate() == 0)
     }
 }

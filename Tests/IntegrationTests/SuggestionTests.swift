@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import Testing
 
 /// Requirement: words that somebody mistypes are answered with those that were meant.

@@ -6,11 +6,10 @@ import Testing
 /// device or its owner, and lists, exports and deletes them.
 @Suite(.needsProgram) struct TuneRecordingsTests {
     private let rig = Rig()
-    let directory: TemporaryDirectory
+    let directory = TemporaryDirectory.new()
     private let file: String
 
     init() throws {
-        directory = try TemporaryDirectory()
         file = try directory.write(
             """
             device: { id: secret-id, name: Secret name }
@@ -45,8 +44,7 @@ import Testing
     }
 
     @Test func keepsLabelledRecordings() async throws {
-        let outcome = try await keep().expect(status: 0)
-        #expect(outcome.output.contains("Delete it with: jostle tune --forget 1-shake"), "\(outcome.output)")
+        try await keep().expect(status: 0, output: "Delete it with: jostle tune --forget 1-shake")
         #expect(kept == ["1-shake"])
         let attributes = try FileManager.default.attributesOfItem(atPath: directory.path("state/tune"))
         #expect(attributes[.posixPermissions] as? Int == 0o700)
@@ -60,9 +58,8 @@ import Testing
         #expect(try content("1-shake/handling.labels.csv") == "start_s,end_s,label\n0,1.98,everyday\n")
 
         // The recording is the same to every other command.
-        let replay = try await JostleProgram(["replay", directory.path("state/tune/1-shake/gesture.csv")]).outcome()
-        #expect(replay.status == 0)
-        #expect(replay.output.contains(",shake,began,"), "\(replay.output)")
+        try await JostleProgram(["replay", directory.path("state/tune/1-shake/gesture.csv")]).outcome().expect(
+            status: 0, output: ",shake,began,")
 
         let text = try content("1-shake/about.json")
         let about = try #require(try JSON.object(text))
@@ -75,14 +72,15 @@ import Testing
     }
 
     @Test func keepsNothingWithoutConsent() async throws {
-        let outcome = try await tune("shake", recordings[0], recordings[1], recordings[2], recordings[3])
-        #expect(outcome.status == 0 && kept.isEmpty, "\(outcome.errors)")
+        let outcome = try await tune("shake", recordings[0], recordings[1], recordings[2], recordings[3]).expect(
+            status: 0)
+        #expect(kept.isEmpty, "\(outcome.errors)")
         let live = try await tune(
             "shake", "--times", "2", "--handling", "1", "--set", "sensor.driver=virtual", "--set",
-            "sensor.trajectory=shake")
-        #expect(live.status == 0 && kept.isEmpty, "\(live.errors)")
-        let both = try await tune("shake", "--keep", "--no-keep")
-        #expect(both.status == 64 && both.errors.contains("exclude each other"), "\(both.errors)")
+            "sensor.trajectory=shake"
+        ).expect(status: 0)
+        #expect(kept.isEmpty, "\(live.errors)")
+        try await tune("shake", "--keep", "--no-keep").expect(status: 64, errors: "exclude each other")
     }
 
     @Test(arguments: [true, false]) func asksOnceAtTerminal(agrees: Bool) async throws {
@@ -110,10 +108,8 @@ import Testing
     }
 
     @Test func listsExportsAndDeletes() async throws {
-        let none = try await tune("--list")
-        #expect(none.status == 0 && none.output.contains("No recordings are kept"), "\(none)")
-        let empty = try await tune("--export", directory.path("none.tar"))
-        #expect(empty.status == 66 && empty.errors.contains("--keep keeps some"), "\(empty.errors)")
+        try await tune("--list").expect(status: 0, output: "No recordings are kept")
+        try await tune("--export", directory.path("none.tar")).expect(status: 66, errors: "--keep keeps some")
         _ = try await keep()
         _ = try await keep()
         #expect(kept == ["1-shake", "2-shake"])
@@ -121,8 +117,7 @@ import Testing
         #expect(list.output.contains("1-shake") && list.output.contains("2-shake"), "\(list.output)")
 
         let archive = directory.path("shakes.tar")
-        let export = try await tune("--export", archive)
-        #expect(export.status == 0 && export.output.contains("Nothing was sent."), "\(export.errors)")
+        try await tune("--export", archive).expect(status: 0, output: "Nothing was sent.")
         let attributes = try FileManager.default.attributesOfItem(atPath: archive)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         let unpacked = directory.path("unpacked")
@@ -134,20 +129,17 @@ import Testing
             let copy = try String(contentsOfFile: "\(unpacked)/jostle-tune/2-shake/\(name)", encoding: .utf8)
             #expect(try copy == content("2-shake/\(name)"), "\(name)")
         }
-        let again = try await tune("--export", archive)
-        #expect(again.status == 73 && again.errors.contains("does not replace a file"), "\(again.errors)")
+        try await tune("--export", archive).expect(status: 73, errors: "does not replace a file")
 
-        let unknown = try await tune("--forget", "3-shake")
-        #expect(unknown.status == 66 && unknown.errors.contains("there are 1-shake, 2-shake"), "\(unknown.errors)")
-        let one = try await tune("--forget", "1-shake")
-        #expect(one.status == 0 && kept == ["2-shake"], "\(one)")
+        try await tune("--forget", "3-shake").expect(status: 66, errors: "there are 1-shake, 2-shake")
+        let one = try await tune("--forget", "1-shake").expect(status: 0)
+        #expect(kept == ["2-shake"], "\(one)")
         _ = try await keep()
         #expect(kept == ["2-shake", "3-shake"])
-        let all = try await tune("--forget", "all")
-        #expect(all.status == 0 && kept.isEmpty, "\(all)")
+        let all = try await tune("--forget", "all").expect(status: 0)
+        #expect(kept.isEmpty, "\(all)")
         try await tune("--list", "--forget", "all").expect(status: 64)
-        let gesture = try await tune("shake", "--list")
-        #expect(gesture.status == 64 && gesture.errors.contains("takes no GESTURE"), "\(gesture.errors)")
+        try await tune("shake", "--list").expect(status: 64, errors: "takes no GESTURE")
     }
 
     /// The oldest recordings make room. What is not Jostle's is left alone.
@@ -164,7 +156,6 @@ import Testing
 
     @Test func saysIfItCannotKeep() async throws {
         _ = try directory.write("", to: "state")
-        let outcome = try await keep()
-        #expect(outcome.status == 73 && outcome.errors.contains("the recordings are not kept: "), "\(outcome)")
+        try await keep().expect(status: 73, errors: "the recordings are not kept: ")
     }
 }

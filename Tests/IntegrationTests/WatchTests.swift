@@ -6,6 +6,7 @@ import Testing
 /// Requirement: from any machine that reaches the broker, a user can watch one device or a fleet live.
 @Suite(.needsBroker) struct WatchTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     private func watch(_ port: UInt16, _ words: String..., environment: [String: String] = [:]) throws -> JostleProgram
     {
@@ -26,9 +27,7 @@ import Testing
     // MARK: Lines
 
     @Test func watchesOnlyDeviceInLines() async throws {
-        let (broker, observer) = try await rig.observedBroker()
-        let agent = try rig.virtualAgent(broker: broker.port, "demo")
-        #expect(await observer.availability("online"), "\(agent.errors)")
+        let (broker, _, agent) = try await rig.observedAgent("demo")
         let program = try watch(broker.port)
         let expected = [
             "dut  online", "dut  attitude  roll ", "dut  state  +z up", "dut  health  sensor ", "shake began, axis x",
@@ -44,8 +43,7 @@ import Testing
 
     /// At rest, the next attitude would come with the heartbeat.
     @Test func asksForStateAtOnce() async throws {
-        let rig = try await AgentRig("rest", "publish.attitude.heartbeat=1 h", "publish.attitude.deadband=90")
-        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let rig = try await AgentRig.measuring("rest", "publish.attitude.heartbeat=1 h", "publish.attitude.deadband=90")
         let program = try watch(rig.broker.port, "--device", "dut")
         #expect(await writes(program) { $0.contains("dut  attitude  roll ") }, "\(program.output)")
         try await rig.observer.catchUp()
@@ -119,10 +117,8 @@ import Testing
     }
 
     @Test func refusesEmbeddedBroker() async throws {
-        let outcome = try await jostle("watch", "--broker", "embedded")
-        #expect(outcome.status == 78 && outcome.errors.contains("mqtt.broker is embedded"), "\(outcome)")
-        let wrong = try await jostle("watch", "--broker", "http://example.org")
-        #expect(wrong.status == 78 && wrong.errors.contains("mqtt.broker"), "\(wrong)")
+        try await jostle("watch", "--broker", "embedded").expect(status: 78, errors: "mqtt.broker is embedded")
+        try await jostle("watch", "--broker", "http://example.org").expect(status: 78, errors: "mqtt.broker")
     }
 
     // MARK: Screens
@@ -151,10 +147,7 @@ import Testing
 
     @Test(arguments: [SIGTERM, SIGINT, 0])
     func showsDeviceAndRestoresTerminal(signal: Int32) async throws {
-        let (broker, observer) = try await rig.observedBroker()
-        let agent = try rig.virtualAgent(broker: broker.port, "demo")
-        #expect(await observer.availability("online"), "\(agent.errors)")
-        let directory = try TemporaryDirectory()
+        let (broker, _, _) = try await rig.observedAgent("demo")
         let terminal = try Terminal()
         let child = try watch(broker.port, on: terminal, in: directory)
         #expect(await shows(terminal, "dut  ● online", "roll", "▼", "memory", "shake     ended"), "\(terminal.rows)")
@@ -174,7 +167,6 @@ import Testing
         try observer.publish(retained("washer-1/health", "{\"rate\":199.8,\"problems\":[]}"))
         try observer.publish(retained("washer-2/availability", "offline"))
         #expect(await observer.availability("offline", of: "washer-2"))
-        let directory = try TemporaryDirectory()
         let terminal = try Terminal()
         let child = try watch(broker.port, on: terminal, in: directory)
         #expect(await shows(terminal, "2 devices, 1 online", "washer-1  online      199.8 Hz", "washer-2  offline"))

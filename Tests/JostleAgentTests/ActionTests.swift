@@ -360,32 +360,20 @@ import Testing
 
     /// The configuration has its own list of these words.
     @Test func configurationWordsMatchPayloads() throws {
-        for gesture in Gesture.allCases {
-            let settings = try JostleSettings.load(
-                file: nil, overrides: ["actions=[{on: \(gesture.word), consume: true}]"])
-            #expect(settings.settings.actions.first?.gesture == gesture)
+        func action(_ fields: String) throws -> JostleSettings.Action? {
+            let overrides = ["actions=[{on: \(fields), consume: true}]"]
+            return try JostleSettings.load(file: nil, overrides: overrides).settings.actions.first
         }
+        for gesture in Gesture.allCases { #expect(try action(gesture.word)?.gesture == gesture) }
         for direction in MotionDirection.allCases {
-            let rule = "{on: flick, direction: \(direction.word), consume: true}"
-            let settings = try JostleSettings.load(file: nil, overrides: ["actions=[\(rule)]"])
-            #expect(settings.settings.actions.first?.filter.directions == [direction])
+            #expect(try action("flick, direction: \(direction.word)")?.filter.directions == [direction])
         }
-        for side in BodySide.allCases {
-            let settings = try JostleSettings.load(
-                file: nil, overrides: ["actions=[{on: tap, side: \(side.word), consume: true}]"])
-            #expect(settings.settings.actions.first?.filter.sides == [side])
-        }
+        for side in BodySide.allCases { #expect(try action("tap, side: \(side.word)")?.filter.sides == [side]) }
         for phase in [GesturePhase.began, .changed, .ended, .cancelled, .recognized] {
             let gesture = phase == .recognized ? "tap" : "turn"
-            let settings = try JostleSettings.load(
-                file: nil, overrides: ["actions=[{on: \(gesture), phase: \(phase.word), consume: true}]"])
-            #expect(settings.settings.actions.first?.phase == phase)
+            #expect(try action("\(gesture), phase: \(phase.word)")?.phase == phase)
         }
-        for axis in [BodyAxis.x, .y, .z] {
-            let settings = try JostleSettings.load(
-                file: nil, overrides: ["actions=[{on: shake, axis: \(axis.word), consume: true}]"])
-            #expect(settings.settings.actions.first?.filter.axes == [axis])
-        }
+        for axis in [BodyAxis.x, .y, .z] { #expect(try action("shake, axis: \(axis.word)")?.filter.axes == [axis]) }
     }
 }
 

@@ -1,7 +1,6 @@
 import Documents
 import Foundation
 import JostleMessages
-import MotionCore
 import Testing
 
 @testable import JostleAgent

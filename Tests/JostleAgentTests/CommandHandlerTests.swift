@@ -8,8 +8,10 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: a command is passed on or refused with the reason, and each one is answered unless there are too many.
-@Suite struct CommandHandlerTests {
-    private func bench(
+@Suite final class CommandHandlerTests {
+    private lazy var bench = makeBench()
+
+    private func makeBench(
         allowed: [JostleSettings.Command] = JostleSettings.Command.allCases,
         budget: TokenBucket = TokenBucket(capacity: 40, rate: 0)
     ) -> ParticipantBench<CommandHandler> {
@@ -19,7 +21,6 @@ import Testing
     }
 
     @Test func requestsCommandWithReplyAddress() throws {
-        var bench = bench()
         #expect(bench.subscriptions == ["jostle/a/command/+"])
         var message = MQTTMessage(topic: "jostle/a/command/tare", text: "{\"clear\":true}", qos: .atLeastOnce)
         message.properties.responseTopic = "jostle/_reply/desk"
@@ -47,7 +48,7 @@ import Testing
             ("restart", "", "not_allowed"),
         ])
     func refusesInvalidCommands(name: String, arguments: String, code: String) {
-        var bench = bench(allowed: JostleSettings.Command.allCases.filter { $0 != .restart })
+        var bench = makeBench(allowed: JostleSettings.Command.allCases.filter { $0 != .restart })
         bench.receive("jostle/a/command/\(name)", arguments)
         let answers = bench.takePublished().map(\.message)
         #expect(answers.map(\.topic) == ["jostle/a/command/\(name)/result"] && bench.takeRequests().isEmpty)
@@ -56,13 +57,11 @@ import Testing
     }
 
     @Test func refusesRetainedCommands() {
-        var bench = bench()
         bench.receive("jostle/a/command/ping", "", retain: true)
         #expect(bench.takePublished().first?.message.payload.text.contains("\"error\":\"retained\"") == true)
     }
 
     @Test func ignoresOtherTopics() {
-        var bench = bench()
         for topic in ["jostle/a/set/x", "jostle/b/command/ping", "jostle/a/command/", "jostle/a/command/ping/result"] {
             bench.receive(topic, "")
         }
@@ -71,7 +70,7 @@ import Testing
 
     /// Ten in a burst, then two a second. Only some of the excess commands are answered.
     @Test func limitsCommandRate() {
-        var bench = bench(budget: TokenBucket(capacity: 2, rate: 0))
+        var bench = makeBench(budget: TokenBucket(capacity: 2, rate: 0))
         for _ in 1...20 { bench.receive("jostle/a/command/ping", "") }
         #expect(bench.takeRequests().count == 2)
         let answers = bench.takePublished().map(\.message.payload.text)

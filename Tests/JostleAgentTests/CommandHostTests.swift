@@ -5,7 +5,6 @@ import JostleConfiguration
 import JostleMessages
 import JostleRuntime
 import MosquittoClient
-import MotionCore
 import MotionKit
 import Synchronization
 import Testing
@@ -18,6 +17,7 @@ import Testing
         let messages = Mutex<[MQTTMessage]>([])
     }
 
+    private let rig = Rig()
     let manager: MotionManager
     private let outgoing = Outgoing()
     let sensor: SensorSwitch
@@ -50,6 +50,13 @@ import Testing
         ) { messages in
             outgoing.messages.withLock { $0 += messages }
         }
+    }
+
+    /// Starts the sensor, which stops at the end of the test, and waits for its first state.
+    private func startSensing() async throws {
+        #expect(try sensor.start())
+        rig.atEnd { [manager] in manager.stop() }
+        #expect(await eventually { manager.state != nil })
     }
 
     /// Parses a command and carries it out, as the loop does.
@@ -122,9 +129,7 @@ import Testing
         let asleep = try answer(to: "get-state", "{}")
         #expect(asleep.contains("\"stopped\":true,\"sensor_state\":\"asleep\",\"gestures_open\":[]"), "\(asleep)")
         #expect(!asleep.contains("attitude\":{"))
-        #expect(try sensor.start())
-        defer { manager.stop() }
-        #expect(await eventually { manager.state != nil })
+        try await startSensing()
         let awake = try answer(to: "get-state", "{}")
         #expect(awake.contains("\"sensor\":\"virtual MPU-6050 (rest)\",\"stopped\":false"), "\(awake)")
         #expect(awake.contains("\"state\":{\"t\":") && awake.contains("\"attitude\":{\"t\":"), "\(awake)")
@@ -206,9 +211,7 @@ import Testing
 
     @Test func recordsOnlyIntoStateDirectory() async throws {
         #expect(try answer(to: "record", "").contains("\"error\":\"sensor_unavailable\""))
-        #expect(try sensor.start())
-        defer { manager.stop() }
-        #expect(await eventually { manager.state != nil })
+        try await startSensing()
         let refused = try answer(to: "record", "{\"file\":\"/etc/passwd\"}")
         #expect(refused.contains("record has no argument"), "\(refused)")
         take(MQTTMessage(topic: "jostle/a/command/record", text: "{\"seconds\":1}"))
@@ -245,9 +248,7 @@ import Testing
 
     @Test func streamsSamplesWithoutGap() async throws {
         #expect(try answer(to: "stream", "").contains("\"error\":\"sensor_unavailable\""))
-        #expect(try sensor.start())
-        defer { manager.stop() }
-        #expect(await eventually { manager.state != nil })
+        try await startSensing()
         outgoing.messages.withLock { $0 = [] }
         take(
             MQTTMessage(topic: "jostle/a/command/stream", text: "{\"fields\":[\"attitude\",\"acceleration\"]}"))
@@ -281,9 +282,7 @@ import Testing
 
     /// A viewer renews its stream. The end never moves to an earlier time, and the first requester gets the totals.
     @Test func extendsStreamWithSameArguments() async throws {
-        #expect(try sensor.start())
-        defer { manager.stop() }
-        #expect(await eventually { manager.state != nil })
+        try await startSensing()
         let arguments = "\"rate\":100,\"fields\":[\"rotation\",\"acceleration\"],\"interval\":0.02"
         func send(_ text: String) -> String? {
             let count = results.count
@@ -321,9 +320,7 @@ import Testing
 
     /// Near misses are published while the stream runs that asked for them, and a stream without them is another one.
     @Test func streamAsksForNearMisses() async throws {
-        #expect(try sensor.start())
-        defer { manager.stop() }
-        #expect(await eventually { manager.state != nil })
+        try await startSensing()
         func send(_ text: String) { take(MQTTMessage(topic: "jostle/a/command/stream", text: text)) }
         send("{}")
         #expect(!host.nearMisses.isActive && results.last?.contains("near_misses") == false)
@@ -349,9 +346,7 @@ import Testing
 
     @Test func logsExtensionAsRepetition() async throws {
         func stream(_ text: String) throws -> any RemoteCommand { try RemoteCommands.read("stream", Array(text.utf8)) }
-        #expect(try sensor.start())
-        defer { manager.stop() }
-        #expect(await eventually { manager.state != nil })
+        try await startSensing()
         let command = try stream("{\"interval\":0.02}")
         #expect(!command.isRepetition(on: host))
         take(MQTTMessage(topic: "jostle/a/command/stream", text: "{\"interval\":0.02}"))

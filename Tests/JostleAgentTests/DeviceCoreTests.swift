@@ -3,7 +3,6 @@ import Documents
 import JostleConfiguration
 import JostleMessages
 import JostleRuntime
-import MotionCore
 import StateStorage
 import Testing
 
@@ -30,8 +29,7 @@ import Testing
     }
 
     final class Host: DeviceHost {
-        var now = ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: 100), wall: 1_795_000_000_000, isSet: true)
+        var now = ClockReading.start
         var lines: [String] = []
 
         func readClocks() -> ClockReading { now }
@@ -42,13 +40,12 @@ import Testing
         func healthFacts(at now: ClockReading) -> HealthFacts { HealthFacts() }
     }
 
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let client = Client()
     private let host = Host()
     private let core: DeviceCore
 
     init() throws {
-        directory = try TemporaryDirectory()
         var builder = ConfigurationBuilder()
         builder.apply(try YAMLReader.read(Array("{}".utf8), source: .file("jostle.yaml")))
         let stored = StoredConfiguration.open(

@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import JostleConfiguration
 import JostleMessages
-import MosquittoClient
 import MotionCore
 import StateStorage
 import Testing
@@ -10,15 +9,12 @@ import Testing
 
 /// Requirement: discovery messages that the broker lacks are published after each connection, and all of them after Home
 /// Assistant's start; obsolete ones are removed.
-@Suite struct DiscoveryPublisherTests {
+@Suite final class DiscoveryPublisherTests {
     private typealias Bench = ParticipantBench<DiscoveryPublisher>
 
-    private let directory: TemporaryDirectory
+    private lazy var bench = makeBench()
+    private let directory = TemporaryDirectory.new()
     private let old = "homeassistant/sensor/old/roll/config"
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     private var state: StateDirectory { StateDirectory(path: directory.path) }
 
@@ -42,7 +38,7 @@ import Testing
     }
 
     /// A connected publisher whose subscription was answered.
-    private func bench(_ settings: JostleSettings? = nil, isConnected: Bool = true) -> Bench {
+    private func makeBench(_ settings: JostleSettings? = nil, isConnected: Bool = true) -> Bench {
         var bench = Bench(
             DiscoveryPublisher(settings ?? self.settings(), facts, memory: .announced(in: state)) { _ in 2 })
         guard isConnected else { return bench }
@@ -71,13 +67,21 @@ import Testing
         )
     }
 
+    private func change(to settings: JostleSettings) {
+        bench.carryOut(bench.participant.change(settings, at: bench.clocks))
+    }
+
+    private func reconnect() {
+        bench.deliver(.disconnected(undelivered: []))
+        bench.deliver(.connected)
+    }
+
     /// The topics in the file.
     private func remembered(_ bench: Bench) -> Set<String> {
         Set(bench.text(.announcedTopics)?.split(separator: "\n").dropFirst().map(String.init) ?? [])
     }
 
     @Test func announcesEverythingOncePerConnectionToEmptyBroker() {
-        var bench = bench()
         #expect(bench.subscriptions == ["homeassistant/status", "homeassistant/+/dut/#"])
         bench.pass(0.9)
         #expect(bench.takePublished().isEmpty)
@@ -102,7 +106,7 @@ import Testing
     }
 
     @Test func announcesNothingToBrokerThatKeptEverything() {
-        var bench = bench(isConnected: false)
+        bench = makeBench(isConnected: false)
         for delay in [0.0, 2, 2] {
             bench.deliver(.connected)
             bench.pass(delay)
@@ -115,7 +119,7 @@ import Testing
     }
 
     @Test func announcesWhatDiffersAtBroker() {
-        var bench = bench(isConnected: false)
+        bench = makeBench(isConnected: false)
         bench.deliver(.connected)
         var kept = DiscoverySet(settings(), facts).messages
         kept[0].payload = kept[0].payload.replacing(#""sw_version": "1""#, with: #""sw_version": "0""#)
@@ -129,13 +133,12 @@ import Testing
     @Test func spreadsReadingOverTimeAfterReconnection() {
         let range = DiscoveryPublisher.reconnectionDelay
         #expect(range == 0...30)
-        var bench = Bench(
+        bench = Bench(
             DiscoveryPublisher(settings(), facts, memory: .announced(in: state)) { $0 == range ? 25 : 2 })
         bench.deliver(.connected)
         #expect(bench.subscriptions.count == 2, "at once on the first connection")
         _ = settle(&bench, 11)
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         bench.pass(24.9)
         #expect(bench.subscriptions == ["homeassistant/status"])
         bench.pass(0.2)
@@ -148,14 +151,13 @@ import Testing
         #expect(bench.subscriptions == ["homeassistant/status"] && bench.topics().isEmpty)
 
         // A change of settings does not wait, and neither does a birth message.
-        bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
+        change(to: settings([.tap]))
         readBack(&bench, DiscoverySet(settings(), facts).messages)
         let change = settle(&bench, 1.2)
         #expect(
             change.announced.contains { $0.contains("/tap") } && !change.announced.contains { $0.contains("/roll") })
         #expect(change.removed.contains { $0.contains("/shake") })
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         bench.receive("homeassistant/status", "online")
         bench.pass(2.1)
         readBack(&bench, DiscoverySet(settings([.tap]), facts).messages)
@@ -164,15 +166,13 @@ import Testing
     }
 
     @Test func readsAsLongAsMessagesArrive() {
-        var bench = bench()
         for (index, message) in DiscoverySet(settings(), facts).messages.enumerated() {
             if index < 10 { bench.pass(0.2) }
             bench.receive(message.topic, message.payload, retain: true)
         }
         #expect(settle(&bench, 1.2).announced.isEmpty)
         // But not for ever.
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         bench.pass(2)
         readBack(&bench, [])
         for _ in 0..<30 {
@@ -184,19 +184,18 @@ import Testing
 
     /// Topics are on disk before they are used, unless the disk is too slow, so that they are known after a crash.
     @Test func savesTopicsBeforeUsingThem() {
-        var bench = bench()
         bench.pass(1.2)
         #expect(bench.takePublished().isEmpty && remembered(bench) == Set(wanted))
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.topics() == wanted)
 
-        var stalled = self.bench()
+        var stalled = makeBench()
         stalled.pass(1.9)
         #expect(stalled.takePublished().isEmpty)
         stalled.pass(0.2)
         #expect(stalled.topics() == wanted)
 
-        var failing = self.bench()
+        var failing = makeBench()
         failing.pass(1.2)
         failing.deliver(.fileWritten(.announcedTopics, failure: "No space left on device"))
         #expect(failing.topics() == wanted && failing.takeLines().count == 1)
@@ -204,10 +203,9 @@ import Testing
 
     /// The disk is slow: the first result belongs to an older list than the one that is awaited.
     @Test func waitsForTheLatestListOnDisk() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
-        bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
-        bench.carryOut(bench.participant.change(settings([.tap, .flick]), at: bench.clocks))
+        change(to: settings([.tap]))
+        change(to: settings([.tap, .flick]))
         #expect(bench.takePublished().isEmpty)
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.takePublished().isEmpty && remembered(bench).contains { $0.contains("/flick") })
@@ -216,7 +214,6 @@ import Testing
     }
 
     @Test func repeatsOnceAfterBirthMessage() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
         bench.receive("homeassistant/status", "online")
         bench.receive("homeassistant/status", "online")
@@ -230,9 +227,8 @@ import Testing
     }
 
     @Test func sendsChangesAndRemovesObsoleteMessages() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
-        bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
+        change(to: settings([.tap]))
         let gone = settle(&bench, 0, acknowledged: false)
         #expect(gone.announced.contains { $0.contains("/tap") } && !gone.announced.contains { $0.contains("/roll") })
         #expect(gone.removed.contains { $0.contains("/shake") })
@@ -242,7 +238,7 @@ import Testing
         bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(remembered(bench).isDisjoint(with: gone.removed))
         // Enabled again.
-        bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
+        change(to: settings())
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
     }
 
@@ -250,18 +246,17 @@ import Testing
     @Test func followsTheSwitchOfDiscovery() {
         var off = settings()
         off.homeAssistant.discovery = false
-        var bench = bench(off)
+        bench = makeBench(off)
         #expect(settle(&bench, 1).announced.isEmpty && !bench.subscriptions.contains("homeassistant/status"))
-        bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
+        change(to: settings())
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
         #expect(bench.subscriptions.contains("homeassistant/status"))
-        bench.carryOut(bench.participant.change(off, at: bench.clocks))
+        change(to: off)
         #expect(settle(&bench, 1).removed.contains { $0.contains("/shake") })
     }
 
     @Test func removesSavedTopicsOfFormerNames() throws {
         try remember([old])
-        var bench = bench()
         let step = settle(&bench, 1.2)
         #expect(step.removed == [old] && step.announced == wanted)
         #expect(remembered(bench) == Set(wanted))
@@ -270,7 +265,6 @@ import Testing
     @Test func keepsMessagesOfProtectedDevices() throws {
         let gone = "homeassistant/sensor/dut/gone/config"
         try remember([old, gone])
-        var bench = bench()
         bench.carryOut(bench.participant.protect(["old"], at: bench.clocks))
         #expect(settle(&bench, 1.2).removed == [gone])
         #expect(remembered(bench).contains(old))
@@ -287,19 +281,15 @@ import Testing
 
     @Test func repeatsUnacknowledgedRemovals() throws {
         try remember([old])
-        var bench = bench()
         #expect(settle(&bench, 1.2, acknowledged: false).removed == [old])
         #expect(settle(&bench, 5).removed.isEmpty)
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         #expect(settle(&bench, 12.1).removed == [old])
-        bench.deliver(.disconnected(undelivered: []))
-        bench.deliver(.connected)
+        reconnect()
         #expect(settle(&bench, 12.1).removed.isEmpty)
     }
 
     @Test func removesObsoleteMessagesOnlyIfOurs() {
-        var bench = bench()
         let ours = #"{"name":"X","origin":{"name":"Jostle","sw_version":"0.1"}}"#
         bench.receive("homeassistant/sensor/dut/gone/config", ours, retain: true)
         bench.receive("homeassistant/sensor/dut/other/config", #"{"origin":{"name":"x"}}"#, retain: true)
@@ -309,12 +299,11 @@ import Testing
         #expect(settle(&bench, 1.2).removed == ["homeassistant/sensor/dut/gone/config"])
         // From now on these are our own messages.
         bench.receive("homeassistant/sensor/dut/late/config", ours, retain: true)
-        bench.carryOut(bench.participant.change(settings([.tap, .shake]), at: bench.clocks))
+        change(to: settings([.tap, .shake]))
         #expect(settle(&bench, 0).removed.isEmpty)
     }
 
     @Test func doesNotRetryRejectedMessages() {
-        var bench = bench()
         let step = settle(&bench, 1.2, acknowledged: false)
         for token in step.tokens { bench.deliver(.rejected(token, topic: "t", .refused(.notAuthorised))) }
         #expect(bench.participant.refused == Set(wanted) && bench.takeLines().count == 1, "logged once")
@@ -323,7 +312,6 @@ import Testing
     }
 
     @Test func retriesWhenClientHasRoom() {
-        var bench = bench()
         let step = settle(&bench, 1.2, acknowledged: false)
         bench.deliver(.notSent(Array(step.tokens.suffix(2))))
         bench.pass(0.1)
@@ -332,7 +320,6 @@ import Testing
     }
 
     @Test func repeatsTelemetryOnceAfterDiscovery() {
-        var bench = bench()
         _ = settle(&bench, 1.2)
         #expect(bench.takeRequests().isEmpty)
         bench.pass(2.1)

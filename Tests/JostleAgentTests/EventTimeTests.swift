@@ -1,5 +1,4 @@
 import JostleConfiguration
-import JostleMessages
 import MotionCore
 import Testing
 

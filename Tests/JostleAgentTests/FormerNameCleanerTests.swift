@@ -1,21 +1,20 @@
 import BrokerTestSupport
 import JostleConfiguration
 import JostleMessages
-import MosquittoClient
-import MotionCore
 import StateStorage
 import Testing
 
 @testable import JostleAgent
 
 /// Requirement: a renamed device leaves no retained message behind, and never removes another device's.
-@Suite struct FormerNameCleanerTests {
+@Suite final class FormerNameCleanerTests {
     private typealias Bench = ParticipantBench<FormerNameCleaner>
 
+    private lazy var bench = makeBench()
     private let retained = ["availability", "state", "health", "config/reported"].map { "jostle/old/\($0)" }
 
     /// A connected cleaner whose subscriptions were answered.
-    private func bench(_ roots: Set<String> = ["jostle/old"]) -> Bench {
+    private func makeBench(_ roots: Set<String> = ["jostle/old"]) -> Bench {
         let memory = RememberedTopics.deviceNames(in: StateDirectory(path: "/nonexistent"))
         var bench = Bench(FormerNameCleaner(roots, current: "jostle/new", memory: memory))
         bench.deliver(.connected)
@@ -27,7 +26,6 @@ import Testing
     private func receive(_ bench: inout Bench, _ text: String) { bench.receive(retained[0], text, retain: true) }
 
     @Test func clearsRetainedMessagesOnce() {
-        var bench = bench()
         #expect(bench.participant.protectedDevices == ["old"])
         #expect(bench.text(.deviceNames) == "jostle device names 1\njostle/new\njostle/old\n")
         bench.pass(0.2)
@@ -49,7 +47,6 @@ import Testing
     }
 
     @Test func keepsMessagesWhileDeviceIsOnline() {
-        var bench = bench()
         receive(&bench, "online")
         receive(&bench, "online")
         #expect(bench.takeLines().count == 1)
@@ -68,7 +65,6 @@ import Testing
     }
 
     @Test func continuesAfterReconnection() {
-        var bench = bench()
         bench.pass(0.5)
         let first = bench.takePublished()
         bench.deliver(.notSent(first.suffix(2).compactMap(\.token)))
@@ -91,7 +87,6 @@ import Testing
     }
 
     @Test func logsRejectionOnceAndDoesNotRetry() {
-        var bench = bench()
         bench.pass(0.5)
         for entry in bench.takePublished() {
             if let token = entry.token { bench.deliver(.rejected(token, topic: "t", .refused(.notAuthorised))) }

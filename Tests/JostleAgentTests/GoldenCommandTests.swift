@@ -4,13 +4,14 @@ import JostleConfiguration
 import JostleMessages
 import MosquittoClient
 import MotionCore
-import MotionKit
 import Testing
 
 @testable import JostleAgent
 
 /// Requirement: the replies to commands do not change.
-@Suite(.timeLimit(.minutes(2))) struct GoldenCommandTests {
+@Suite(.timeLimit(.minutes(2))) final class GoldenCommandTests {
+    private var golden = GoldenText()
+
     // MARK: Refusals
 
     private func bench(
@@ -73,7 +74,6 @@ import Testing
 
     @Test("Commands that are refused get the recorded replies")
     func refusals() throws {
-        var golden = GoldenText()
         let allowed = JostleSettings.Command.allCases.filter { $0 != .restart }
         var bench = bench(TokenBucket(capacity: 1000, rate: 0), allowed: allowed)
         for (name, all) in Self.refused {
@@ -122,7 +122,6 @@ import Testing
     @Test("Commands without a running sensor get the recorded replies")
     func repliesWithoutSensor() throws {
         let rig = try CommandHostTests()
-        var golden = GoldenText()
         func add(_ name: String, _ arguments: String = "") throws {
             golden.add("\(name) \(arguments)", clean(try rig.answer(to: name, arguments), rig))
         }
@@ -155,7 +154,6 @@ import Testing
     func replies() async throws {
         let rig = try CommandHostTests()
         defer { rig.manager.stop() }
-        var golden = GoldenText()
         func add(_ name: String, _ arguments: String = "") throws {
             golden.add("\(name) \(arguments)", clean(try rig.answer(to: name, arguments), rig))
         }
@@ -193,8 +191,7 @@ import Testing
         golden.heading("record")
         /// Waits for a reply to the command.
         func recorded(_ name: String, _ text: String) async throws {
-            let isThere = await eventually { rig.answers.contains { $0.contains(text) } }
-            try #require(isThere, "\(rig.answers)")
+            try #require(await eventually { rig.answers.contains { $0.contains(text) } }, "\(rig.answers)")
             golden.add(name, clean(try #require(rig.answers.first { $0.contains(text) }), rig))
         }
         rig.take(MQTTMessage(topic: "jostle/a/command/record", text: #"{"seconds":1}"#))
@@ -215,7 +212,6 @@ import Testing
 
     @Test("A calibration reports its steps in the recorded way")
     func calibration() async throws {
-        var golden = GoldenText()
         for (trajectory, what) in [("rest", "gyroscope"), ("calibration-poses", "accelerometer")] {
             let rig = try CommandHostTests(trajectory: trajectory)
             defer { rig.manager.stop() }
@@ -230,8 +226,7 @@ import Testing
             golden.add("begin", clean(try #require(rig.answers.last), rig))
             take("{\"what\":\"\(what)\"}")
             take(#"{"stop":true}"#)
-            let hasStopped = await eventually { rig.answers.contains { $0.contains("\"failed\"") } }
-            try #require(hasStopped, "\(rig.answers)")
+            try #require(await eventually { rig.answers.contains { $0.contains("\"failed\"") } }, "\(rig.answers)")
             for text in ["\"busy\"", "\"stopped\"", "\"failed\""] {
                 golden.add(text, clean(try #require(rig.answers.first { $0.contains(text) }), rig))
             }

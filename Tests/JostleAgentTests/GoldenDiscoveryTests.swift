@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import JostleConfiguration
-import JostleMessages
 import MosquittoClient
 import MotionCore
 import StateStorage
@@ -9,7 +8,8 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: Home Assistant's discovery messages do not change: it would make new entities, and lose the old ones.
-@Suite struct GoldenDiscoveryTests {
+@Suite final class GoldenDiscoveryTests {
+    private var golden = GoldenText()
     private let facts: DiscoveryFacts = {
         var facts = DiscoverySetTests().facts
         facts.commands = ["tare", "calibrate", "identify", "restart", "ping"]
@@ -31,7 +31,6 @@ import Testing
 
     @Test("All entities and triggers have the recorded topics and payloads")
     func everything() {
-        var golden = GoldenText()
         let messages = messages { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
         for message in messages { golden.add("\(message.topic) qos \(message.qos.rawValue)", message.payload) }
         #expect(messages.allSatisfy { $0.retain })
@@ -41,7 +40,6 @@ import Testing
     @Test("With other settings, exactly the recorded messages differ")
     func variants() {
         let usual = messages()
-        var golden = GoldenText()
         func add(_ name: String, _ messages: [MQTTMessage]) {
             golden.heading(name)
             golden.add("messages", "\(messages.count)")
@@ -102,7 +100,6 @@ import Testing
 
     @Test("The list of announced topics and the list of names have the recorded form")
     func files() {
-        var golden = GoldenText()
         let state = StateDirectory(path: "/nonexistent")
         var settings = JostleSettings()
         settings.publish.attitude.rate = 0

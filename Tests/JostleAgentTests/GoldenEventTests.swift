@@ -9,7 +9,8 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: what the agent publishes about gestures, and what its rules publish, does not change.
-@Suite struct GoldenEventTests {
+@Suite final class GoldenEventTests {
+    private var golden = GoldenText()
     private static let run = "00c0ffee00c0ffee"
 
     private func composer(isSimulated: Bool = false) -> EventComposer {
@@ -80,7 +81,6 @@ import Testing
 
     @Test("Events of all gestures, in all phases and with all fields, have the recorded payloads")
     func events() {
-        var golden = GoldenText()
         var composer = composer()
         func add(_ name: String, _ event: GestureEvent) {
             golden.add(name, messages(of: event, &composer).map(\.goldenLine).joined(separator: "\n"))
@@ -134,11 +134,7 @@ import Testing
     func laterEvents() throws {
         var composer = composer()
         let updates = composer.updates(for: typical(.tap, .recognized), at: goldenClocks)
-        guard case .add(var message)? = updates.first else {
-            Issue.record("\(updates)")
-            return
-        }
-        var golden = GoldenText()
+        guard case .add(var message)? = updates.first else { throw Unexpected(updates) }
         func add(_ name: String, at clocks: ClockReading, isOvertaken: Bool = false) {
             golden.add(
                 name, message.message(at: clocks, eventExpiry: 3600, isOvertaken: isOvertaken).goldenLine)
@@ -178,7 +174,6 @@ import Testing
             ("shake", "{on: shake, publish: {topic: cmnd/lamp/POWER, payload: TOGGLE, qos: 0, retain: true}}"),
             ("shake", "{on: shake, publish: {topic: \"l/${device}\", payload: \"${id} ${phase}\", expires: 5 s}}"),
         ]
-        var golden = GoldenText()
         for (name, rule) in rules {
             let actions = try JostleSettings.load(file: nil, overrides: ["actions=[\(rule)]"]).settings.actions
             let action = try #require(actions.first)
@@ -241,7 +236,6 @@ import Testing
 
     @Test("Near misses of all gestures, for all reasons, have the recorded payloads")
     func nearMisses() {
-        var golden = GoldenText()
         func add(_ misses: [NearMiss], isSimulated: Bool = false) {
             let messages = published(misses, isSimulated: isSimulated)
             #expect(messages.count == misses.count)

@@ -1,9 +1,7 @@
 import BrokerTestSupport
 import Documents
 import Foundation
-import JostleConfiguration
 import JostleMessages
-import MosquittoClient
 import MotionCore
 import SQLiteDatabase
 import StateStorage
@@ -12,7 +10,9 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: the agent's files keep their form: the next version reads them, and the one before after a downgrade.
-@Suite struct GoldenStateFileTests {
+@Suite final class GoldenStateFileTests {
+    private var golden = GoldenText()
+
     // MARK: Layers of the fleet
 
     private func content(_ text: String, layer: String = "all") throws -> LayerContent {
@@ -63,7 +63,6 @@ import Testing
             ("nothing", StoredFleet()), ("a layer", StoredFleet(layers: ["jostle/_all/config": applied])),
             ("everything", try fullState()),
         ]
-        var golden = GoldenText()
         for (name, state) in states {
             golden.add(name, state.bytes)
             let again = try StoredFleet(reading: state.bytes)
@@ -76,7 +75,6 @@ import Testing
 
     @Test("Values that are set at home are stored in the recorded form")
     func localSettings() throws {
-        var golden = GoldenText()
         var board = try FleetBench("actions: [{ on: shake, name: lamp, publish: { topic: a } }]")
         for (topic, text) in [
             ("set/gestures.shake.sensitivity", "7"), ("set/gestures.shake.enabled", "false"),
@@ -101,7 +99,6 @@ import Testing
 
     @Test("The small files have the recorded form")
     func smallFiles() throws {
-        var golden = GoldenText()
         let nowhere = StateDirectory(path: "/nonexistent")
         var board = try FleetBench("fleet: { remote: [device.version] }")
         try board.publish(.all, layer(1, #"{"device":{"version":"0.5.0~rc1-1"}}"#))
@@ -160,7 +157,6 @@ import Testing
         rig.process([.add(action), .setGesture(machine, isOpen: true)])
         rig.close()
         let path = directory.path("outbox.sqlite3")
-        var golden = GoldenText()
         golden.add("tables", try rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name", path))
         for (table, columns) in [
             (

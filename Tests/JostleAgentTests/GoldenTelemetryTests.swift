@@ -2,7 +2,6 @@ import BrokerTestSupport
 import IMUDrivers
 import JostleConfiguration
 import JostleMessages
-import MosquittoClient
 import MotionCore
 import MotionKit
 import Testing
@@ -10,7 +9,8 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: the current values that the agent publishes do not change their form.
-@Suite struct GoldenTelemetryTests {
+@Suite final class GoldenTelemetryTests {
+    private var golden = GoldenText()
     private typealias Bench = ParticipantBench<TelemetryPublisher>
 
     private func bench(isSimulated: Bool = false) -> Bench {
@@ -41,7 +41,6 @@ import Testing
 
     @Test("Availability, attitude, motion and state have the recorded payloads")
     func values() {
-        var golden = GoldenText()
         func add(_ name: String, _ state: MotionState, isSimulated: Bool = false) {
             golden.heading(name)
             var connected = bench(isSimulated: isSimulated)
@@ -119,7 +118,6 @@ import Testing
 
     @Test("The messages of a stream of samples have the recorded payloads")
     func stream() {
-        var golden = GoldenText()
         func add(_ name: String, _ payloads: [String]) { golden.add(name, payloads.joined(separator: "\n")) }
         add("acceleration", payloads(.acceleration, rate: nil, [7, 8, 9, 10, 11]))
         add("rotation", payloads(.rotation, rate: nil, [0, 1]))
@@ -194,7 +192,6 @@ import Testing
 
     @Test("Health reports, with every problem and every field, have the recorded payloads")
     func health() {
-        var golden = GoldenText()
         func add(_ name: String, _ facts: HealthFacts, isSet: Bool = true) {
             golden.add(name, report(facts, isSet: isSet))
         }
@@ -311,7 +308,6 @@ import Testing
     @Test("The status of an upgrade that the service wrote is reported in the recorded way")
     func upgradeStatus() throws {
         let directory = try TemporaryDirectory()
-        var golden = GoldenText()
         for text in [
             #"{"state":"failed","wanted":"1.2","installed":"1.1","reason":"it does not start","seconds":14}"#,
             #"{"state":"installed","wanted":"1.2","installed":"1.2","reason":"","seconds":null}"#,

@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import Foundation
 import JostleRuntime
-import MotionCore
 import StateStorage
 import Testing
 
@@ -10,12 +9,8 @@ import Testing
 /// Requirement: the last time that was known to be right lasts beyond the end of the program, and a damaged file of it
 /// is as good as none.
 @Suite struct MachineClocksTests {
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private var state: StateDirectory { StateDirectory(path: directory.path) }
-
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
 
     private func write(boot: String, secondsFromNow: Double) throws {
         let wall = WallClock.milliseconds(at: WallClock.monotonic) + Int64(secondsFromNow * 1000)
@@ -42,8 +37,7 @@ import Testing
         now.isSet = true
         let contents = clocks.contentsToStore(now) ?? []
         try state.write(String(decoding: contents, as: UTF8.self), to: "last-time")
-        let time = try #require(EventTime(lastKnownIn: state))
-        #expect(time == EventTime(now.monotonic, now))
+        #expect(try #require(EventTime(lastKnownIn: state)) == EventTime(now.monotonic, now))
         var next = MachineClocks(state)
         let isSet = next.read().isSet
         let line = next.logLine()

@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import MotionCore
 import SQLiteDatabase
 import Testing
@@ -9,16 +8,18 @@ import Testing
 
 /// Requirement: a committed event is not lost by the end of the process, and a damaged or full disk loses as few as
 /// possible and is reported. These tests use real files.
-@Suite struct OutboxFileTests {
+@Suite final class OutboxFileTests {
     private let directory: TemporaryDirectory
 
     init() throws {
         directory = try TemporaryDirectory()
     }
 
+    /// On the test's directory, opened at its first use.
+    private lazy var rig = open()
     private var path: String { directory.path("outbox.sqlite3") }
 
-    private func rig(in directory: String? = nil, count: Int = 10_000, maximumBytes: Int = 1 << 24) -> OutboxRig {
+    private func open(in directory: String? = nil, count: Int = 10_000, maximumBytes: Int = 1 << 24) -> OutboxRig {
         OutboxRig(directory: directory ?? self.directory.path, count: count, maximumBytes: maximumBytes)
     }
 
@@ -34,7 +35,6 @@ import Testing
         func size(_ suffix: String = "") throws -> Int {
             try #require(FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int)
         }
-        let rig = self.rig()
         rig.process([.connected])
         let start = try size()
         for number in 1...300 {
@@ -77,45 +77,38 @@ import Testing
     }
 
     @Test func storesMessagesBeforeSending() throws {
-        let rig = rig()
         rig.process([.connected, .add(rig.message("1")), .add(rig.message("2"))])
         #expect(rig.takeSent() == ["1", "2"])
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         next.process([.connected])
         #expect(next.takeSent() == ["1", "2"])
-        rig.close()
     }
 
     @Test func doesNotResendAcknowledgedMessages() throws {
-        let rig = rig()
         rig.process([.connected, .add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
         let due = rig.process([.acknowledged(1), .rejected(2)])
         #expect(due != nil, "deletions are collected for a moment")
         rig.pass(Outbox.deletionDelay)
         rig.process([])
         _ = rig.takeSent()
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         #expect(next.statistics.count == 1 && next.statistics.dropped == 1)
         next.process([.connected])
         #expect(next.takeSent() == ["3"])
-        rig.close()
     }
 
     @Test func cleanExitKeepsMessagesAndRemovesLog() throws {
-        let rig = rig()
         rig.process([.add(rig.message("1")), .add(rig.message("2"))])
         rig.process([.connected, .acknowledged(1)])
         rig.close()
         #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
         _ = rig.takeSent()
-        let next = self.rig()
+        let next = open()
         next.process([.connected, .add(rig.message("3"))])
         #expect(next.takeSent() == ["2", "3"])
-        next.close()
     }
 
     @Test func storesEveryField() throws {
-        let rig = rig()
         rig.clocks.isSet = false
         var event = rig.message("")
         event.content = .event(id: "f00d-7", fields: #""gesture":"tap","phase":"recognized","side":"-x""#)
@@ -135,7 +128,6 @@ import Testing
         func logSize() throws -> Int {
             try #require(FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int)
         }
-        let rig = rig()
         rig.process([.connected])
         let start = try logSize()
         for row: Int64 in 1...100 {
@@ -151,11 +143,9 @@ import Testing
         #expect(rig.takeSent().count == 100)
         let written = try logSize() - start
         #expect(written < 100 * 1200, "\(written / 100) bytes an event")
-        rig.close()
     }
 
     @Test func writesNothingWithoutEvents() throws {
-        let rig = rig()
         rig.process([.connected])
         let before = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
         for _ in 0..<50 {
@@ -168,11 +158,9 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date == before)
         let again = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
         #expect(log == again)
-        rig.close()
     }
 
     @Test func storesOpenGestures() throws {
-        let rig = rig()
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let vibration = OpenGesture(gesture: .vibration, isSimulated: false)
         let made = OpenGesture(gesture: .shake, isSimulated: true)
@@ -180,31 +168,27 @@ import Testing
             .setGesture(shake, isOpen: true), .setGesture(vibration, isOpen: true), .setGesture(made, isOpen: true),
         ])
         rig.process([.setGesture(shake, isOpen: false)])
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         #expect(Set(next.interrupted) == [vibration, made])
         next.process([.setGesture(vibration, isOpen: false), .setGesture(made, isOpen: false)])
         next.close()
-        #expect(self.rig(in: directory.path("killed")).interrupted.isEmpty)
-        rig.close()
+        #expect(open(in: directory.path("killed")).interrupted.isEmpty)
     }
 
     // MARK: Damage
 
     @Test func setsNonDatabaseAside() throws {
         try directory.write(String(repeating: "this is no database\n", count: 500), to: "outbox.sqlite3")
-        let rig = rig()
         rig.process([.connected, .add(rig.message("1"))])
         #expect(rig.takeSent() == ["1"])
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
         #expect(FileManager.default.fileExists(atPath: directory.path("outbox-damaged.sqlite3")))
         let saved = try #require(self.saved(rig), "\(rig.lines)")
         #expect(saved == 0)
-        rig.close()
     }
 
     /// A page in the middle is torn; what comes before it is recovered.
     @Test func recoversMessagesBeforeDamage() throws {
-        let rig = rig()
         rig.process((1...400).map { .add(rig.message("\($0) " + String(repeating: "x", count: 400))) })
         rig.close()
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -213,32 +197,29 @@ import Testing
         try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
         try file.close()
 
-        let next = self.rig()
+        let next = open()
         let saved = try #require(self.saved(next), "\(next.lines)")
         #expect((1..<400).contains(saved))
         next.process([.connected, .add(rig.message("last"))])
         let texts = next.takeSent().map { $0.prefix { $0 != " " } }
         #expect(texts == (1...saved).map { "\($0)" } + ["last"])
         next.close()
-        #expect(self.rig().statistics.count == saved + 1)
+        #expect(open().statistics.count == saved + 1)
     }
 
     @Test func tornLogKeepsEarlierMessages() throws {
-        let rig = rig()
         for number in 1...20 { rig.process([.add(rig.message("\(number)"))]) }
         let copy = try killed()
         let log = copy + "/outbox.sqlite3-wal"
         let size = try #require(try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int)
         truncate(log, size - 100)
-        let next = self.rig(in: copy)
+        let next = open(in: copy)
         #expect(next.lines.isEmpty && next.statistics.count == 19)
-        rig.close()
     }
 
     /// A rig with an open gesture and 60 messages, whose file and log were overwritten with other bytes. SQLite notices
     /// when it reads pages that it has not cached.
     private func damagedMeanwhile() throws -> OutboxRig {
-        let rig = rig()
         rig.process([.setGesture(shake, isOpen: true)])
         let text = String(repeating: "x", count: 60_000)
         for number in 1...60 { rig.process([.add(rig.message("\(number) \(text)"))]) }
@@ -264,7 +245,7 @@ import Testing
         }
         let saved = try #require(self.saved(rig), "\(rig.lines)")
         #expect(saved == 60 && rig.statistics.failure == nil && rig.statistics.unstored == 0)
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         #expect(next.interrupted == [shake])
         #expect(next.statistics.count == 60)
         rig.close()
@@ -288,7 +269,7 @@ import Testing
         rig.pass(5)
         rig.process([])
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         #expect(next.interrupted == [shake] && next.statistics.count == 60)
         rig.close()
     }
@@ -296,13 +277,13 @@ import Testing
     /// Whatever a power cut or a worn memory card did to file and log: the rig opens the file or sets it aside, accepts
     /// and keeps new messages, duplicates no old ones and keeps their order.
     @Test func survivesRandomDamage() throws {
-        let earlier = rig()
+        let earlier = open()
         let text = String(repeating: "x", count: 400)
         earlier.process(
             [.setGesture(shake, isOpen: true)] + (1...400).map { .add(earlier.message("old \($0) \(text)")) })
         for token: Int64 in 1...100 { earlier.process([.acknowledged(token * 3)]) }
         earlier.close()
-        let first = rig()
+        let first = open()
         for number in 401...430 { first.process([.add(first.message("old \(number) \(text)"))]) }
         let template = try killed()
         let sizes = try ["", "-wal"].map { suffix in
@@ -325,7 +306,7 @@ import Testing
                 try file.write(contentsOf: Data((0..<length).map { _ in UInt8.random(in: 0...255) }))
             }
             try file.close()
-            let next = rig(in: place)
+            let next = open(in: place)
             next.process([.connected, .add(next.message("new 1"))])
             next.process([.add(next.message("new 2"))])
             let comment = Comment("round \(round): \(victim) at \(offset)")
@@ -335,7 +316,7 @@ import Testing
             #expect(next.statistics.failure == nil && next.statistics.unstored == 0, comment)
             if !next.lines.isEmpty { setAside += 1 }
             // Everything that the killed rig knew is known to the next one.
-            let last = rig(in: try copy(of: place, "again-\(round)"))
+            let last = open(in: try copy(of: place, "again-\(round)"))
             #expect(last.statistics.count == next.statistics.count, comment)
             next.close()
             last.close()
@@ -347,25 +328,23 @@ import Testing
     /// An impossible row number, from a damaged row, must not affect the numbers of later rows.
     @Test(arguments: ["-1", "0", "1152921504606846976", "4611686018427387905", "9223372036854775807"])
     func ignoresRowsWithImpossibleNumbers(token: String) throws {
-        let rig = rig()
         rig.process([.add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
         rig.close()
         do {
             let database = try Database.open(path: path)
             try database.execute("UPDATE message SET token = \(token) WHERE token = 2")
         }
-        let next = self.rig()
+        let next = open()
         next.process([.connected, .add(rig.message("4"))])
         let tokens = next.sent.map(\.row)
         #expect(next.takeSent() == ["1", "3", "4"] && tokens == [1, 3, 4])
-        next.close()
     }
 
     // MARK: Disks that cannot be written
 
     /// The file may not grow, which is the real error of a full disk.
     @Test func continuesFromMemoryOnFullDisk() throws {
-        let rig = rig(maximumBytes: 0)
+        let rig = open(maximumBytes: 0)
         let large = String(repeating: "x", count: 60_000)
         rig.process([.connected])
         for number in 1...10 { rig.process([.add(rig.message("\(number) \(large)"))]) }
@@ -380,14 +359,14 @@ import Testing
         rig.process([])
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0 && rig.statistics.count == 2)
         #expect(rig.lines.last == "the outbox can be written again")
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         #expect(next.statistics.count == 2)
         rig.close()
     }
 
     /// The broker has every message that could not be written. Nothing is left to write, but the recovery is noticed.
     @Test func noticesRecoveryWithNothingLeftToWrite() throws {
-        let rig = rig(maximumBytes: 0)
+        let rig = open(maximumBytes: 0)
         rig.process([.connected, .add(rig.message(String(repeating: "x", count: 400_000)))])
         #expect(rig.takeSent().count == 1 && rig.statistics.failure != nil)
         rig.process([.acknowledged(1)])
@@ -403,7 +382,7 @@ import Testing
     /// A write fails in the middle of a transaction, after an error on which SQLite does not roll back by itself. The
     /// next one must not fail because of that.
     @Test func writesAgainAfterFailureWithinTransaction() throws {
-        let first = rig()
+        let first = open()
         first.close()
         do {
             let database = try Database.open(path: path)
@@ -413,7 +392,6 @@ import Testing
                 BEGIN SELECT RAISE(ABORT, 'refused'); END
                 """)
         }
-        let rig = self.rig()
         rig.process([.connected, .add(rig.message("1")), .add(rig.message("refused"))])
         #expect(rig.takeSent() == ["1", "refused"])
         #expect(rig.statistics.failure != nil && rig.statistics.unstored == 2)
@@ -421,15 +399,14 @@ import Testing
         rig.pass(5)
         rig.process([.add(rig.message("3"))])
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         next.process([.connected])
         #expect(next.takeSent() == ["1", "3"])
-        rig.close()
     }
 
     @Test func continuesWithoutStateDirectory() throws {
         try directory.write("a file", to: "state")
-        let rig = rig(in: directory.path("state"))
+        let rig = open(in: directory.path("state"))
         #expect(rig.statistics.failure != nil)
         rig.process([.connected, .add(rig.message("1"))])
         #expect(rig.takeSent() == ["1"])
@@ -441,18 +418,17 @@ import Testing
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
         rig.close()
         _ = rig.takeSent()
-        let next = self.rig(in: directory.path("state"))
+        let next = open(in: directory.path("state"))
         next.process([.connected])
         #expect(next.takeSent() == ["1", "2"])
-        next.close()
     }
 
     /// Two agents share a state directory: the second keeps its events in memory, and opens the file when it is
     /// released.
     @Test func opensLockedFileWhenReleased() throws {
-        let first = rig()
+        let first = open()
         first.process([.add(first.message("first"))])
-        let second = rig()
+        let second = open()
         #expect(second.lines.first?.contains("cannot write") == true, "\(second.lines)")
         second.process([.connected, .add(second.message("second"))])
         #expect(second.takeSent() == ["second"])
@@ -462,25 +438,23 @@ import Testing
         #expect(second.takeSent() == ["first"])
         #expect(second.statistics.count == 2 && second.statistics.unstored == 0)
         second.close()
-        #expect(rig().statistics.count == 2)
+        #expect(open().statistics.count == 2)
     }
 
     // MARK: Bounds and time
 
     @Test func logsLossesAndContinuesCounting() throws {
-        let rig = rig(count: 2)
+        let rig = open(count: 2)
         rig.process((1...5).map { .add(rig.message("\($0)")) })
         #expect(rig.lines.count == 1 && rig.lines[0].hasPrefix("dropped 3 messages"))
         rig.close()
-        let next = self.rig(count: 2)
+        let next = open(count: 2)
         #expect(next.statistics.dropped == 3 && next.statistics.count == 2)
         next.process([.add(rig.message("6"))])
         #expect(next.statistics.dropped == 4 && next.lines.count == 1 && next.lines[0].hasPrefix("dropped 1 messages"))
-        next.close()
     }
 
     @Test func settingClockCorrectsStoredTimes() throws {
-        let rig = rig()
         rig.clocks.isSet = false
         rig.clocks.wall = 1000
         rig.process([.add(rig.message("1"))])
@@ -506,26 +480,23 @@ import Testing
             "content = zeroblob(2000000)",
         ])
     func ignoresInvalidRows(change: String) throws {
-        let rig = rig()
         rig.process([.add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
         rig.close()
         do {
             let database = try Database.open(path: path)
             try database.execute("UPDATE message SET \(change) WHERE token = 2")
         }
-        let next = self.rig()
+        let next = open()
         next.process([.connected, .add(next.message("4"))])
         next.pass(3600)
         next.process([.disconnected(undelivered: [1, 3, 4])])
         next.process([.connected])
         #expect(next.takeSent() == ["1", "3", "4", "1", "3", "4"])
-        next.close()
     }
 
     /// The same values with the right checksum, from another program.
     @Test(arguments: 0..<9)
     func ignoresInvalidRowsWithChecksums(number: Int) throws {
-        let rig = rig()
         rig.process([.add(rig.message("1"))])
         var message = rig.message("2")
         switch number {
@@ -540,21 +511,18 @@ import Testing
         default: message.content = .fixed([UInt8](repeating: 0, count: 2_000_000))
         }
         guard case .written = rig.file.write(OutboxBatch(added: [(2, message)])) else {
-            Issue.record("not written")
-            return
+            throw Unexpected("not written")
         }
         rig.close()
-        let next = self.rig()
+        let next = open()
         #expect(next.lines.count == 1 && next.lines[0].contains("not as they were written: 1)"), "\(next.lines)")
         next.process([.connected])
         #expect(next.takeSent() == ["1"])
-        next.close()
     }
 
     /// Opening a FIFO blocks until the other end is opened. The start must not block.
     @Test func doesNotBlockOnFIFO() throws {
         #expect(mkfifo(path, 0o600) == 0)
-        let rig = rig()
         #expect(rig.statistics.failure != nil)
         rig.process([.connected, .add(rig.message("1"))])
         #expect(rig.takeSent() == ["1"])
@@ -562,12 +530,10 @@ import Testing
         rig.pass(5)
         rig.process()
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
-        rig.close()
     }
 
     /// A file that had to be closed is opened again with its old content; what was finished meanwhile is not repeated.
     @Test func reopenedFileDropsFinishedMessages() throws {
-        let rig = rig()
         rig.process([.connected, .setGesture(shake, isOpen: true), .add(rig.message("1")), .add(rig.message("2"))])
         // The disk fails: the file is closed, the broker acknowledges everything, the gesture ends.
         rig.file.close()
@@ -575,16 +541,15 @@ import Testing
         rig.pass(5)
         rig.process()
         #expect(rig.statistics.count == 0 && rig.statistics.failure == nil)
-        let next = self.rig(in: try killed())
+        let next = open(in: try killed())
         #expect(next.statistics.count == 0 && next.interrupted.isEmpty)
-        rig.close()
     }
 
     /// A damaged file that could not be opened at the start is set aside later, and this is logged.
     @Test func logsDamagedFileThatIsOpenedLate() throws {
         let state = directory.path("late")
         try directory.write("a file", to: "late")
-        let rig = rig(in: state)
+        let rig = open(in: state)
         try FileManager.default.removeItem(atPath: state)
         try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
         try directory.write(String(repeating: "this is no database\n", count: 500), to: "late/outbox.sqlite3")
@@ -597,10 +562,9 @@ import Testing
 
     /// A message that was acknowledged just before the end is not in the file at the next start.
     @Test func cleanExitDeletesLastAcknowledged() throws {
-        let rig = rig()
         rig.process([.connected, .add(rig.message("1"))])
         rig.process([.acknowledged(1)])
         rig.close()
-        #expect(self.rig().statistics.count == 0)
+        #expect(open().statistics.count == 0)
     }
 }

@@ -1,6 +1,4 @@
 import JostleConfiguration
-import JostleMessages
-import MosquittoClient
 import MotionCore
 
 @testable import JostleAgent
@@ -17,9 +15,7 @@ final class OutboxRig {
         case rejected(Int64)
     }
 
-    var clocks = ClockReading(
-        boot: "a", monotonic: Timestamp(seconds: 100),
-        wall: 1_795_000_000_000, isSet: true)
+    var clocks = ClockReading.start
     private(set) var sent: [(text: String, row: Int64)] = []
     private(set) var lines: [String] = []
     var outbox: Outbox
@@ -42,10 +38,7 @@ final class OutboxRig {
     var statistics: Outbox.Statistics { outbox.statistics }
     var interrupted: [OpenGesture] { outbox.interrupted }
 
-    func pass(_ seconds: Double) {
-        clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
-        clocks.wall += Int64(seconds * 1000)
-    }
+    func pass(_ seconds: Double) { clocks.pass(seconds) }
 
     /// The messages sent since the last call.
     func takeSent() -> [String] {

@@ -1,21 +1,21 @@
 import Glibc
 import JostleConfiguration
-import JostleMessages
 import MosquittoClient
-import MotionCore
 import Testing
 
 @testable import JostleAgent
+
+private func tokens(_ rows: Int64...) -> [OutboxToken] { rows.map { OutboxToken(row: $0) } }
+
+private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
 
 /// Requirement: a message is stored before it is sent; a failing or slow disk costs no gesture and is reported. These
 /// tests use no threads, disk or broker.
 @Suite struct OutboxTests {
     /// An outbox whose batches stay in progress until the test provides their outcome.
-    private struct Bench {
+    private final class Bench {
         var outbox = Outbox(OutboxFile.OpenResult(), limits: JostleSettings.Outbox(), eventExpiry: 3600)
-        var clocks = ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: 100),
-            wall: 1_795_000_000_000, isSet: true)
+        var clocks = ClockReading.start
         var batches: [OutboxBatch] = []
         var sent: [Int64] = []
         var lines: [String] = []
@@ -24,42 +24,60 @@ import Testing
         /// The number of messages sent that are marked as delayed.
         var delayed = 0
 
-        mutating func pass(_ seconds: Double) {
-            clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
-            clocks.wall += Int64(seconds * 1000)
+        func pass(_ seconds: Double) {
+            clocks.pass(seconds)
             carryOut(outbox.handleDeadline(at: clocks))
         }
 
-        mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce, topic: String = "t") {
+        func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce, topic: String = "t") {
             let message = OutgoingMessage(
                 topic: topic, content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
             apply(Array(repeating: .add(message), count: count))
         }
 
-        mutating func apply(_ updates: [Outbox.Update]) { carryOut(outbox.apply(updates, at: clocks)) }
+        func apply(_ updates: [Outbox.Update]) { carryOut(outbox.apply(updates, at: clocks)) }
 
-        mutating func deliver(_ event: ParticipantEvent) { carryOut(outbox.handle(event, at: clocks)) }
+        /// Begins again with a file that holds so many messages.
+        func limit(to count: Int) {
+            var limits = JostleSettings.Outbox()
+            limits.maximumCount = count
+            outbox = Outbox(OutboxFile.OpenResult(), limits: limits, eventExpiry: 3600)
+        }
 
-        mutating func refuse(_ row: Int64, _ reason: MQTTReason = .quotaExceeded, topic: String = "t") {
+        /// Adds messages that are written at once.
+        func store(_ count: Int = 1, topic: String = "t") {
+            add(count, topic: topic)
+            answer(written)
+        }
+
+        /// Is connected, and then stores messages.
+        func connectAndStore(_ count: Int = 1) {
+            deliver(.connected)
+            store(count)
+        }
+
+        func deliver(_ event: ParticipantEvent) { carryOut(outbox.handle(event, at: clocks)) }
+
+        func refuse(_ row: Int64, _ reason: MQTTReason = .quotaExceeded, topic: String = "t") {
             deliver(.rejected(OutboxToken(row: row), topic: topic, .refused(reason)))
         }
 
-        mutating func acknowledge(_ rows: Int64...) {
+        func acknowledge(_ rows: Int64...) {
             for row in rows { deliver(.acknowledged(OutboxToken(row: row))) }
         }
 
         /// Provides the outcome of the oldest batch.
-        mutating func answer(_ outcome: OutboxFile.Outcome) {
+        func answer(_ outcome: OutboxFile.Outcome) {
             batches.removeFirst()
             carryOut(outbox.handle(outcome, at: clocks))
         }
 
-        mutating func takeSent() -> [Int64] {
+        func takeSent() -> [Int64] {
             defer { sent = [] }
             return sent
         }
 
-        private mutating func carryOut(_ effects: Outbox.Effects) {
+        private func carryOut(_ effects: Outbox.Effects) {
             for effect in effects {
                 switch effect {
                 case .publish(let message, let token):
@@ -75,33 +93,28 @@ import Testing
         }
     }
 
-    private static let written = OutboxFile.Outcome.written(isCheckpointDue: false)
+    private let bench = Bench()
 
     @Test func sendsMessagesOnceStored() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add(2)
         #expect(bench.batches.count == 1 && bench.batches[0].added.count == 2 && bench.takeSent().isEmpty)
         bench.add()
         #expect(bench.batches.count == 1, "one batch at a time")
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.takeSent() == [1, 2] && bench.batches.count == 1)
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.takeSent() == [3] && bench.outbox.statistics.unstored == 0)
     }
 
     @Test func atMostOnceMessagesAreNotStored() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add(qos: .atMostOnce)
         #expect(bench.takeSent() == [1] && bench.batches.isEmpty)
     }
 
     @Test func collectsDeletions() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(3)
-        bench.answer(Self.written)
+        bench.connectAndStore(3)
         bench.acknowledge(1, 2)
         #expect(bench.batches.isEmpty)
         bench.pass(Outbox.deletionDelay - 0.1)
@@ -112,10 +125,7 @@ import Testing
 
     /// A transaction of its own would write the same pages a second time.
     @Test func deletesTogetherWithNextMessage() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add()
-        bench.answer(Self.written)
+        bench.connectAndStore()
         bench.acknowledge(1)
         bench.pass(Outbox.deletionDelay / 2)
         #expect(bench.batches.isEmpty)
@@ -126,7 +136,6 @@ import Testing
 
     /// The disk stalls for 45 s: the first event is sent within a quarter of a second, later ones at once.
     @Test func sendsFromMemoryWhileDiskStalls() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add()
         bench.pass(0.2)
@@ -145,7 +154,7 @@ import Testing
         let stalled = bench.outbox.statistics
         #expect(stalled.count == 1 && stalled.sentUnstored == 40 && stalled.dropped == 0)
         bench.reportsHealth = false
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.outbox.statistics.failure == nil && bench.reportsHealth)
         #expect(bench.lines.last == "the outbox can be written again")
         #expect(bench.outbox.statistics.unstored == 0 && bench.outbox.statistics.sentUnstored == 40)
@@ -158,7 +167,6 @@ import Testing
 
     /// The writer waits for a processor for 8 s, and then for the disk.
     @Test func aBusyProcessorIsNoStall() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add()
         for _ in 0..<200 {
@@ -172,17 +180,15 @@ import Testing
     }
 
     @Test func stallWithoutConnectionOnlyDelaysWrite() {
-        var bench = Bench()
         bench.add(3)
         bench.pass(10)
         bench.add(2)
         #expect(bench.takeSent().isEmpty && bench.batches.count == 1)
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.batches.first?.added.map(\.row) == [4, 5])
     }
 
     @Test func retriesFailedWriteWithNewMessages() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
@@ -193,27 +199,25 @@ import Testing
         #expect(bench.batches.first?.added.map(\.row) == [1, 2])
         bench.answer(.failed("no room"))
         bench.pass(2.1)
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(
             bench.lines.count == 2 && bench.outbox.statistics.failure == nil && bench.outbox.statistics.unstored == 0)
     }
 
     /// The broker has every message that could not be written. Nothing is left to write, but the recovery is noticed.
     @Test func noticesRecoveryWithoutMessages() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
         bench.acknowledge(1)
         bench.pass(2.1)
         #expect(bench.batches.count == 1 && bench.batches[0].totals != nil)
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.outbox.statistics.failure == nil && bench.outbox.nextDeadline == nil)
     }
 
     /// The file could not be opened at the start, and has what an earlier run left.
     @Test func fileThatIsOpenedLateIsMerged() {
-        var bench = Bench()
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let turn = OpenGesture(gesture: .turn, isSimulated: false)
         bench.outbox = Outbox(
@@ -226,40 +230,35 @@ import Testing
         bench.answer(.opened(opened))
         #expect(bench.outbox.statistics.dropped == 7 && bench.outbox.statistics.expired == 3)
         #expect(bench.interrupted == [shake], "turn has begun again")
-        while !bench.batches.isEmpty { bench.answer(Self.written) }
+        while !bench.batches.isEmpty { bench.answer(written) }
         #expect(bench.lines == ["the outbox can be written again"], "\(bench.lines)")
     }
 
     @Test func replacedFileGetsEverything() {
-        var bench = Bench()
         bench.deliver(.connected)
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         _ = bench.outbox.apply([.setGesture(shake, isOpen: true)], at: bench.clocks)
-        _ = bench.outbox.handle(Self.written, at: bench.clocks)
-        bench.add(2)
-        bench.answer(Self.written)
+        _ = bench.outbox.handle(written, at: bench.clocks)
+        bench.store(2)
         bench.add()
         bench.answer(.replaced("torn"))
         let whole = bench.batches.first
         #expect(whole?.isComplete == true && whole?.added.map(\.row) == [1, 2, 3])
         #expect(whole?.gestures.map(\.gesture) == [shake] && whole?.totals != nil)
         #expect(bench.lines.count == 1)
-        bench.answer(Self.written)
+        bench.answer(written)
         bench.add()
         #expect(bench.batches.first?.isComplete == false)
     }
 
     @Test func limitsMessagesAtClient() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(500)
-        bench.answer(Self.written)
+        bench.connectAndStore(500)
         let first = bench.takeSent()
         #expect(first == Array(1...200))
         bench.acknowledge(1, 2)
         #expect(bench.takeSent() == [201, 202])
         // The client had no room for the last two.
-        bench.deliver(.notSent([OutboxToken(row: 201), OutboxToken(row: 202)]))
+        bench.deliver(.notSent(tokens(201, 202)))
         bench.acknowledge(3)
         #expect(bench.takeSent().isEmpty)
         bench.pass(0.3)
@@ -267,15 +266,11 @@ import Testing
     }
 
     @Test func resendsAfterReconnection() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(3)
-        bench.answer(Self.written)
+        bench.connectAndStore(3)
         bench.acknowledge(2)
-        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1), OutboxToken(row: 3)]))
+        bench.deliver(.disconnected(undelivered: tokens(1, 3)))
         _ = bench.takeSent()
-        bench.add()
-        bench.answer(Self.written)
+        bench.store()
         #expect(bench.takeSent().isEmpty)
         bench.deliver(.connected)
         #expect(bench.takeSent() == [1, 3, 4])
@@ -288,10 +283,7 @@ import Testing
             .library(code: 25),  // MOSQ_ERR_OVERSIZE_PACKET
         ] as [MQTTFailure])
     func dropsImpossibleMessages(failure: MQTTFailure) {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(2)
-        bench.answer(Self.written)
+        bench.connectAndStore(2)
         bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", failure))
         #expect(bench.outbox.statistics.count == 1 && bench.outbox.statistics.dropped == 1)
         #expect(bench.lines.count == 1 && bench.lines[0].hasPrefix("dropped a message to t: "), "\(bench.lines)")
@@ -303,10 +295,7 @@ import Testing
         "Keeps messages that the broker refuses, and tries the oldest one ever later",
         arguments: [.notAuthorised, .quotaExceeded, .unspecified, MQTTReason(rawValue: 0x83)] as [MQTTReason])
     func keepsRefusedMessages(reason: MQTTReason) {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(3)
-        bench.answer(Self.written)
+        bench.connectAndStore(3)
         #expect(bench.takeSent() == [1, 2, 3])
         bench.reportsHealth = false
         for row in 1...3 as ClosedRange<Int64> { bench.refuse(row, reason) }
@@ -316,10 +305,8 @@ import Testing
         #expect(bench.outbox.isSettled, "a shutdown does not wait for the broker to change its mind")
 
         // Others are not affected, and those to the same topic wait.
-        bench.add(topic: "other")
-        bench.answer(Self.written)
-        bench.add(topic: "t")
-        bench.answer(Self.written)
+        bench.store(topic: "other")
+        bench.store(topic: "t")
         #expect(bench.takeSent() == [4])
 
         for pause in [10.0, 20, 40, 80, 160, 320, 600, 600] {
@@ -345,7 +332,7 @@ import Testing
         #expect(bench.takeSent() == [5])
         bench.acknowledge(5)
         bench.add(2)
-        while !bench.batches.isEmpty { bench.answer(Self.written) }
+        while !bench.batches.isEmpty { bench.answer(written) }
         #expect(bench.takeSent() == [6, 7], "after a minute, several at once")
         bench.acknowledge(6, 7)
         #expect(bench.outbox.statistics.count == 0)
@@ -353,10 +340,7 @@ import Testing
 
     /// A quota that frees and is used up again and again: the topic stays known, and the log is not filled.
     @Test func staysCarefulWithARateQuota() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(100)
-        bench.answer(Self.written)
+        bench.connectAndStore(100)
         _ = bench.takeSent()
         for row in 1...100 as ClosedRange<Int64> { bench.refuse(row) }
         for row in 1...20 as ClosedRange<Int64> {
@@ -373,11 +357,9 @@ import Testing
 
     /// The topic of each event is another one, and none may be published to.
     @Test func limitsLinesAboutManyTopics() {
-        var bench = Bench()
         bench.deliver(.connected)
         for number in 1...50 {
-            bench.add(topic: "t/\(number)")
-            bench.answer(Self.written)
+            bench.store(topic: "t/\(number)")
             bench.refuse(Int64(number), .notAuthorised, topic: "t/\(number)")
         }
         #expect(bench.lines.count <= 7 && bench.outbox.statistics.refusals.count == 50, "\(bench.lines)")
@@ -385,14 +367,12 @@ import Testing
 
     /// A quota refuses the beginning of a gesture and accepts its end, because both were on their way.
     @Test func marksWhatALaterMessageHasOvertaken() throws {
-        var bench = Bench()
         bench.deliver(.connected)
         let fields = OutgoingMessage.Content.event(id: "1", fields: #""phase":"began""#)
         let began = OutgoingMessage(topic: "t", content: fields, time: EventTime(bench.clocks.monotonic, bench.clocks))
         bench.apply([.add(began)])
-        bench.add()
-        bench.answer(Self.written)
-        bench.answer(Self.written)
+        bench.store()
+        bench.answer(written)
         #expect(bench.takeSent() == [1, 2] && bench.delayed == 0)
         bench.refuse(1)
         bench.acknowledge(2)
@@ -403,13 +383,8 @@ import Testing
         "Tries the next message when the one that was tried can never be accepted, or has left",
         arguments: ["rejected", "dropped", "not sent"])
     func goesOnAfterATry(outcome: String) {
-        var bench = Bench()
-        var limits = JostleSettings.Outbox()
-        limits.maximumCount = 3
-        bench.outbox = Outbox(OutboxFile.OpenResult(), limits: limits, eventExpiry: 3600)
-        bench.deliver(.connected)
-        bench.add(3)
-        bench.answer(Self.written)
+        bench.limit(to: 3)
+        bench.connectAndStore(3)
         for row in 1...3 as ClosedRange<Int64> { bench.refuse(row) }
         _ = bench.takeSent()
         bench.pass(10)
@@ -421,14 +396,12 @@ import Testing
             bench.acknowledge(2)
         case "dropped":
             // A new event takes its place while it is on its way.
-            bench.add()
-            bench.answer(Self.written)
+            bench.store()
             bench.acknowledge(1)
             #expect(bench.takeSent() == [2])
         default:
-            bench.add()
-            bench.answer(Self.written)
-            bench.deliver(.notSent([OutboxToken(row: 1)]))
+            bench.store()
+            bench.deliver(.notSent(tokens(1)))
             bench.pass(0.3)
             #expect(bench.takeSent() == [2])
             bench.acknowledge(2)
@@ -438,13 +411,9 @@ import Testing
 
     /// A deadline that has passed and changes nothing would keep the processor busy.
     @Test func waitsForRoomBeforeATry() throws {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add()
-        bench.answer(Self.written)
+        bench.connectAndStore()
         bench.refuse(1)
-        bench.add(200, topic: "other")
-        bench.answer(Self.written)
+        bench.store(200, topic: "other")
         _ = bench.takeSent()
         bench.pass(10)
         #expect(bench.takeSent().isEmpty)
@@ -453,7 +422,7 @@ import Testing
         bench.acknowledge(2)
         #expect(bench.takeSent() == [1])
         // The client has no room after all.
-        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.deliver(.notSent(tokens(1)))
         let later = try #require(bench.outbox.nextDeadline)
         #expect(later > bench.clocks.monotonic)
         bench.pass(0.3)
@@ -468,11 +437,8 @@ import Testing
             .closed, .closedByBroker(.notAuthorised), .network(code: ECONNRESET),
         ] as [MQTTFailure])
     func findsWhatEndsConnections(failure: MQTTFailure) {
-        var bench = Bench()
-        bench.add(topic: "forbidden")
-        bench.answer(Self.written)
-        bench.add(2, topic: "other")
-        bench.answer(Self.written)
+        bench.store(topic: "forbidden")
+        bench.store(2, topic: "other")
         func reconnect() -> [Int64] {
             bench.pass(2)
             bench.deliver(.connected)
@@ -492,7 +458,7 @@ import Testing
         // Each further try costs a connection. It is ever later.
         bench.pass(10)
         #expect(bench.takeSent() == [1])
-        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)], failure))
+        bench.deliver(.disconnected(undelivered: tokens(1), failure))
         #expect(reconnect() == [])
         bench.pass(17)
         #expect(bench.takeSent() == [])
@@ -504,34 +470,28 @@ import Testing
 
     /// A bad network, or a broker that restarts and answers in between, is not for a message.
     @Test func blamesNoMessageForABadNetwork() {
-        var bench = Bench()
-        bench.add(2)
-        bench.answer(Self.written)
+        bench.store(2)
         for failure in [.silent, .timedOut, .network(code: ETIMEDOUT), .closedByBroker(.sessionTakenOver)]
             as [MQTTFailure]
         {
             for _ in 0..<10 {
                 bench.deliver(.connected)
                 #expect(bench.takeSent() == [1, 2])
-                bench.deliver(.disconnected(undelivered: [1, 2].map { OutboxToken(row: $0) }, failure))
+                bench.deliver(.disconnected(undelivered: tokens(1, 2), failure))
             }
         }
         for row in 2...20 as ClosedRange<Int64> {
             bench.deliver(.connected)
             #expect(bench.takeSent().count == 2)
             bench.acknowledge(row)
-            bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)], .closed))
-            bench.add()
-            bench.answer(Self.written)
+            bench.deliver(.disconnected(undelivered: tokens(1), .closed))
+            bench.store()
         }
         #expect(bench.outbox.statistics.refusals.isEmpty)
     }
 
     @Test func triesRefusedMessagesOnANewConnection() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add(2)
-        bench.answer(Self.written)
+        bench.connectAndStore(2)
         for row in 1...2 as ClosedRange<Int64> { bench.refuse(row) }
         _ = bench.takeSent()
         bench.deliver(.disconnected(undelivered: []))
@@ -540,11 +500,11 @@ import Testing
         bench.deliver(.connected)
         #expect(bench.takeSent() == [1])
         // It is lost with the connection.
-        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)]))
+        bench.deliver(.disconnected(undelivered: tokens(1)))
         bench.deliver(.connected)
         #expect(bench.takeSent() == [1])
         // The client has no room for it.
-        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.deliver(.notSent(tokens(1)))
         bench.pass(0.3)
         #expect(bench.takeSent() == [1])
         bench.acknowledge(1)
@@ -553,16 +513,10 @@ import Testing
 
     /// Refused messages count against the limits, like all others.
     @Test func forgetsRefusalsWithTheirMessages() {
-        var bench = Bench()
-        var limits = JostleSettings.Outbox()
-        limits.maximumCount = 2
-        bench.outbox = Outbox(OutboxFile.OpenResult(), limits: limits, eventExpiry: 3600)
-        bench.deliver(.connected)
-        bench.add()
-        bench.answer(Self.written)
+        bench.limit(to: 2)
+        bench.connectAndStore()
         bench.refuse(1)
-        bench.add(2, topic: "other")
-        bench.answer(Self.written)
+        bench.store(2, topic: "other")
         #expect(bench.outbox.statistics.dropped == 1 && bench.takeSent() == [1, 2, 3])
         bench.pass(10)
         #expect(bench.outbox.statistics.refusals.isEmpty)
@@ -571,10 +525,7 @@ import Testing
 
     /// The client rejects messages whose connection ended before it could take them.
     @Test func resendsWhatTheConnectionRejected() {
-        var bench = Bench()
-        bench.deliver(.connected)
-        bench.add()
-        bench.answer(Self.written)
+        bench.connectAndStore()
         _ = bench.takeSent()
         bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", .closed))
         #expect(bench.outbox.statistics.refusals.isEmpty && bench.lines.isEmpty)
@@ -584,7 +535,6 @@ import Testing
 
     /// Writes wear out a memory card: nothing is written without a message.
     @Test func connectionsCauseNoWrites() {
-        var bench = Bench()
         for _ in 0..<50 {
             bench.deliver(.connected)
             bench.pass(60)
@@ -594,26 +544,24 @@ import Testing
     }
 
     @Test func isSettledWhenWrittenAndSent() {
-        var bench = Bench()
         #expect(bench.outbox.isSettled)
         bench.deliver(.connected)
         bench.add()
         #expect(!bench.outbox.isSettled)
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.outbox.isSettled)
     }
 
     /// A message sent from memory is counted once, however often it is sent.
     @Test func countsMessagesSentFromMemoryOnce() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
-        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.deliver(.notSent(tokens(1)))
         #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 0)
         for _ in 0..<3 {
             bench.pass(0.3)
-            bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)]))
+            bench.deliver(.disconnected(undelivered: tokens(1)))
             bench.deliver(.connected)
         }
         #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 1)
@@ -621,12 +569,11 @@ import Testing
 
     /// The broker refuses a message that was sent from memory, after the file could be written again.
     @Test func refusalAfterOutageCountsAsNoSend() {
-        var bench = Bench()
         bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
         bench.pass(2.1)
-        bench.answer(Self.written)
+        bench.answer(written)
         #expect(bench.takeSent() == [1] && bench.outbox.statistics.sentUnstored == 1)
         bench.refuse(1)
         #expect(bench.outbox.statistics.unstored == 0 && bench.outbox.statistics.count == 1)

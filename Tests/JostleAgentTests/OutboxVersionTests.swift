@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MotionCore
 import SQLiteDatabase
 import Testing
 
@@ -8,17 +7,15 @@ import Testing
 
 /// Requirement: a file that another version of the program has written loses no message, and bytes that changed in a
 /// row are noticed. These tests use real files.
-@Suite struct OutboxVersionTests {
-    private let directory: TemporaryDirectory
+@Suite final class OutboxVersionTests {
+    private let directory = TemporaryDirectory.new()
     private let shake = OpenGesture(gesture: .shake, isSimulated: false)
 
-    init() throws {
-        directory = try TemporaryDirectory()
-    }
-
+    /// On the test's directory, opened at its first use.
+    private lazy var rig = open()
     private var path: String { directory.path("outbox.sqlite3") }
 
-    private func rig(maximumBytes: Int = 1 << 24) -> OutboxRig {
+    private func open(maximumBytes: Int = 1 << 24) -> OutboxRig {
         OutboxRig(directory: directory.path, maximumBytes: maximumBytes)
     }
 
@@ -57,7 +54,6 @@ import Testing
         write(["later 1", "later 2"])
         try makeLater()
         let aside = directory.path("outbox-version-99.sqlite3")
-        let rig = rig()
         #expect(rig.lines.count == 1 && rig.lines[0].contains("was moved to \(aside);"), "\(rig.lines)")
         rig.process([.connected, .add(rig.message("new"))])
         #expect(rig.takeSent() == ["new"] && rig.statistics.failure == nil && rig.statistics.unstored == 0)
@@ -75,14 +71,12 @@ import Testing
         write(["later"])
         try makeLater()
         try execute(change)
-        let rig = rig()
         #expect(rig.lines.count == 1 && exists("outbox-version-99.sqlite3"), "\(rig.lines)")
-        rig.close()
     }
 
     /// The later version was killed, so that its last messages are in its log.
     @Test func keepsLogOfLaterVersion() throws {
-        let later = rig()
+        let later = open()
         later.process([.add(later.message("later 1"))])
         try makeLater(copyOfFiles(to: "killed"))
         let killed = OutboxRig(directory: directory.path("killed"))
@@ -109,7 +103,7 @@ import Testing
         write(["4", "5"])
         try rename("first/outbox.sqlite3", to: aside)
         for start in ["first", "second"] {
-            let rig = rig()
+            let rig = open()
             #expect(rig.lines.count == (start == "first" ? 1 : 0), "\(rig.lines)")
             #expect(rig.interrupted == [shake] && rig.statistics.dropped == 2)
             rig.process([.connected, .add(rig.message(start))])
@@ -123,14 +117,12 @@ import Testing
         let name = "outbox-version-\(OutboxStore.version).sqlite3"
         write([String(repeating: "x", count: 300_000)])
         try rename(to: name)
-        let full = rig(maximumBytes: 0)
+        let full = open(maximumBytes: 0)
         full.process([.connected, .add(full.message("1"))])
         #expect(full.takeSent() == ["1"] && exists(name))
         full.close()
-        let rig = rig()
         rig.process([.connected])
         #expect(rig.takeSent().count == 2 && !exists(name))
-        rig.close()
     }
 
     /// A later version has left messages twice, and did not take the first ones back. None is overwritten.
@@ -139,7 +131,6 @@ import Testing
         try Data("first".utf8).write(to: URL(fileURLWithPath: aside))
         write(["later"])
         try makeLater()
-        let rig = rig()
         #expect(rig.statistics.failure?.contains("move \(aside) away") == true, "\(rig.lines)")
         rig.process([.connected, .add(rig.message("new"))])
         #expect(rig.takeSent() == ["new"] && rig.statistics.unstored == 1, "from memory")
@@ -183,12 +174,10 @@ import Testing
             bytes.replaceSubrange(first..<bytes.count, with: Data(repeating: 0xA5, count: bytes.count - first))
             try bytes.write(to: URL(fileURLWithPath: directory.path(name)))
         }
-        let rig = rig()
         #expect(rig.lines.contains { $0.hasPrefix("\(directory.path(name)) was damaged (") }, "\(rig.lines)")
         rig.process([.connected, .add(rig.message("4"))])
         #expect(rig.takeSent() == (damage == "row" ? ["1", "3", "4"] : ["4"]))
         #expect(!exists(name) && exists("outbox-damaged.sqlite3"))
-        rig.close()
     }
 
     // MARK: Garbled bytes
@@ -198,7 +187,6 @@ import Testing
     func correctsGarbledVersion(number: Int) throws {
         write(["1", "2"])
         try execute("PRAGMA user_version = \(number)")
-        let rig = rig()
         #expect(rig.lines.isEmpty, "\(rig.lines)")
         rig.process([.connected])
         #expect(rig.takeSent() == ["1", "2"] && rig.interrupted == [shake])
@@ -218,11 +206,9 @@ import Testing
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[18] ^= 1
         try bytes.write(to: URL(fileURLWithPath: path))
-        let rig = rig()
         #expect(rig.lines.count == 1 && rig.lines[0].hasSuffix("2 messages were recovered"), "\(rig.lines)")
         rig.process([.connected, .add(rig.message("3"))])
         #expect(rig.takeSent() == ["1", "2", "3"] && rig.statistics.failure == nil && rig.statistics.unstored == 0)
-        rig.close()
     }
 
     /// Bytes change in an intact page: the integrity check of SQLite finds nothing.
@@ -234,15 +220,13 @@ import Testing
         try bytes.write(to: URL(fileURLWithPath: path))
         #expect(try Database.open(path: path).text("PRAGMA quick_check") == "ok")
 
-        let rig = rig()
         #expect(rig.lines.count == 1 && rig.lines[0].contains("not as they were written: 1)"), "\(rig.lines)")
         #expect(rig.lines.first?.hasSuffix("2 messages were recovered") == true)
         rig.process([.connected, .add(rig.message("new"))])
         #expect(rig.takeSent() == ["first message", "third message", "new"])
         rig.close()
-        let next = self.rig()
+        let next = open()
         #expect(next.lines.isEmpty && next.statistics.count == 3 && next.interrupted == [shake])
-        next.close()
     }
 
     @Test(
@@ -258,12 +242,12 @@ import Testing
     func noticesChange(change: String) throws {
         write(["1"])
         do {
-            let rig = rig()
+            let rig = open()
             #expect(rig.lines.isEmpty)
             rig.close()
         }
         try execute("UPDATE \(change)")
-        let rig = rig()
+        let rig = open()
         #expect(rig.lines.count == 1 && rig.lines[0].contains("was damaged"), "\(rig.lines)")
         #expect(rig.statistics.count == (change.hasPrefix("message") ? 0 : 1))
         #expect(rig.interrupted == (change.hasPrefix("open_gesture") ? [] : [shake]))
@@ -276,22 +260,19 @@ import Testing
             "topic = 'u'", "id = 'r-2'", "content = CAST('\"gesture\":\"top\"' AS BLOB)", "wall = wall + 1",
         ])
     func noticesChangedEvent(change: String) throws {
-        let first = rig()
+        let first = open()
         var event = first.message("")
         event.content = .event(id: "r-1", fields: #""gesture":"tap""#)
         first.process([.add(event)])
         first.close()
         try execute("UPDATE message SET \(change)")
-        let rig = rig()
         #expect(rig.lines.count == 1 && rig.lines[0].contains("was damaged"), "\(rig.lines)")
         #expect(rig.statistics.count == 0)
-        rig.close()
     }
 
     /// Lifetimes are stored as whole milliseconds. What was rounded must have the same checksum when it is read.
     @Test(arguments: [0.0, 0.001, 0.0004, 0.29, 1.005, 4.35, 1e9, 123_456_789.987, 2e12, 1e300])
     func checksumSurvivesRounding(lifetime: Double) throws {
-        let rig = rig()
         var message = rig.message("1")
         message.lifetime = lifetime
         rig.process([.add(message)])

@@ -1,15 +1,23 @@
-import JostleMessages
 import MosquittoClient
 import MotionCore
 
 @testable import JostleAgent
 
+extension ClockReading {
+    /// The clocks at the start of most tests.
+    static let start = ClockReading(
+        boot: "a", monotonic: Timestamp(seconds: 100), wall: 1_795_000_000_000, isSet: true)
+
+    mutating func pass(_ seconds: Double) {
+        monotonic = monotonic.advanced(bySeconds: seconds)
+        wall += Int64(seconds * 1000)
+    }
+}
+
 /// A participant without a loop: effects are collected, and the test controls the time.
 struct ParticipantBench<P: Participant> {
     var participant: P
-    var clocks = ClockReading(
-        boot: "a", monotonic: Timestamp(seconds: 100),
-        wall: 1_795_000_000_000, isSet: true)
+    var clocks = ClockReading.start
 
     private(set) var published: [(message: MQTTMessage, token: DeliveryToken?)] = []
     private(set) var subscriptions: [String] = []
@@ -30,21 +38,16 @@ struct ParticipantBench<P: Participant> {
         let end = now.advanced(bySeconds: seconds)
         while let due = participant.nextDeadline, due <= end {
             let step = max(0.001, due.seconds(since: now))
-            advance(step)
+            clocks.pass(step)
             carryOut(participant.handleDeadline(at: clocks))
         }
-        advance(max(0, end.seconds(since: now)))
+        clocks.pass(max(0, end.seconds(since: now)))
     }
 
     /// Lets time pass without meeting a deadline, then meets those that are due.
     mutating func stall(_ seconds: Double) {
-        advance(seconds)
+        clocks.pass(seconds)
         carryOut(participant.handleDeadline(at: clocks))
-    }
-
-    private mutating func advance(_ seconds: Double) {
-        clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
-        clocks.wall += Int64(seconds * 1000)
     }
 
     mutating func deliver(_ event: ParticipantEvent) { carryOut(participant.handle(event, at: clocks)) }

@@ -1,6 +1,5 @@
 import Foundation
 import JostleConfiguration
-import MotionCore
 import Testing
 
 @testable import JostleAgent

@@ -1,5 +1,4 @@
 import JostleConfiguration
-import JostleMessages
 import Testing
 
 @testable import JostleAgent

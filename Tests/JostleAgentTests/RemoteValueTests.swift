@@ -1,6 +1,5 @@
 import Documents
 import JostleConfiguration
-import JostleMessages
 import Testing
 
 @testable import JostleAgent

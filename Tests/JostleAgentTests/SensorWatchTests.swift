@@ -1,5 +1,4 @@
 import IMUDrivers
-import JostleMessages
 import MotionCore
 import Testing
 

@@ -3,7 +3,6 @@ import Foundation
 import JostleConfiguration
 import JostleMessages
 import JostleRuntime
-import MosquittoClient
 import MotionCore
 import StateStorage
 import Testing
@@ -11,12 +10,16 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: a value takes effect at once, is stored and is reported; a refused value changes nothing.
-@Suite struct SettingsStoreTests {
+@Suite final class SettingsStoreTests {
+    private lazy var bench = makeBench()
+    private let directory = TemporaryDirectory.new()
+
     private typealias Bench = ParticipantBench<SettingsStore>
 
     private static let key = "gestures.shake.sensitivity"
 
-    private func bench(in directory: String = "/nonexistent", settings: JostleSettings = JostleSettings()) -> Bench {
+    private func makeBench(in directory: String = "/nonexistent", settings: JostleSettings = JostleSettings()) -> Bench
+    {
         let loaded = LoadedConfiguration(settings: settings, provenance: Provenance())
         let stored = StoredConfiguration.open(
             loaded, id: "a", boot: "a", in: StateDirectory(path: directory), log: Log(level: .error))
@@ -45,8 +48,7 @@ import Testing
     }
 
     @Test func appliesValueNowAndAfterRestart() throws {
-        let directory = try TemporaryDirectory()
-        var first = bench(in: directory.path)
+        var first = makeBench(in: directory.path)
         #expect(set(&first, Self.key, "7") == 7)
         // The same value again changes nothing.
         #expect(set(&first, Self.key, "7.0") == nil)
@@ -61,7 +63,7 @@ import Testing
         #expect(try self.report(&first)["not_kept"] == nil)
 
         try directory.write(try #require(first.text(.localSettings)), to: "local-settings.json")
-        var second = bench(in: directory.path)
+        var second = makeBench(in: directory.path)
         #expect(second.participant.settings.motion.gestures.shake.common.sensitivity == 7)
         #expect(set(&second, Self.key, "") == 5)
         #expect(second.text(.localSettings) == "{}\n")
@@ -71,7 +73,7 @@ import Testing
     @Test func refusesWhatTheSensorRefuses() throws {
         var settings = JostleSettings()
         settings.settings.allow = ["sensor"]
-        var bench = bench(settings: settings)
+        var bench = makeBench(settings: settings)
         bench.participant.sensorRefusal = { $0.rate > 1000 ? "the chip measures up to 1000 Hz" : nil }
         _ = set(&bench, "sensor.rate", "2000")
         #expect(bench.participant.settings.imu.rate == 200 && bench.writes == 0)
@@ -84,7 +86,6 @@ import Testing
 
     /// A reported value survives a crash: the report waits for the disk, and the write is requested at once.
     @Test func reportsAfterWrite() {
-        var bench = bench()
         _ = bench.takePublished()
         bench.pass(1)
         _ = set(&bench, Self.key, "7")
@@ -94,7 +95,6 @@ import Testing
     }
 
     @Test func reportsWhenDiskIsSlow() throws {
-        var bench = bench()
         _ = bench.takePublished()
         bench.pass(1)
         _ = set(&bench, Self.key, "7")
@@ -112,7 +112,6 @@ import Testing
 
     /// Changes made during a write are written afterwards, and reported after that.
     @Test func writesChangesMadeDuringWrite() {
-        var bench = bench()
         bench.pass(1)
         _ = set(&bench, Self.key, "7")
         _ = set(&bench, Self.key, "8")
@@ -126,7 +125,6 @@ import Testing
 
     /// The run ends while an older state is being written.
     @Test func flushWritesLatestChanges() {
-        var bench = bench()
         _ = set(&bench, Self.key, "7")
         bench.carryOut(bench.participant.flush(at: bench.clocks))
         #expect(bench.writes == 1, "the first write is still in progress")
@@ -137,7 +135,6 @@ import Testing
 
     /// A slider dragged for five minutes, ten values a second.
     @Test func limitsWritesFromSlider() {
-        var bench = bench()
         for number in 0..<3000 {
             _ = set(&bench, Self.key, "\(number % 10 + 1)")
             if bench.text(.localSettings) != nil { bench.deliver(.fileWritten(.localSettings, failure: nil)) }
@@ -150,7 +147,6 @@ import Testing
     }
 
     @Test func reportsRefusalsUntilCorrected() throws {
-        var bench = bench()
         #expect(set(&bench, Self.key, "11") == nil)
         #expect(set(&bench, "mqtt.broker", "mqtt://elsewhere") == nil)
         #expect(set(&bench, "gestures.shake.cooldown", "1 s", retain: true) == nil)
@@ -172,7 +168,6 @@ import Testing
     /// Somebody who knows MQTT separates levels with a slash.
     @Test(arguments: ["gestures/shake/sensitivity", "gestures.shake/sensitivity", "gestures/shake.sensitivity/"])
     func acceptsKeyAsLevels(key: String) throws {
-        var bench = bench()
         #expect(set(&bench, key, "7") == 7)
         let report = try report(&bench)
         #expect(report["origins"] as? [String: String] == [Self.key: "local"])
@@ -208,7 +203,6 @@ import Testing
             ("set/gestures/shake", #"{"sensitivity": 7, "cooldown": 2}"#),
         ])
     func acceptsDocument(topic: String, document: String) throws {
-        var bench = bench()
         #expect(send(&bench, topic, document) == 1, "applied in one step")
         #expect(bench.writes == 1)
         let shake = bench.participant.settings.motion.gestures.shake.common
@@ -243,7 +237,6 @@ import Testing
 
     /// The others are in force.
     @Test func refusesValuesOfDocument() throws {
-        var bench = bench()
         let document = #"""
             {"gestures": {"shake": {"sensitivity": 7, "cooldown": "never"}, "shack": {"sensitivity": 3}},
              "mqtt": {"broker": "mqtt://elsewhere"}}
@@ -262,7 +255,6 @@ import Testing
             ("set/gestures/shake", "7", "gestures.shake"),
         ])
     func refusesWhatIsNoDocument(topic: String, payload: String, key: String) throws {
-        var bench = bench()
         #expect(send(&bench, topic, payload) == 0 && bench.writes == 0)
         let all = try refused(try report(&bench))
         #expect(all.map { $0["key"] } == [key])
@@ -281,7 +273,6 @@ import Testing
     }
 
     @Test func refusesRetainedAndLongDocument() throws {
-        var bench = bench()
         let document = #"{"gestures.shake.sensitivity":7}"#
         #expect(send(&bench, "set", document, retain: true) == 0)
         #expect(try refused(try report(&bench))[0]["reason"]?.hasPrefix("must not be retained") == true)
@@ -292,7 +283,6 @@ import Testing
 
     /// The tilt from which a shake counts must stay below the one up to which it counts, whatever the order.
     @Test(arguments: [(50, 60), (2, 5)]) func setsValuesOfDocumentTogether(above: Int, below: Int) throws {
-        var bench = bench()
         func document(_ above: Int, _ below: Int) -> String {
             #"{"gestures": {"shake": {"when": {"tilt_above": \#(above), "tilt_below": \#(below)}}}}"#
         }
@@ -310,14 +300,12 @@ import Testing
         #expect(Timestamp(nanoseconds: .min).remaining(at: WallClock.monotonic) == 0)
         let now = WallClock.monotonic
         #expect(now.advanced(bySeconds: 2).remaining(at: now) == 2)
-        var bench = bench()
         #expect(bench.topics() == ["jostle/a/config/reported"])
         // What remains is the end of reading the fleet's layers.
         #expect(bench.participant.nextDeadline == bench.now.advanced(bySeconds: FleetLayers.longestReading))
     }
 
     @Test func ignoresOtherTopics() {
-        var bench = bench()
         _ = bench.takePublished()
         for topic in ["jostle/a/command/tare", "jostle/b/set/attitude.low_pass", "homeassistant/status"] {
             bench.receive(topic, "1")
@@ -327,7 +315,6 @@ import Testing
     }
 
     @Test func retriesUnsentReport() {
-        var bench = bench()
         _ = bench.takePublished()
         bench.deliver(.notSent([.report]))
         bench.pass(4.9)
@@ -337,9 +324,8 @@ import Testing
     }
 
     @Test func setsTornFileAside() throws {
-        let directory = try TemporaryDirectory()
         try directory.write("{\"gestures.shake.sensitivity\": 7, \"gest", to: "local-settings.json")
-        var bench = bench(in: directory.path)
+        var bench = makeBench(in: directory.path)
         #expect(bench.participant.settings == JostleSettings())
         #expect(FileManager.default.fileExists(atPath: directory.path("local-settings.json.bad")))
         #expect(!FileManager.default.fileExists(atPath: directory.path("local-settings.json")))
@@ -349,16 +335,14 @@ import Testing
 
     /// Opening a FIFO blocks until the other end is opened. The start must not block.
     @Test(.timeLimit(.minutes(1))) func doesNotBlockOnFIFO() throws {
-        let directory = try TemporaryDirectory()
         for file in StateFile.allCases { #expect(mkfifo(directory.path(file.rawValue), 0o600) == 0) }
-        #expect(bench(in: directory.path).participant.settings == JostleSettings())
+        #expect(makeBench(in: directory.path).participant.settings == JostleSettings())
         let state = StateDirectory(path: directory.path)
         #expect(RememberedTopics.announced(in: state).topics.isEmpty)
         #expect(RememberedTopics.deviceNames(in: state).topics.isEmpty)
     }
 
     @Test func appliesAndReportsUnsavedLayer() throws {
-        var bench = bench()
         #expect(set(&bench, Self.key, "7") == 7)
         bench.deliver(.fileWritten(.localSettings, failure: "No space left on device"))
         #expect(try report(&bench)["not_kept"] as? String == "No space left on device")
@@ -371,7 +355,6 @@ import Testing
     }
 
     @Test func limitsStoredRefusals() throws {
-        var bench = bench()
         _ = bench.takePublished()
         for number in 0..<1000 { #expect(set(&bench, "garbage\(number)", "\(number)") == nil) }
         #expect(bench.takePublished().count < 3, "reports are a quarter of a second apart")

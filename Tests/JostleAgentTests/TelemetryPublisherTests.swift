@@ -1,5 +1,4 @@
 import Documents
-import Foundation
 import JostleConfiguration
 import JostleMessages
 import MosquittoClient
@@ -20,6 +19,14 @@ import Testing
         }
 
         func connected() { bench.deliver(.connected) }
+
+        /// Connects, and takes what is published then and about a state.
+        func connect(with state: MotionState? = nil) {
+            connected()
+            if let state { publish(state) }
+            _ = takePublished()
+        }
+
         func publish(_ state: MotionState) { bench.carryOut(bench.participant.handle(state)) }
         func setStopped(_ isStopped: Bool) {
             bench.carryOut(bench.participant.setStopped(isStopped, at: bench.clocks))
@@ -68,8 +75,7 @@ import Testing
     }
 
     @Test func limitsVibrationLevelUpdates() {
-        wire.connected()
-        _ = wire.takePublished()
+        wire.connect()
         var times: [Double] = []
         // Once a second: first nothing, then each time a little more than a fifth above the last.
         for second in 1...21 {
@@ -90,9 +96,7 @@ import Testing
     }
 
     @Test func appliesNewRatesAtOnce() {
-        wire.connected()
-        wire.publish(state(at: 1))
-        _ = wire.takePublished()
+        wire.connect(with: state(at: 1))
         var publish = JostleSettings().publish
         publish.attitude = JostleSettings.Stream(rate: 1, deadband: 20 * radiansPerDegree, heartbeat: 0)
         publish.motion.rate = 0
@@ -119,9 +123,7 @@ import Testing
     }
 
     @Test func attitudeRespectsRateAndDeadBand() {
-        wire.connected()
-        wire.publish(state(at: 1))
-        _ = wire.topics()
+        wire.connect(with: state(at: 1))
         wire.publish(state(at: 1.05, yaw: 20))
         #expect(wire.topics().isEmpty)
         wire.publish(state(at: 1.1, yaw: 0.9))
@@ -149,9 +151,7 @@ import Testing
 
     @Test(arguments: MotionPart.allCases)
     func publishesMotionWhenAnyPartChanges(part: MotionPart) {
-        wire.connected()
-        wire.publish(state(at: 1))
-        _ = wire.topics()
+        wire.connect(with: state(at: 1))
         var other = state(at: 2)
         wire.publish(other)
         #expect(wire.topics().isEmpty)
@@ -204,17 +204,14 @@ import Testing
 
     /// An access list may forbid the state; it is not retried with each sample.
     @Test func doesNotRepeatRejectedState() {
-        wire.connected()
-        wire.publish(state(at: 1))
-        _ = wire.topics()
+        wire.connect(with: state(at: 1))
         wire.bench.deliver(.rejected(.state, topic: "jostle/a/state", .refused(.notAuthorised)))
         wire.publish(state(at: 2))
         #expect(!wire.topics().contains("state"))
     }
 
     @Test func healthIsRetained() {
-        wire.connected()
-        _ = wire.topics()
+        wire.connect()
         wire.bench.carryOut(wire.bench.participant.publish(health: JSONObject()))
         #expect(
             wire.takePublished().map(\.message) == [MQTTMessage(topic: "jostle/a/health", text: "{}", retain: true)])

@@ -2,7 +2,6 @@ import BrokerTestSupport
 import Documents
 import Foundation
 import JostleConfiguration
-import JostleMessages
 import Testing
 
 @testable import JostleAgent

@@ -1,6 +1,5 @@
 import Glibc
 import JostleRuntime
-import MotionCore
 import Testing
 
 /// Requirement: times in messages are epoch milliseconds of the instant of measurement.

@@ -1,9 +1,9 @@
+import BrokerTestSupport
 import Foundation
 import JostleConfiguration
 import JostleMessages
 import MotionCore
 import PageAssets
-import SystemTestSupport
 import Testing
 
 @testable import HTTPServer
@@ -96,7 +96,7 @@ import Testing
 
     /// The content by gzip(1), which is a decoder that is not ours.
     private func gunzip(_ bytes: [UInt8]) throws -> [UInt8] {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
         let file = directory.path + "/file.gz"
         try Data(bytes).write(to: URL(fileURLWithPath: file))

@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import JostleConfiguration
 import LinuxSystem
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import JostlePage
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test func fileIsWrittenOnceAMinuteAndAtTheEnd() throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let store = Self.store(directory)
         func advance(_ time: Double) -> Bool {
             store.advance(at: Rig.instant(time), milliseconds: Self.midnight + Int64(time * 1000)).isMinute
@@ -283,10 +283,10 @@ import Testing
         "{\"schema\":1,\"date\":\"2026-11-20\",\"boards\":{\"a\":{\"seconds\":1,\"since\":1e300,\"heard\":2}}}",
     ])
     func damagedFileIsSetAsideAndCostsNothingElse(_ text: String) throws {
-        let directory = TemporaryDirectory()
+        let directory = TemporaryDirectory.absent()
         let good = Self.store(directory)
         good.finish(at: Rig.instant(31_000), milliseconds: Self.midnight + 31_000_000)
-        try directory.write(text, to: directory.path + "/page-running")
+        try directory.write(text, to: "page-running")
         let store = Self.store(directory)
         #expect(store.hours.boards.isEmpty)
         #expect(FileContents.text(ofOptional: directory.path + "/page-running.bad", limit: 1000) == text)

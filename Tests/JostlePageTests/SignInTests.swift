@@ -1,6 +1,6 @@
+import BrokerTestSupport
 import Foundation
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import HTTPServer
@@ -8,7 +8,7 @@ import Testing
 
 /// Cookies that this program has signed.
 @Suite struct SessionsTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
     private var file: String { directory.path + "/page-key" }
 
     @Test func aCookieIsAcceptedUntilItExpires() throws {
@@ -71,7 +71,7 @@ import Testing
 
 /// Tokens in links.
 @Suite struct LinkTokensTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
 
     private var now: Int64 { Int64(time(nil)) }
 
@@ -129,7 +129,7 @@ import Testing
     ])
     func foreignTextIsNoToken(_ text: String) throws {
         var links = try links()
-        try directory.write("", to: directory.path + "/x")
+        try directory.write("", to: "x")
         let isValid = links.use(text, at: now)
         #expect(!isValid)
         #expect(directory.names == ["x"])
@@ -155,7 +155,7 @@ import Testing
 
 /// Who may do what.
 @Suite struct PageAccessTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
 
     private func access(password: String? = "right", usesTLS: Bool = false) -> PageAccess {
         PageAccess(

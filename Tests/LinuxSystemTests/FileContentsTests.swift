@@ -1,11 +1,11 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
-import SystemTestSupport
 import Testing
 
 /// Requirement: a file is read and replaced as a whole, and anything else in its place never blocks.
 @Suite struct FileContentsTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
     private var path: String { directory.path + "/file" }
 
     private func mode(of path: String) throws -> Int {
@@ -30,7 +30,7 @@ import Testing
 
     @Test(arguments: [0o600, 0o640, 0o664])
     func keepsThePermissionsOfTheOldFile(permissions: Int) throws {
-        try directory.write("old", to: path)
+        try directory.write("old", to: "file")
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
         try FileContents.replace(path, with: Array("new".utf8))
         #expect(try mode(of: path) == permissions)
@@ -98,7 +98,7 @@ import Testing
     /// Files left by a power cut, and links that lead elsewhere, are not written through.
     @Test func doesNotFollowALinkInPlaceOfTheTemporaryFile() throws {
         let other = directory.path + "/other"
-        try directory.write("untouched", to: other)
+        try directory.write("untouched", to: "other")
         #expect(symlink(other, directory.path + "/.file.new") == 0)
         try FileContents.replace(path, with: [2])
         #expect(try FileContents.text(of: other, limit: 99) == "untouched")
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test func aFailureKeepsTheOldFileAndLeavesNothingElse() throws {
-        try directory.write("old", to: path)
+        try directory.write("old", to: "file")
         let below = path + "/below"
         #expect(throws: SystemFailure(code: ENOTDIR)) { try FileContents.replace(below, with: [1]) }
         #expect(throws: SystemFailure(code: ENOTDIR)) { try FileContents.remove(below) }

@@ -1,6 +1,6 @@
+import BrokerTestSupport
 import Glibc
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import LinuxSystem

@@ -1,7 +1,7 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import Synchronization
-import SystemTestSupport
 import Testing
 
 /// Requirement: a wake signal is never lost, and without one a wait ends in time.

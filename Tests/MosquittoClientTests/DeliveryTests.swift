@@ -5,12 +5,13 @@ import Testing
 /// Messages through a real broker: published messages arrive, and their outcome is reported.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct DeliveryTests {
+    private let rig = Rig()
+
     @Test(
         "Messages of both qualities of service arrive in order and are acknowledged",
         arguments: [MQTTVersion.v5, .v311])
     func publishAndSubscribe(version: MQTTVersion) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "both")
         options.versions = .only(version)
         let client = try await RecordedClient.connected(options, subscribingTo: ["t/#"])
@@ -33,11 +34,9 @@ struct DeliveryTests {
 
     @Test("A retained message reaches a later subscriber with the retain flag; an empty one clears it")
     func retained() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "publisher"))
-        try publisher.client.publish(
-            MQTTMessage(topic: "state", text: "on", qos: .atLeastOnce, retain: true), token: 1)
+        try publisher.publish("state", "on", retain: true, token: 1)
         #expect(await eventually { publisher.acknowledged.count == 1 })
 
         let subscriber = try await RecordedClient.connected(
@@ -53,8 +52,7 @@ struct DeliveryTests {
 
     @Test("The properties of MQTT 5 arrive as they were sent, with bytes of every value")
     func properties() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let client = try await RecordedClient.connected(.local(broker.port, id: "five"), subscribingTo: ["p"])
         let properties = MQTTMessage.Properties(
             messageExpiry: 3600, responseTopic: "jostle/_reply/ü", correlationData: Array(0...255),
@@ -76,32 +74,26 @@ struct DeliveryTests {
 
     @Test("1,000 messages published at once, then a stop: all arrive in order, and no will is published")
     func drain() async throws {
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 0")
         let subscriber = try await RecordedClient.connected(
             .local(broker.port, id: "sub"), subscribingTo: ["n", "will"])
         var options = MQTTOptions.local(broker.port, id: "pub")
         options.will = MQTTMessage(topic: "will", text: "lost", qos: .atLeastOnce)
         let publisher = try await RecordedClient.connected(options)
-        for number in 0..<1000 {
-            try publisher.client.publish(
-                MQTTMessage(topic: "n", text: "\(number)", qos: .atLeastOnce),
-                token: number)
-        }
+        for number in 0..<1000 { try publisher.publish("n", "\(number)", token: number) }
         #expect(publisher.client.stop(within: .seconds(20)) == .stopped(undelivered: 0))
         #expect(publisher.acknowledged.count == 1000)
         #expect(publisher.stopped == [[]])
         // The broker publishes a will before it accepts anything from a later client.
         let last = try await RecordedClient.connected(.local(broker.port, id: "last"))
-        try last.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
+        try last.publish("n", "end")
         #expect(await eventually { subscriber.messages.last?.text == "end" })
         #expect(subscriber.messages.map(\.text) == (0..<1000).map { "\($0)" } + ["end"])
     }
 
     @Test("Messages or bytes beyond the queue's limits are refused, and no other message is lost")
     func queueFull() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "full")
         options.queueCapacity = 10
         options.queueBytes = 100
@@ -112,8 +104,7 @@ struct DeliveryTests {
             var count = 0
             let isFull = await eventually {
                 do throws(MQTTError) {
-                    try client.client.publish(
-                        MQTTMessage(topic: "n", text: text, qos: .atLeastOnce), token: 0)
+                    try client.publish("n", text, token: 0)
                     count += 1
                     return false
                 } catch {
@@ -135,33 +126,27 @@ struct DeliveryTests {
 
     @Test("A message that the broker's access rules forbid is rejected with the reason")
     func accessRules() async throws {
-        let directory = try TemporaryDirectory()
-        let rules = try directory.write("topic readwrite allowed\n", to: "acl")
-        let broker = try await TestBroker.started(
-            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(rules: "topic readwrite allowed\n")
         let client = try await RecordedClient.connected(.local(broker.port, id: "acl"), subscribingTo: ["allowed"])
-        try client.client.publish(
-            MQTTMessage(topic: "forbidden", text: "", qos: .atLeastOnce), token: 7)
+        try client.publish("forbidden", token: 7)
         #expect(await eventually { client.rejected.count == 1 })
         #expect(client.rejected.first?.token == 7)
         #expect(client.rejected.first?.failure == .refused(.notAuthorised))
         #expect(client.rejected.first?.failure.messageDescription == MQTTReason.notAuthorised.description)
         // A rejected message without a token is reported too, by its topic.
-        try client.client.publish(MQTTMessage(topic: "forbidden/too", text: "", qos: .atLeastOnce))
+        try client.publish("forbidden/too")
         #expect(await eventually { client.rejected.map(\.topic) == ["forbidden", "forbidden/too"] })
         #expect(client.client.statistics.rejected == 2)
     }
 
     @Test("A message larger than the broker's limit is rejected, and the connection stays up")
     func oversize() async throws {
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_packet_size 1000")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_packet_size 1000")
         let client = try await RecordedClient.connected(.local(broker.port, id: "large"))
         try client.client.publish(
             MQTTMessage(topic: "a", payload: Array(repeating: 1, count: 2000), qos: .atLeastOnce),
             token: 1)
-        try client.client.publish(MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce), token: 2)
+        try client.publish("a", "b", token: 2)
         #expect(await eventually { client.acknowledged == [2] })
         #expect(client.rejected.map(\.token) == [1])
         #expect(client.connections.count == 1)
@@ -169,15 +154,12 @@ struct DeliveryTests {
 
     @Test("Subscriptions can be added and ended while connected")
     func unsubscribe() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let client = try await RecordedClient.connected(.local(broker.port, id: "un"), subscribingTo: ["a", "b"])
         client.client.unsubscribe(from: "a")
         try client.client.subscribe(to: "c", qos: .atMostOnce)
         #expect(await eventually { client.subscribed.count == 3 })
-        for topic in ["a", "b", "c"] {
-            try client.client.publish(MQTTMessage(topic: topic, text: "", qos: .atLeastOnce))
-        }
+        for topic in ["a", "b", "c"] { try client.publish(topic) }
         #expect(await eventually { client.messages.count == 2 })
         #expect(client.messages.map(\.topic) == ["b", "c"])
     }

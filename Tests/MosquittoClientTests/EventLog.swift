@@ -15,14 +15,26 @@ final class RecordedClient: Sendable {
         client = try MQTTClient(options: options) { log.append($0) }
     }
 
-    /// Starts a client and waits until it is connected and subscribed.
-    static func connected(_ options: MQTTOptions, subscribingTo filters: [String] = []) async throws -> RecordedClient {
+    /// A client that was started.
+    static func started(_ options: MQTTOptions, subscribingTo filters: [String] = []) throws -> RecordedClient {
         let client = try RecordedClient(options)
         for filter in filters { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()
+        return client
+    }
+
+    /// Starts a client and waits until it is connected and subscribed.
+    static func connected(_ options: MQTTOptions, subscribingTo filters: [String] = []) async throws -> RecordedClient {
+        let client = try started(options, subscribingTo: filters)
         // Several times, if a busy machine let the first attempt time out.
         try #require(await eventually { !client.connections.isEmpty && client.granted.isSuperset(of: filters) })
         return client
+    }
+
+    /// Publishes a text with QoS 1.
+    func publish(_ topic: String, _ text: String = "", retain: Bool = false, token: Int? = nil) throws(MQTTError) {
+        let message = MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain)
+        try client.publish(message, token: token.map { MQTTToken(Int64($0)) })
     }
 
     var connections: [MQTTConnection] { log.all { if case .connected(let it) = $0 { it } else { nil } } }

@@ -7,6 +7,8 @@ import Testing
 
 /// Requirement: whatever a broker sends, the process survives, and the client reconnects and works.
 @Suite(.serialized) struct HostileBrokerTests {
+    private let rig = Rig()
+
     /// A packet that makes libmosquitto 2.0.11 terminate the process, unless it is guarded.
     static let killers: [[UInt8]] = [
         [0x20, 5, 0, 0, 2, 0x7F, 0], [0xE0, 4, 0, 2, 0x7F, 0], [0x30, 6, 0, 1, 0x61, 2, 0x7F, 0],
@@ -18,15 +20,13 @@ import Testing
         arguments: killers)
     func unknownProperty(_ packet: [UInt8]) async throws {
         let accepts = packet[0] != 0x20
-        let broker = try FakeBroker { connect in
+        let broker = try rig.fakeBroker { connect in
             guard FakeBroker.level(of: connect) == 5 else { return nil }
             return accepts ? [0x20, 3, 0, 0, 0] + packet : packet
         }
-        defer { broker.end() }
         var options = MQTTOptions.local(broker.port, id: "victim")
         options.versions = .only(.v5)
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let client = try RecordedClient.started(options)
         // libmosquitto 2.0.21 reports a protocol error, or closes.
         let known: [MQTTFailure] = [.unreadable, .protocolError, .closed]
         // On a busy machine, an attempt to connect may time out in between.
@@ -58,12 +58,10 @@ import Testing
         let length: [UInt8] = megabytes > 0 ? [0x80, 0x80, 0x80, 0x10] : [0x80, 0x80, 0x02]
         let start: [UInt8] = [0x20, 3, 0, 0, 0, 0x30] + length + [0, 1, 0x61, 0]
         let bytes = start + [UInt8](repeating: 0x62, count: megabytes > 0 ? megabytes << 20 : 1 << 15)
-        let broker = try FakeBroker { _ in bytes }
-        defer { broker.end() }
+        let broker = try rig.fakeBroker { _ in bytes }
         var options = MQTTOptions.local(broker.port, id: "small")
         options.maximumPacketSize = 10_000
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let client = try RecordedClient.started(options)
         #expect(await eventually { client.disconnections.count >= 2 })
         #expect(client.disconnections.allSatisfy { $0.failure == .packetTooLarge(topic: "a") && $0.wasConnected })
         #expect(client.messages.isEmpty)

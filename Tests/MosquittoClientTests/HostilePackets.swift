@@ -1,5 +1,3 @@
-import BrokerTestSupport
-
 /// Packets that no broker should send.
 enum HostilePackets {
     /// Every packet type with every property identifier: of one byte, and of two to five.

@@ -8,12 +8,12 @@ import Testing
 /// against a broker, or against a fake if no real broker shows the behaviour.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct LibraryFactsTests {
+    private let rig = Rig()
+
     /// The library accepts a publish without a connection and sends it later, so that a retry would duplicate it.
     @Test func messagesPublishedWithoutAConnectionAreNeitherLostNorDuplicated() async throws {
-        let broker = try TestBroker()
-        defer { broker.kill() }
-        let publisher = try RecordedClient(.local(broker.port, id: "offline"))
-        try publisher.client.start()
+        let broker = try rig.stoppedBroker()
+        let publisher = try RecordedClient.started(.local(broker.port, id: "offline"))
         #expect(await eventually { publisher.disconnections.count >= 2 })
         var waiting: [Int] = []
         for number in 0..<50 {
@@ -27,15 +27,14 @@ struct LibraryFactsTests {
             try publisher.client.publish(Self.numbered(number), token: number)
         }
         #expect(await eventually { publisher.acknowledged.count == 50 })
-        try publisher.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
+        try publisher.publish("n", "end")
         #expect(await eventually { listener.messages.last?.text == "end" })
         #expect(listener.messages.map(\.text) == waiting.map { "\($0)" } + ["end"])
     }
 
     /// Messages in flight when the connection breaks are reported once, and the library discards them.
     @Test func messagesInFlightAreNotResentByTheLibrary() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "doubt"))
         broker.freeze()
         for number in 0..<40 {
@@ -51,7 +50,7 @@ struct LibraryFactsTests {
             try publisher.client.publish(Self.numbered(number), token: 100 + number)
         }
         #expect(await eventually { publisher.acknowledged.count == 40 })
-        try publisher.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
+        try publisher.publish("n", "end")
         #expect(await eventually { listener.messages.last?.text == "end" })
         #expect(listener.messages.map(\.text) == (0..<40).map { "\($0)" } + ["end"])
     }
@@ -62,8 +61,7 @@ struct LibraryFactsTests {
 
     /// The library's own delays are 1, 2, 4 … s for every client.
     @Test func clientsDoNotReconnectInLockstep() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "one")
         options.backoff.cap = .milliseconds(400)
         let first = try await RecordedClient.connected(options)
@@ -80,8 +78,7 @@ struct LibraryFactsTests {
 
     /// The library frees a payload when the callback returns.
     @Test func copiesPayloads() async throws {
-        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
-        defer { broker.kill() }
+        let broker = try await rig.broker(settings: "allow_anonymous true\nmax_queued_messages 0")
         let client = try await RecordedClient.connected(.local(broker.port, id: "copy"), subscribingTo: ["c/#"])
         func payload(_ number: Int) -> [UInt8] {
             (0..<(1 + number * 37 % 5000)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
@@ -97,15 +94,12 @@ struct LibraryFactsTests {
 
     /// The library's publish function writes to the socket, and waits for locks that are held during callbacks.
     @Test func publishingDoesNotBlock() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let stuck = try StuckClient(.local(broker.port, id: "hurry"))
         let client = stuck.client
         #expect(try await stuck.start())
         // The network thread is stuck on purpose: the test is that the calls return.
-        for number in 0..<1000 {
-            try client.publish(Self.numbered(number), token: number)
-        }
+        for number in 0..<1000 { try client.publish(Self.numbered(number), token: number) }
         #expect(throws: MQTTError.queueFull) { try client.publish(Self.numbered(1000)) }
         #expect(client.statistics.queued == 1000)
         broker.freeze()
@@ -119,8 +113,7 @@ struct LibraryFactsTests {
     /// A stream of small messages must not wait for TCP acknowledgements, and child processes must not inherit the
     /// socket.
     @Test func theSocketSendsAtOnceAndIsNotInherited() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         let client = try await RecordedClient.connected(.local(broker.port, id: "nodelay"))
         let sockets = Loopback.connections(to: broker.port)
         #expect(sockets.count == 1)
@@ -136,10 +129,8 @@ struct LibraryFactsTests {
     // MARK: Limits
 
     @Test func usesTheFirstBrokerThatAnswersAndReturnsToTheFirstInTheList() async throws {
-        let preferred = try TestBroker()
-        defer { preferred.kill() }
-        let other = try await TestBroker.started()
-        defer { other.kill() }
+        let preferred = try rig.stoppedBroker()
+        let other = try await rig.broker()
         var options = MQTTOptions.local(preferred.port, id: "choice")
         let ports = [preferred.port, try Loopback.freePort(), other.port]
         options.brokers = ports.map { BrokerAddress(host: "127.0.0.1", port: $0) }
@@ -156,8 +147,7 @@ struct LibraryFactsTests {
 
     @Test func respectsABrokersReceiveMaximum() async throws {
         // An MQTT 5 CONNACK with a receive maximum (0x21) of 2.
-        let broker = try FakeBroker { _ in [0x20, 6, 0, 0, 3, 0x21, 0, 2] }
-        defer { broker.end() }
+        let broker = try rig.fakeBroker { _ in [0x20, 6, 0, 0, 3, 0x21, 0, 2] }
         let client = try await RecordedClient.connected(.local(broker.port, id: "window"))
         for number in 0..<10 { try client.client.publish(Self.numbered(number)) }
         #expect(await eventually { Self.publishes(in: broker.heard) >= 2 })
@@ -165,8 +155,7 @@ struct LibraryFactsTests {
         #expect(await eventually(within: .milliseconds(300)) { Self.publishes(in: broker.heard) > 2 } == false)
         _ = client.client.stop(within: .milliseconds(100))
 
-        let real = try await TestBroker.started(settings: "allow_anonymous true\nmax_inflight_messages 2")
-        defer { real.kill() }
+        let real = try await rig.broker(settings: "allow_anonymous true\nmax_inflight_messages 2")
         let publisher = try await RecordedClient.connected(.local(real.port, id: "many"))
         for number in 0..<500 {
             try publisher.client.publish(Self.numbered(number), token: number)
@@ -182,15 +171,14 @@ struct LibraryFactsTests {
     }
 
     @Test func theBrokerWithholdsPacketsBeyondTheClientsLimit() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "small")
         options.maximumPacketSize = 1000
         let small = try await RecordedClient.connected(options, subscribingTo: ["t"])
         let large = try await RecordedClient.connected(.local(broker.port, id: "large"))
         let message = MQTTMessage(topic: "t", payload: Array(repeating: 7, count: 2000), qos: .atLeastOnce)
         try large.client.publish(message)
-        try large.client.publish(MQTTMessage(topic: "t", text: "small", qos: .atLeastOnce))
+        try large.publish("t", "small")
         #expect(await eventually { !small.messages.isEmpty })
         #expect(small.messages.map(\.text) == ["small"])
         #expect(small.disconnections.isEmpty)
@@ -199,7 +187,7 @@ struct LibraryFactsTests {
     /// The library takes a PUBLISH with an alias instead of a topic for a protocol error, so aliases are never enabled.
     @Test func doesNotEnableTopicAliasesAndSurvivesThem() async throws {
         let connects = Mutex<[[UInt8]]>([])
-        let broker = try FakeBroker { connect in
+        let broker = try rig.fakeBroker { connect in
             let isFirst = connects.withLock { connects in
                 connects.append(connect)
                 return connects.count == 1
@@ -208,13 +196,11 @@ struct LibraryFactsTests {
             // A PUBLISH without a topic, with topic alias (0x23) 1.
             return isFirst ? accepted + [0x30, 7, 0, 0, 3, 0x23, 0, 1, 1] : accepted
         }
-        defer { broker.end() }
         var options = MQTTOptions.local(broker.port, id: "alias")
         options.versions = .only(.v5)
         options.maximumInFlight = 7
         options.maximumPacketSize = 0x01_0203
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let client = try RecordedClient.started(options)
         #expect(await eventually { client.connections.count >= 2 })
         #expect(client.disconnections.first?.failure == .protocolError)
         let connect = try #require(connects.withLock { $0.first })
@@ -246,16 +232,14 @@ struct LibraryFactsTests {
             0x9D, 0x9F,
         ]
         let asked = Mutex(0)
-        let broker = try FakeBroker { _ in
+        let broker = try rig.fakeBroker { _ in
             let number = asked.withLock { asked in
                 defer { asked += 1 }
                 return asked
             }
             return [0x20, 3, 0, number < codes.count ? codes[number] : 0, 0]
         }
-        defer { broker.end() }
-        let client = try RecordedClient(.local(broker.port, id: "no"))
-        try client.client.start()
+        let client = try RecordedClient.started(.local(broker.port, id: "no"))
         #expect(await eventually { client.connections.count == 1 })
         #expect(client.refusals.map(\.failure) == codes.map { .refused(MQTTReason(rawValue: $0)) })
         _ = client.client.stop(within: .milliseconds(100))

@@ -6,16 +6,29 @@ import Testing
 /// Requirement: one thread can drive any number of clients through every event of a client's life.
 @Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct PolledClientTests {
+    private let broker: TestBroker
+
+    init() async throws {
+        broker = try await TestBroker.started()
+    }
+
     private static func options(_ port: UInt16, id: String) -> MQTTOptions {
         var options = MQTTOptions.local(port, id: id)
         options.will = MQTTMessage(topic: "gone/\(id)", text: "gone", qos: .atLeastOnce)
         return options
     }
 
+    /// A client that is connected.
+    private func connected(_ options: MQTTOptions) throws -> (MQTTPolledClient, PolledDriver) {
+        let client = try MQTTPolledClient(options: options)
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        return (client, driver)
+    }
+
     @Test("Two hundred clients connect, subscribe, publish, survive their broker and disconnect on one thread")
     func oneThreadForAll() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let threads = Self.threadCount
         var driver = PolledDriver()
         for number in 0..<200 {
@@ -60,8 +73,6 @@ struct PolledClientTests {
 
     @Test("Accepts no message without a connection, and does nothing after the end")
     func limits() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = Self.options(broker.port, id: "limits")
         options.queueCapacity = 2
         let client = try MQTTPolledClient(options: options)
@@ -84,12 +95,7 @@ struct PolledClientTests {
 
     @Test("Sends a burst larger than the window without incoming traffic, and the farewell after it")
     func burst() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let client = try MQTTPolledClient(options: Self.options(broker.port, id: "burst"))
-        var driver = PolledDriver()
-        driver.add(client)
-        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        let (client, driver) = try connected(Self.options(broker.port, id: "burst"))
         for token in 0..<100 { try client.publish(MQTTMessage(topic: "a", text: ""), token: token) }
         #expect(driver.drive { $0.allSatisfy { $0.tokens.count == 100 } })
         for token in 100..<120 { try client.publish(MQTTMessage(topic: "a", text: ""), token: token) }
@@ -101,12 +107,7 @@ struct PolledClientTests {
 
     @Test("Writing to a closed connection does not signal the thread that drives the client")
     func brokenPipe() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let client = try MQTTPolledClient(options: Self.options(broker.port, id: "pipe"))
-        var driver = PolledDriver()
-        driver.add(client)
-        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        let (client, driver) = try connected(Self.options(broker.port, id: "pipe"))
         // By default the signal terminates the process.
         let previous = signal(SIGPIPE, SIG_DFL)
         defer { signal(SIGPIPE, previous) }
@@ -121,12 +122,7 @@ struct PolledClientTests {
 
     @Test("Messages in flight at the deadline are reported with the end")
     func undelivered() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let client = try MQTTPolledClient(options: Self.options(broker.port, id: "undelivered"))
-        var driver = PolledDriver()
-        driver.add(client)
-        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        let (client, driver) = try connected(Self.options(broker.port, id: "undelivered"))
         broker.freeze()
         defer { broker.thaw() }
         for token in 0..<30 { try client.publish(MQTTMessage(topic: "a", text: "", qos: .atLeastOnce), token: token) }

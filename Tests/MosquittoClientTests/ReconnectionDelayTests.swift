@@ -1,3 +1,4 @@
+import BrokerTestSupport
 import Glibc
 import Testing
 
@@ -139,8 +140,7 @@ import Testing
             let early = machine.networkReturned(now: start)
             #expect(early == nil && !machine.awaitsNetwork)
             guard case .wait(let usual) = machine.failed(failure, hasReached: true, now: start) else {
-                Issue.record("no delay")
-                return
+                throw Unexpected("no delay")
             }
             #expect(machine.awaitsNetwork)
             let returned = machine.networkReturned(now: start)
@@ -149,10 +149,7 @@ import Testing
             // A second report moves it by no more than that.
             let again = machine.networkReturned(now: start + .milliseconds(1))
             #expect(again.map { $0 <= until } == true)
-            guard case .connect = machine.timerFired(now: until) else {
-                Issue.record("no attempt")
-                return
-            }
+            guard case .connect = machine.timerFired(now: until) else { throw Unexpected("no attempt") }
             let late = machine.networkReturned(now: until)
             #expect(late == nil && machine.awaitsNetwork, "the attempt is under way")
             machine.accepted(now: until)

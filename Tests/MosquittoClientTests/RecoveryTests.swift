@@ -5,12 +5,17 @@ import Testing
 /// The client recovers from everything that can happen to a broker and to the network.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct RecoveryTests {
+    private let rig = Rig()
+    private let broker: TestBroker
+
+    init() async throws {
+        broker = try await rig.broker()
+    }
+
     @Test("Connects to a broker that appears later")
     func brokerAppears() async throws {
-        let broker = try TestBroker()
-        defer { broker.kill() }
-        let client = try RecordedClient(.local(broker.port, id: "early"))
-        try client.client.start()
+        let broker = try rig.stoppedBroker()
+        let client = try RecordedClient.started(.local(broker.port, id: "early"))
         #expect(await eventually { client.disconnections.count >= 3 })
         #expect(client.disconnections.allSatisfy { $0.failure == .network(code: 111) && !$0.wasConnected })
         #expect(client.disconnections.allSatisfy { ($0.retryAfter ?? .seconds(9)) <= .milliseconds(100) })
@@ -21,14 +26,9 @@ struct RecoveryTests {
 
     @Test("After a broker's restart the client is connected and subscribed, and has reported undelivered messages")
     func brokerRestarts() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "back"), subscribingTo: ["r"])
         broker.freeze()
-        for number in 0..<30 {
-            try client.client.publish(
-                MQTTMessage(topic: "x", text: "", qos: .atLeastOnce), token: number)
-        }
+        for number in 0..<30 { try client.publish("x", token: number) }
         broker.kill()
         #expect(await eventually { !client.disconnections.isEmpty })
         let lost = try #require(client.disconnections.first)
@@ -39,7 +39,7 @@ struct RecoveryTests {
 
         try await broker.start()
         #expect(await eventually { client.connections.count == 2 && client.subscribed == ["r", "r"] })
-        try client.client.publish(MQTTMessage(topic: "r", text: "again", qos: .atLeastOnce))
+        try client.publish("r", "again")
         #expect(await eventually { client.messages.map(\.text) == ["again"] })
         let statistics = client.client.statistics
         #expect(statistics.connects == 2 && statistics.undelivered == 30 && statistics.inFlight == 0)
@@ -50,13 +50,11 @@ struct RecoveryTests {
         let directory = try TemporaryDirectory()
         let file = try directory.write("board:right\n", to: "passwords")
         try runCommand(["mosquitto_passwd", "-U", file], in: directory)
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: directory, settings: "allow_anonymous false\npassword_file \(file)")
-        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "password")
         options.credentials = MQTTCredentials(userName: "board", password: MQTTCredentials.Secret("wrong"))
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let client = try RecordedClient.started(options)
         #expect(await eventually { client.refusals.count >= 3 })
         // mosquitto calls it "not authorised", as MQTT allows.
         let reasons = [MQTTFailure.refused(.badUserNameOrPassword), .refused(.notAuthorised)]
@@ -71,8 +69,6 @@ struct RecoveryTests {
 
     @Test("Detects a frozen broker by keep-alive and response timeout, and reconnects to it")
     func frozenBroker() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "frozen")
         options.keepAlive = .seconds(5)
         options.responseTimeout = .seconds(1)
@@ -90,8 +86,6 @@ struct RecoveryTests {
 
     @Test("A connection without messages outlasts the silence limit: pings are sent and answered")
     func quiet() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "quiet")
         options.keepAlive = .seconds(5)
         options.responseTimeout = .seconds(3)
@@ -102,8 +96,6 @@ struct RecoveryTests {
 
     @Test("Uses the second broker while the first is down")
     func secondBroker() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = MQTTOptions.local(try Loopback.freePort(), id: "second")
         options.brokers.append(BrokerAddress(host: "127.0.0.1", port: broker.port))
         let client = try await RecordedClient.connected(options)
@@ -113,48 +105,39 @@ struct RecoveryTests {
 
     @Test("A name that may have an IPv6 address too reaches a broker that listens only on IPv4")
     func localhost() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "name", host: "localhost"))
         #expect(client.connections.count == 1)
     }
 
     @Test("Reports a host that does not exist, and retries")
     func hostNotFound() async throws {
-        let client = try RecordedClient(.local(1, id: "nowhere", host: "no-such-host.invalid"))
-        try client.client.start()
+        let client = try RecordedClient.started(.local(1, id: "nowhere", host: "no-such-host.invalid"))
         #expect(await eventually { client.disconnections.count >= 2 })
         guard case .hostNotFound("no-such-host.invalid", _) = client.disconnections.first?.failure else {
-            Issue.record("\(client.disconnections)")
-            return
+            throw Unexpected(client.disconnections)
         }
     }
 
     @Test("A session that outlives the connection keeps the messages that arrive meanwhile")
     func session() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "kept")
         options.sessionExpiry = .seconds(60)
         options.cleanStart = false
         let first = try await RecordedClient.connected(options, subscribingTo: ["kept"])
         #expect(first.client.stop() == .stopped(undelivered: 0))
         let other = try await RecordedClient.connected(.local(broker.port, id: "other"))
-        try other.client.publish(
-            MQTTMessage(topic: "kept", text: "late", qos: .atLeastOnce), token: 1)
+        try other.publish("kept", "late", token: 1)
         #expect(await eventually { other.acknowledged.count == 1 })
         // The session does not know what the client subscribes to now.
         let second = try await RecordedClient.connected(options, subscribingTo: ["added"])
         #expect(second.connections.first?.sessionPresent == true)
         #expect(await eventually { second.messages.map(\.text) == ["late"] })
-        try other.client.publish(MQTTMessage(topic: "added", text: "new", qos: .atLeastOnce), token: 2)
+        try other.publish("added", "new", token: 2)
         #expect(await eventually { second.messages.map(\.text) == ["late", "new"] })
     }
 
     @Test("Of two clients with the same id the first is disconnected, and reports why")
     func takeover() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "twin")
         // Otherwise they would disconnect each other in turn.
         options.backoff.base = .seconds(3600)

@@ -4,17 +4,16 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-import enum SystemTestSupport.PrivateNetwork
-
 /// Requirement: after an outage clients come back soon, each once, and not all at the same moment.
 @Suite(.serialized) struct ReturnTests {
+    private let rig = Rig()
+
     @Test(
         "Three hundred clients with the default delays return from a killed broker with one CONNECT each",
         .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
     func manyClients() async throws {
         let count = 300
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var driver = PolledDriver()
         for number in 0..<count {
             var options = MQTTOptions.local(broker.port, id: "c\(number)")
@@ -46,8 +45,7 @@ import enum SystemTestSupport.PrivateNetwork
         "A single client with the default delays is back soon after its broker",
         .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
     func singleClient() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "single")
         options.backoff = MQTTBackoff()
         let client = try await RecordedClient.connected(options)

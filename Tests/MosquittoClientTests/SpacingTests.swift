@@ -5,6 +5,8 @@ import Testing
 
 /// Requirement: messages on a topic can be spaced in time; other topics, and the order, are not affected.
 @Suite struct SpacingTests {
+    private let rig = Rig()
+
     private let start = ContinuousClock.now
     private func after(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
 
@@ -28,15 +30,12 @@ import Testing
 
     @Test(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
     func aBurstArrivesInOrderAndSpaced() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "burst")
         options.spacing = MQTTSpacing(prefix: "e/", interval: .milliseconds(20))
         let client = try await RecordedClient.connected(options, subscribingTo: ["#"])
         let begin = ContinuousClock.now
-        for number in 0..<10 {
-            try client.client.publish(MQTTMessage(topic: "e/shake", text: "\(number)", qos: .atLeastOnce))
-        }
+        for number in 0..<10 { try client.publish("e/shake", "\(number)") }
         try client.client.publish(MQTTMessage(topic: "last", text: "10"))
         #expect(await eventually { client.messages.count == 11 })
         #expect(client.messages.map(\.text) == (0...10).map { "\($0)" })
@@ -48,8 +47,7 @@ import Testing
     /// Messages without spacing, and those left at the end, do not wait.
     @Test(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
     func unspacedMessagesAndTheRestAtTheEndAreSentAtOnce() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "hurry")
         options.spacing = MQTTSpacing(prefix: "e/", interval: .seconds(600))
         let listener = try await RecordedClient.connected(.local(broker.port, id: "listener"), subscribingTo: ["#"])
@@ -60,9 +58,7 @@ import Testing
             try client.client.publish(message)
         }
         #expect(await eventually { listener.messages.count == 10 })
-        for number in 10..<13 {
-            try client.client.publish(MQTTMessage(topic: "e/shake", text: "\(number)", qos: .atLeastOnce))
-        }
+        for number in 10..<13 { try client.publish("e/shake", "\(number)") }
         #expect(client.client.stop(within: .seconds(30)) == .stopped(undelivered: 0))
         #expect(await eventually { listener.messages.count == 13 })
         #expect(listener.messages.map(\.text) == (0..<13).map { "\($0)" })

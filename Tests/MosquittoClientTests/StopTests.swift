@@ -6,10 +6,15 @@ import Testing
 /// The end of a client, intended or not: what the broker publishes, and how long it takes.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct StopTests {
+    private let rig = Rig()
+    private let broker: TestBroker
+
+    init() async throws {
+        broker = try await rig.broker()
+    }
+
     @Test("The will is published when the connection is cut, and the client reconnects")
     func will() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "mortal")
         options.will = MQTTMessage(topic: "mortal/availability", text: "offline", qos: .atLeastOnce, retain: true)
         let client = try await RecordedClient.connected(options)
@@ -22,8 +27,6 @@ struct StopTests {
 
     @Test("A client that stops gracefully publishes its farewell, and its will is not published")
     func farewell() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["#"])
         for round in 0..<10 {
             var options = MQTTOptions.local(broker.port, id: "polite")
@@ -34,7 +37,7 @@ struct StopTests {
             let farewell = MQTTMessage(topic: "farewell", text: "\(round)", qos: .atLeastOnce)
             #expect(client.client.stop(within: .seconds(10), farewell: farewell) == .stopped(undelivered: 0))
         }
-        try observer.client.publish(MQTTMessage(topic: "end", text: "", qos: .atLeastOnce))
+        try observer.publish("end")
         #expect(await eventually { observer.messages.contains { $0.topic == "end" } })
         #expect(observer.messages.filter { $0.topic == "farewell" }.map(\.text) == (0..<10).map { "\($0)" })
         #expect(!observer.messages.contains { $0.topic == "will" })
@@ -42,17 +45,12 @@ struct StopTests {
 
     @Test("If the farewell cannot be delivered, stop keeps its deadline and the will is published")
     func frozenBroker() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["will"])
         var options = MQTTOptions.local(broker.port, id: "hurried")
         options.will = MQTTMessage(topic: "will", text: "gone", qos: .atLeastOnce)
         let client = try await RecordedClient.connected(options)
         broker.freeze()
-        for number in 0..<3 {
-            try client.client.publish(
-                MQTTMessage(topic: "x", text: "", qos: .atLeastOnce), token: number)
-        }
+        for number in 0..<3 { try client.publish("x", token: number) }
         let start = ContinuousClock.now
         let result = client.client.stop(farewell: MQTTMessage(topic: "bye", text: "", qos: .atLeastOnce))
         // The deadline is one second; the keep-alive would end the connection only at 21 s.
@@ -66,11 +64,7 @@ struct StopTests {
     /// Without that, the status that the farewell should have changed would stay for ever.
     @Test("If the broker refuses the farewell, the will is published")
     func refusedFarewell() async throws {
-        let directory = try TemporaryDirectory()
-        let rules = try directory.write("topic readwrite will\n", to: "acl")
-        let broker = try await TestBroker.started(
-            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
-        defer { broker.kill() }
+        let broker = try await rig.broker(rules: "topic readwrite will\n")
         let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["will"])
         var options = MQTTOptions.local(broker.port, id: "refused")
         options.will = MQTTMessage(topic: "will", text: "gone", qos: .atLeastOnce)
@@ -82,8 +76,6 @@ struct StopTests {
 
     @Test("A stuck thread is detached at the deadline, reports nothing from then on, and ends by itself")
     func stuckThread() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let stuck = try StuckClient(.local(broker.port, id: "stuck"))
         let client = stuck.client
         #expect(try await stuck.start())
@@ -97,8 +89,6 @@ struct StopTests {
 
     @Test("stop within the event handler does not wait for itself")
     func stopInHandler() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let holder = Mutex<MQTTClient?>(nil)
         let results = Mutex<[MQTTStopResult]>([])
         let log = EventLog()
@@ -117,8 +107,6 @@ struct StopTests {
 
     @Test("A deallocated client ends by itself")
     func forgotten() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
         let log = EventLog()
         do {
             let client = try MQTTClient(options: .local(broker.port, id: "forgotten")) { log.append($0) }

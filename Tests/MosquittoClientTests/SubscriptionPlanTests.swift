@@ -3,11 +3,12 @@ import Testing
 @testable import MosquittoClient
 
 /// Requirement: one refused filter takes no other with it, and an optional one never causes a reconnect loop.
-@Suite struct SubscriptionPlanTests {
+@Suite final class SubscriptionPlanTests {
+    private lazy var plan = makePlan()
     private let now = ContinuousClock.now
 
     /// A plan for the needed filters `a` and `b` and the optional `x` and `y`, connected.
-    private func plan() -> SubscriptionPlan {
+    private func makePlan() -> SubscriptionPlan {
         var plan = SubscriptionPlan()
         for filter in ["y", "b", "x", "a"] { plan.change(subscribe(filter)) }
         #expect(!plan.hasChanges, "nothing is sent without a connection")
@@ -36,7 +37,6 @@ import Testing
     }
 
     @Test func requestsEverythingAtOnce() {
-        var plan = plan()
         #expect(plan.hasChanges && sent(&plan) == ["a", "b", "x", "y"])
         #expect(!plan.hasChanges && sent(&plan).isEmpty)
         for filter in ["b", "y", "a", "x"] { plan.answered(filter, at: now) }
@@ -44,7 +44,6 @@ import Testing
     }
 
     @Test func repeatsRequestForSubscribedFilter() {
-        var plan = plan()
         #expect(answerAll(&plan) == ["a", "b", "x", "y"])
         plan.change(subscribe("a"))
         plan.change(subscribe("x"))
@@ -59,7 +58,6 @@ import Testing
 
     /// A retained message that is too large would end every connection.
     @Test func leavesOutFiltersOfTooLargeMessages() {
-        var plan = plan()
         _ = answerAll(&plan)
         plan.change(subscribe("a/#"))
         _ = answerAll(&plan)
@@ -120,7 +118,6 @@ import Testing
     /// The topic is longer than what is read of it, or matches no filter.
     @Test(arguments: [nil, "elsewhere"] as [String?])
     func findsFilterOfTooLargeMessage(topic: String?) {
-        var plan = plan()
         #expect(answerAll(&plan) == ["a", "b", "x", "y"])
         plan.receivedTooLarge(topic: topic, at: now)
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
@@ -147,7 +144,6 @@ import Testing
 
     /// Some filters are subscribed at the start of each connection, for a moment.
     @Test func requestsFilterAgainThatIsSubscribedForAWhile() {
-        var plan = plan()
         _ = answerAll(&plan)
         plan.receivedTooLarge(topic: "a", at: now)
         _ = plan.ended(isByBroker: false, wasStable: false)
@@ -169,7 +165,6 @@ import Testing
     /// A filter that is subscribed for a moment, after a search among the others would have found nothing.
     @Test(arguments: [nil, "elsewhere"])
     func leavesOutTheOnlyFilterThatWasJustRequested(topic: String?) {
-        var plan = plan()
         _ = answerAll(&plan)
         let later = now + .seconds(1)
         plan.change(subscribe("c"))
@@ -184,7 +179,6 @@ import Testing
 
     /// The message was on its way when its filter was unsubscribed.
     @Test func leavesOutFilterThatWasUnsubscribed() {
-        var plan = plan()
         plan.change(subscribe("c/+"))
         _ = answerAll(&plan)
         plan.change(.unsubscribe("c/+"))
@@ -196,7 +190,6 @@ import Testing
 
     /// A filter that is refused is not of use again.
     @Test func refusedFilterIsNotRestored() {
-        var plan = plan()
         _ = answerAll(&plan)
         plan.receivedTooLarge(topic: "a", at: now)
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
@@ -213,7 +206,6 @@ import Testing
 
     /// Several filters were unanswered: any of the optional ones may be the reason, so they are requested alone.
     @Test func requestsSuspectsAlone() {
-        var plan = plan()
         _ = sent(&plan)
         plan.answered("b", at: now)
         #expect(plan.ended(isByBroker: true, wasStable: false) == nil)
@@ -234,7 +226,6 @@ import Testing
 
     /// A plan connected after the broker has answered the request for `x` by ending the connection.
     private func planWithoutX() -> SubscriptionPlan {
-        var plan = plan()
         for filter in sent(&plan) where filter != "x" { plan.answered(filter, at: now) }
         #expect(plan.ended(isByBroker: true, wasStable: false) == "x")
         #expect(plan.takeLeftOut().isEmpty)
@@ -273,7 +264,6 @@ import Testing
     }
 
     @Test func leavesOutNothingForOtherReasons() {
-        var plan = plan()
         for filter in sent(&plan) where !["a", "x"].contains(filter) { plan.answered(filter, at: now) }
         #expect(plan.ended(isByBroker: true, wasStable: false) == nil, "a needed filter is unanswered")
         plan.connected()

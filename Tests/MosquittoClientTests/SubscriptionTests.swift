@@ -5,18 +5,17 @@ import Testing
 
 /// Requirement: subscriptions are answered or the connection ends; one that is refused costs no other.
 @Suite struct SubscriptionTests {
+    private let rig = Rig()
+
     @Test(
         "A second request for a filter brings the retained messages again, without affecting other filters",
         .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"), arguments: [MQTTVersion.v5, .v311])
     func subscribesAgain(version: MQTTVersion) async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "again")
         options.versions = .only(version)
         let client = try await RecordedClient.connected(options, subscribingTo: ["kept/+", "other"])
-        for topic in ["kept/a", "kept/b", "other"] {
-            try client.client.publish(MQTTMessage(topic: topic, text: topic, qos: .atLeastOnce, retain: true))
-        }
+        for topic in ["kept/a", "kept/b", "other"] { try client.publish(topic, topic, retain: true) }
         #expect(await eventually { client.messages.count == 3 })
         for count in 1...3 {
             try client.client.subscribe(to: "kept/+", qos: .atLeastOnce)
@@ -30,18 +29,13 @@ import Testing
         "A filter that the access rules refuse takes no other with it",
         .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
     func refusedFilter() async throws {
-        let directory = try TemporaryDirectory()
         // mosquitto refuses only filters that match a rule of this kind; others are granted and never matched.
-        let rules = try directory.write("topic readwrite good/#\ntopic deny bad\n", to: "acl")
-        let broker = try await TestBroker.started(
-            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
-        defer { broker.kill() }
-        let client = try RecordedClient(.local(broker.port, id: "refused"))
-        for filter in ["bad", "good/1", "good/2"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
-        try client.client.start()
+        let broker = try await rig.broker(rules: "topic readwrite good/#\ntopic deny bad\n")
+        let client = try RecordedClient.started(
+            .local(broker.port, id: "refused"), subscribingTo: ["bad", "good/1", "good/2"])
         #expect(await eventually { client.subscribed.count + client.subscriptionRefusals.count == 3 })
         #expect(Set(client.subscribed).isSuperset(of: ["good/1", "good/2"]))
-        try client.client.publish(MQTTMessage(topic: "good/2", text: "x", qos: .atLeastOnce))
+        try client.publish("good/2", "x")
         #expect(await eventually { client.messages.map(\.topic) == ["good/2"] })
         #expect(client.disconnections.isEmpty)
     }
@@ -56,9 +50,7 @@ import Testing
         options.subscribeTimeout = .milliseconds(300)
         // However long a connection lasts, this is a failure.
         options.backoff.stableAfter = .zero
-        let client = try RecordedClient(options)
-        for filter in ["a", "b", "c"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
-        try client.client.start()
+        let client = try RecordedClient.started(options, subscribingTo: ["a", "b", "c"])
         #expect(await eventually { client.connections.count == 2 && client.subscribed == ["a", "c", "a", "b", "c"] })
         #expect(client.disconnections.map(\.failure) == [.subscriptionUnanswered("b")])
         #expect(client.connections.map(\.broker.port) == [silent.port, working.port])
@@ -88,14 +80,14 @@ import Testing
         #expect(client.connections.count == ends + 1 && client.subscriptionRefusals.isEmpty)
     }
 
-    /// A broker with a retained message, the client that published it, and the options of a device that takes at most
+    /// For a broker with a retained message, the client that published it, and the options of a device that takes at most
     /// 10,000 bytes, with MQTT 3.1.1, which has no limit that the broker would know.
-    private static func broker(
+    private func broker(
         retaining topic: String, bytes: Int, overTLS: Bool
-    ) async throws -> (TestBroker, RecordedClient, MQTTOptions) {
+    ) async throws -> (RecordedClient, MQTTOptions) {
         let certificates = try TestCertificates(directory: TemporaryDirectory())
         try certificates.makeServerCertificate(name: "localhost")
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: certificates.directory, listener: overTLS ? certificates.listenerLines : "")
         var options = MQTTOptions.local(broker.port, id: "operator", host: "localhost", tls: overTLS)
         options.tls.caFile = overTLS ? certificates.caFile : nil
@@ -108,7 +100,7 @@ import Testing
         options.clientID = "device"
         options.versions = .only(.v311)
         options.maximumPacketSize = 10_000
-        return (broker, publisher, options)
+        return (publisher, options)
     }
 
     @Test(
@@ -116,15 +108,12 @@ import Testing
         .enabled(if: TestBroker.isAvailable && TestCertificates.isAvailable, "mosquitto or openssl is not installed"),
         arguments: [false, true])
     func tooLargeMessage(overTLS: Bool) async throws {
-        let (broker, publisher, device) = try await Self.broker(retaining: "do/it", bytes: 20 << 20, overTLS: overTLS)
-        defer { broker.kill() }
+        let (publisher, device) = try await broker(retaining: "do/it", bytes: 20 << 20, overTLS: overTLS)
         var options = device
         // The session stays at the broker, with the subscriptions.
         options.sessionExpiry = .seconds(100)
         options.backoff.stableAfter = .seconds(3)
-        let client = try RecordedClient(options)
-        for filter in ["do/it", "do/+/now", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
-        try client.client.start()
+        let client = try RecordedClient.started(options, subscribingTo: ["do/it", "do/+/now", "else"])
         // Requested again when the connection was stable, and then later.
         #expect(await eventually { client.leftOut == ["do/it", "do/it"] && client.connections.count == 3 })
         #expect(await eventually { client.granted == ["do/+/now", "else"] })
@@ -133,10 +122,10 @@ import Testing
         #expect(
             TLSTests.failures(client) == [.packetTooLarge(topic: "do/it"), .packetTooLarge(topic: "do/it")])
         #expect(client.disconnections.last?.advice?.contains("retained") == true)
-        try publisher.client.publish(MQTTMessage(topic: "else", text: "ok", qos: .atLeastOnce))
+        try publisher.publish("else", "ok")
         #expect(await eventually { client.messages.map(\.text) == ["ok"] })
 
-        try publisher.client.publish(MQTTMessage(topic: "do/it", text: "", qos: .atLeastOnce, retain: true), token: 2)
+        try publisher.publish("do/it", retain: true, token: 2)
         #expect(await eventually { publisher.acknowledged.contains(2) })
         #expect(await eventually { client.subscribed.suffix(1) == ["do/it"] })
         #expect(client.connections.count == 3)
@@ -150,11 +139,8 @@ import Testing
     func longTopic(overTLS: Bool) async throws {
         // Several records of TLS.
         let topic = "do/" + String(repeating: "x", count: 60_000)
-        let (broker, _, options) = try await Self.broker(retaining: topic, bytes: 20_000, overTLS: overTLS)
-        defer { broker.kill() }
-        let client = try RecordedClient(options)
-        for filter in ["do/+", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
-        try client.client.start()
+        let (_, options) = try await broker(retaining: topic, bytes: 20_000, overTLS: overTLS)
+        let client = try RecordedClient.started(options, subscribingTo: ["do/+", "else"])
         #expect(await eventually { client.leftOut == ["do/+"] && client.subscribed.last == "else" })
         // Where localhost is an IPv6 address first, that refuses.
         #expect(TLSTests.failures(client) == [.packetTooLarge(topic: topic)])

@@ -3,23 +3,23 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-import enum SystemTestSupport.PrivateHosts
-
 /// Encrypted connections: only the right broker is accepted, and the fault of any other is reported.
 @Suite(
     .serialized,
     .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"),
     .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct TLSTests {
+    private let rig = Rig()
+
     /// A broker with a certificate for a name, and options that trust its authority. `use` is what the certificate is
     /// for, `basicConstraint` what its authority may do.
-    static func broker(
+    private func broker(
         for name: String = "localhost", _ validity: TestCertificates.Validity = .now, use: String? = nil,
         basicConstraint: String? = nil, listener: String = ""
     ) async throws -> (TestBroker, TestCertificates, MQTTOptions) {
         let certificates = try TestCertificates(directory: TemporaryDirectory(), basicConstraint: basicConstraint)
         try certificates.makeServerCertificate(name: name, validity, use: use)
-        let broker = try await TestBroker.started(
+        let broker = try await rig.broker(
             directory: certificates.directory, listener: certificates.listenerLines + "\n" + listener)
         var options = MQTTOptions.local(broker.port, id: "tls", host: "localhost", tls: true)
         options.tls.caFile = certificates.caFile
@@ -31,14 +31,22 @@ struct TLSTests {
         client.disconnections.map(\.failure).filter { $0 != .network(code: 111) }
     }
 
+    /// A client that was started and has failed twice, each time for this reason.
+    private func client(
+        failingBecause fault: TLSFault, advice: String = "", _ options: MQTTOptions
+    ) async throws -> RecordedClient {
+        let client = try RecordedClient.started(options)
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(Self.failures(client).allSatisfy { $0 == .tls(fault) }, "\(Self.failures(client))")
+        #expect(advice.isEmpty || MQTTFailure.tls(fault).advice?.contains(advice) == true)
+        return client
+    }
+
     @Test("Messages go both ways over TLS, in bursts that fill its records")
     func roundTrip() async throws {
-        let (broker, _, options) = try await Self.broker()
-        defer { broker.kill() }
+        let (_, _, options) = try await broker()
         let client = try await RecordedClient.connected(options, subscribingTo: ["t"])
-        for number in 0..<300 {
-            try client.client.publish(MQTTMessage(topic: "t", text: "\(number)", qos: .atLeastOnce))
-        }
+        for number in 0..<300 { try client.publish("t", "\(number)") }
         #expect(await eventually { client.messages.count == 300 })
         #expect(client.messages.map(\.text) == (0..<300).map { "\($0)" })
         #expect(client.client.stop(within: .seconds(5)) == .stopped(undelivered: 0))
@@ -46,13 +54,8 @@ struct TLSTests {
 
     @Test("Refuses a certificate for another name, unless the check is disabled")
     func wrongHost() async throws {
-        let (broker, _, options) = try await Self.broker(for: "other.example")
-        defer { broker.kill() }
-        let client = try RecordedClient(options)
-        try client.client.start()
-        #expect(await eventually { Self.failures(client).count >= 2 })
-        #expect(Self.failures(client).allSatisfy { $0 == .tls(.wrongHost) })
-        #expect(client.connections.isEmpty)
+        let (_, _, options) = try await broker(for: "other.example")
+        #expect(try await client(failingBecause: .wrongHost, options).connections.isEmpty)
 
         var careless = options
         careless.tls.verifiesServerName = false
@@ -62,12 +65,10 @@ struct TLSTests {
 
     @Test("Does not trust an unknown authority")
     func untrusted() async throws {
-        let (broker, _, options) = try await Self.broker()
-        defer { broker.kill() }
+        let (_, _, options) = try await broker()
         var unaware = options
         unaware.tls.caFile = nil
-        let client = try RecordedClient(unaware)
-        try client.client.start()
+        let client = try RecordedClient.started(unaware)
         #expect(await eventually { Self.failures(client).count >= 2 })
         #expect(Set(Self.failures(client).map(\.description)) == [MQTTFailure.tls(.untrusted).description])
     }
@@ -76,8 +77,7 @@ struct TLSTests {
     func validity() async throws {
         let cases: [(TestCertificates.Validity, TLSFault)] = [(.future, .notYetValid), (.past, .expired)]
         for (validity, fault) in cases {
-            let (broker, certificates, options) = try await Self.broker(for: "localhost", validity)
-            defer { broker.kill() }
+            let (broker, certificates, options) = try await broker(for: "localhost", validity)
             let client = try RecordedClient(options)
             try client.client.start()
             #expect(await eventually { Self.failures(client).count >= 3 })
@@ -92,10 +92,8 @@ struct TLSTests {
 
     @Test("Presents a client certificate to a broker that requires one, which refuses a client without")
     func clientCertificate() async throws {
-        let (broker, certificates, options) = try await Self.broker(listener: "require_certificate true")
-        defer { broker.kill() }
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let (_, certificates, options) = try await broker(listener: "require_certificate true")
+        let client = try RecordedClient.started(options)
         // The text of the alert depends on the version of TLS. The broker closes the connection at once, so an alert can
         // be lost to the reset.
         func alert() -> MQTTFailure? {
@@ -115,16 +113,14 @@ struct TLSTests {
 
     @Test("Reports a key with a passphrase as unusable, and does not prompt at a terminal")
     func encryptedKey() async throws {
-        let (broker, certificates, options) = try await Self.broker()
-        defer { broker.kill() }
+        let (_, certificates, options) = try await broker()
         try runCommand(
             ["openssl", "pkey", "-in", "server.key", "-out", "hidden.key", "-aes256", "-passout", "pass:abcd"],
             in: certificates.directory)
         var locked = options
         locked.tls.certificateFile = certificates.directory.path("server.pem")
         locked.tls.keyFile = certificates.directory.path("hidden.key")
-        let client = try RecordedClient(locked)
-        try client.client.start()
+        let client = try RecordedClient.started(locked)
         #expect(await eventually { Self.failures(client).count >= 2 })
         let failure = try #require(Self.failures(client).first)
         #expect(
@@ -133,52 +129,33 @@ struct TLSTests {
 
     @Test("Names a missing CA file, and uses it once it exists")
     func missingFile() async throws {
-        let (broker, certificates, options) = try await Self.broker()
-        defer { broker.kill() }
+        let (_, certificates, options) = try await broker()
         var hopeful = options
         let path = certificates.directory.path("later.pem")
         hopeful.tls.caFile = path
-        let client = try RecordedClient(hopeful)
-        try client.client.start()
+        let client = try RecordedClient.started(hopeful)
         #expect(await eventually { client.disconnections.count >= 2 })
         #expect(client.disconnections.allSatisfy { $0.failure == .file(path, code: 2) })
         try runCommand(["cp", "ca.pem", "later.pem"], in: certificates.directory)
         #expect(await eventually { client.connections.count == 1 })
     }
 
-    @Test("Names a certificate that only clients may use")
-    func certificateForClients() async throws {
-        let (broker, _, options) = try await Self.broker(use: "clientAuth")
-        defer { broker.kill() }
-        let client = try RecordedClient(options)
-        try client.client.start()
-        #expect(await eventually { Self.failures(client).count >= 2 })
-        #expect(Self.failures(client).allSatisfy { $0 == .tls(.wrongPurpose) }, "\(Self.failures(client))")
-        #expect(MQTTFailure.tls(.wrongPurpose).advice?.contains("serverAuth") == true)
-    }
-
-    @Test("Names an authority whose certificate may not sign others")
-    func invalidAuthority() async throws {
-        let (broker, _, options) = try await Self.broker(basicConstraint: "CA:FALSE")
-        defer { broker.kill() }
-        let client = try RecordedClient(options)
-        try client.client.start()
-        #expect(await eventually { Self.failures(client).count >= 2 })
-        #expect(Self.failures(client).allSatisfy { $0 == .tls(.invalidAuthority) }, "\(Self.failures(client))")
-        #expect(MQTTFailure.tls(.invalidAuthority).advice?.contains("CA:TRUE") == true)
+    @Test(
+        "Names a certificate that only clients may use, and an authority whose certificate may not sign others",
+        arguments: [
+            ("clientAuth", nil, .wrongPurpose, "serverAuth"), (nil, "CA:FALSE", .invalidAuthority, "CA:TRUE"),
+        ] as [(String?, String?, TLSFault, String)])
+    func wrongUse(use: String?, basicConstraint: String?, fault: TLSFault, advice: String) async throws {
+        let (_, _, options) = try await broker(use: use, basicConstraint: basicConstraint)
+        _ = try await client(failingBecause: fault, advice: advice, options)
     }
 
     @Test("Does not connect over TLS to a plain port")
     func plainPort() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+        let broker = try await rig.broker()
         var options = MQTTOptions.local(broker.port, id: "plain", host: "localhost", tls: true)
         options.connectTimeout = .seconds(1)
-        let client = try RecordedClient(options)
-        try client.client.start()
-        #expect(await eventually { Self.failures(client).count >= 2 })
-        #expect(Self.failures(client).allSatisfy { $0 == .tls(.interrupted) }, "\(Self.failures(client))")
-        #expect(MQTTFailure.tls(.interrupted).advice?.contains("mqtt://") == true)
+        let client = try await client(failingBecause: .interrupted, advice: "mqtt://", options)
         #expect(client.connections.isEmpty)
     }
 
@@ -190,8 +167,8 @@ struct TLSTests {
         ])
     func otherProtocol(answer: String) async throws {
         let server = try AnsweringServer(answer)
-        let client = try RecordedClient(MQTTOptions.local(server.port, id: "other", host: "127.0.0.1", tls: true))
-        try client.client.start()
+        let client = try RecordedClient.started(
+            MQTTOptions.local(server.port, id: "other", host: "127.0.0.1", tls: true))
         #expect(await eventually { client.disconnections.count >= 2 })
         #expect(
             client.disconnections.allSatisfy { $0.failure == .tls(.notTLS) }, "\(client.disconnections.map(\.failure))")
@@ -216,8 +193,7 @@ struct TLSTests {
         var options = MQTTOptions.local(try Loopback.freePort(), id: "early", host: "127.0.0.1", tls: true)
         // The delay doubles only after attempts that reach a broker.
         options.backoff.cap = .seconds(3600)
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let client = try RecordedClient.started(options)
         #expect(await eventually { client.disconnections.count >= 20 })
         #expect(
             client.disconnections.allSatisfy { $0.failure == .network(code: 111) },
@@ -229,8 +205,7 @@ struct TLSTests {
         "Connects over IPv4 if the name's IPv6 address refuses the connection",
         .enabled(if: PrivateHosts.isAvailable, "needs the permissions of root, and not to be in a chroot"))
     func closedPortOfIPv6() async throws {
-        let (broker, certificates, options) = try await Self.broker()
-        defer { broker.kill() }
+        let (_, certificates, options) = try await broker()
         let hosts = try certificates.directory.write("::1 localhost\n127.0.0.1 localhost\n", to: "hosts")
         let attempts = Mutex<[UInt64]>([])
         PrivateHosts.run(hosts) {
@@ -245,7 +220,7 @@ struct TLSTests {
 
     @Test("Reports a broker that ends the connection without a word as an ordinary end, not as a fault of TLS")
     func brokerDies() async throws {
-        let (broker, _, options) = try await Self.broker()
+        let (broker, _, options) = try await broker()
         let client = try await RecordedClient.connected(options)
         broker.kill()
         #expect(await eventually { client.disconnections.contains(where: \.wasConnected) })
@@ -255,8 +230,7 @@ struct TLSTests {
 
     @Test("Finds authorities in a directory")
     func authorityDirectory() async throws {
-        let (broker, certificates, options) = try await Self.broker()
-        defer { broker.kill() }
+        let (_, certificates, options) = try await broker()
         let authorities = try TemporaryDirectory()
         try certificates.rehash(into: authorities)
         var other = options
@@ -266,8 +240,7 @@ struct TLSTests {
         #expect(client.connections.count == 1)
 
         other.tls.caDirectory = authorities.path("nowhere")
-        let lost = try RecordedClient(other)
-        try lost.client.start()
+        let lost = try RecordedClient.started(other)
         #expect(await eventually { lost.disconnections.count >= 2 })
         #expect(lost.disconnections.allSatisfy { $0.failure == .file(authorities.path("nowhere"), code: 2) })
     }
@@ -281,8 +254,7 @@ struct TLSTests {
         var options = MQTTOptions.local(server.port, id: "alpn", host: "localhost", tls: true)
         options.tls.caFile = certificates.caFile
         options.tls.applicationProtocol = "mqtt"
-        let client = try RecordedClient(options)
-        try client.client.start()
+        let client = try RecordedClient.started(options)
         #expect(await eventually { server.output.contains("ALPN protocols advertised by the client: mqtt") })
         _ = client.client.stop(within: .milliseconds(100))
     }

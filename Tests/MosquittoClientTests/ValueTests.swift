@@ -1,3 +1,4 @@
+import BrokerTestSupport
 import Testing
 
 @testable import MosquittoClient
@@ -169,7 +170,7 @@ import Testing
     }
 
     @Test("OpenSSL's reasons for refusing a certificate have names and advice of their own")
-    func verifyResults() {
+    func verifyResults() throws {
         let named: [Int: TLSFault] = [
             9: .notYetValid, 10: .expired, 20: .untrusted, 23: .revoked, 26: .wrongPurpose, 79: .invalidAuthority,
             62: .wrongHost, 66: .tooWeak, 67: .tooWeak, 68: .tooWeak,
@@ -177,10 +178,7 @@ import Testing
         for (code, fault) in named { #expect(TLSFault(verifyResult: code) == fault) }
         #expect(Set(named.values.map { MQTTFailure.tls($0).advice }).count == 8)
         #expect(TLSFault(verifyResult: 0) == nil)
-        guard case .certificate(let text) = TLSFault(verifyResult: 25) else {
-            Issue.record("no reason of its own")
-            return
-        }
+        guard case .certificate(let text) = TLSFault(verifyResult: 25) else { throw Unexpected("no reason of its own") }
         #expect(text == "path length constraint exceeded")
     }
 

@@ -1,13 +1,14 @@
+import BrokerTestSupport
 import Foundation
-import IMUDrivers
 import MotionCore
 import MotionKit
-import SystemTestSupport
 import Testing
 import VirtualIMU
 
 /// Requirement: MotionKit collects the poses and turns for a calibration without a terminal.
 @Suite(.timeLimit(.minutes(1))) struct CalibrationSessionTests {
+    private let rig = Rig()
+
     /// Samples of a trajectory at 200 Hz.
     private func samples(_ path: any Trajectory, _ seconds: Double, from start: Double = 100) -> [MotionSample] {
         (0..<Int(seconds * 200)).map { index in
@@ -36,10 +37,9 @@ import VirtualIMU
     }
 
     @Test func collectsPosesAndTurns() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         let session = try CalibrationSession(manager: manager)
         let path = MotionSequence([Rest(3), Turn(axis: Vector3(1, 0, 0), angle: 1, duration: 1), Rest(3)])
         device.feed(samples(path, 3))
@@ -62,10 +62,9 @@ import VirtualIMU
 
     /// After `reset`, a pose needs no movement before it.
     @Test func acceptsNextRestAfterReset() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         let session = try CalibrationSession(manager: manager)
         device.feed(samples(Rest(), 3))
         _ = try await nextPose(session).get()
@@ -85,17 +84,15 @@ import VirtualIMU
         session.cancel()
         #expect(throws: CalibrationError.cancelled) { try session.nextPose() }
         device.emit(.failed(.stalled))
-        let failed = await nextPose(session)
-        #expect(failed == .failure(.sensorFailed(.stalled)))
+        #expect(await nextPose(session) == .failure(.sensorFailed(.stalled)))
         manager.stop()
         #expect(throws: CalibrationError.notRunning) { try session.nextPose() }
     }
 
     /// A cancellation on another thread ends the wait.
     @Test func cancelsWaitFromAnotherThread() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let device = try manager.start(feeding: samples(Rest(), 1))
-        defer { manager.stop() }
         let session = try CalibrationSession(manager: manager)
         let told = Journal<PoseSequence.Progress>()
         async let outcome = nextPose(session, told: told)

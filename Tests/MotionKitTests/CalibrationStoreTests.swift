@@ -1,6 +1,6 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
-import SystemTestSupport
 import Testing
 
 @testable import MotionCore
@@ -21,6 +21,9 @@ extension TemporaryDirectory {
 
 /// Requirement: calibrations are stored per chip, with a version, atomically, and as readable text.
 @Suite struct CalibrationStoreTests {
+    private let directory = TemporaryDirectory.absent()
+    private var store: CalibrationStore { CalibrationStore(stateDirectory: directory.path) }
+
     static let example: StoredCalibration = {
         var line = BiasTemperatureLine()
         for index in 0..<20 {
@@ -51,20 +54,18 @@ extension TemporaryDirectory {
             magnetometerSource: "readings: 312, residual: 0.45 uT, heading: 0.8 degrees")
     }()
 
-    private func text(_ store: CalibrationStore, _ name: String) throws -> String {
+    private func text(_ name: String) throws -> String {
         try String(contentsOfFile: store.path(of: name), encoding: .utf8)
     }
 
     @Test func restoresEveryNumber() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         #expect(try store.load("i2c-1-0x68-MPU6050") == nil)
         try store.save(Self.example, as: "i2c-1-0x68-MPU6050")
         try store.save(StoredCalibration(accelerometerSource: "another chip"), as: "i2c-1-0x69-MPU6050")
         #expect(directory.calibrations == ["i2c-1-0x68-MPU6050.txt", "i2c-1-0x69-MPU6050.txt"])
         #expect(try store.load("i2c-1-0x68-MPU6050") == Self.example)
         #expect(try store.load("i2c-1-0x69-MPU6050")?.biasLine.hasBias == false)
-        let text = try text(store, "i2c-1-0x68-MPU6050")
+        let text = try text("i2c-1-0x68-MPU6050")
         #expect(text.hasPrefix("jostle calibration 1\n"))
         #expect(text.contains("accelerometer-source poses: 8, residual: 1.2 mg\n"))
         #expect(text.contains("gyroscope-bias 0.087 -0.02 0.1\n"))
@@ -97,19 +98,15 @@ extension TemporaryDirectory {
 
     /// The place of calibration need not be known.
     @Test func restoresMagnetometerWithoutPlace() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         let calibration = StoredCalibration(magnetometer: MagneticCalibration(hardIron: Vector3(1, -2, 3)))
         #expect(!calibration.isEmpty)
         try store.save(calibration, as: "chip")
         #expect(try store.load("chip") == calibration)
-        #expect(try !text(store, "chip").contains("magnetometer-dip"))
+        #expect(try !text("chip").contains("magnetometer-dip"))
     }
 
     /// Earlier programs, which stored neither the scale nor the magnetometer, wrote the same version.
     @Test func readsFileWithoutLearntScale() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         let text = """
             jostle calibration 1
             # SI units along the sensor's axes; matrices row after row. true = matrix * (measured - offset)
@@ -186,8 +183,6 @@ extension TemporaryDirectory {
     }
 
     @Test func sanitisesNamesAndSources() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         var calibration = Self.example
         calibration.accelerometerSource = "two\nlines\nend"
         try store.save(calibration, as: "../../etc/passwd")
@@ -198,10 +193,8 @@ extension TemporaryDirectory {
 
     /// A file that is cut anywhere is damaged; so is one with a repeated or missing line or an invalid number.
     @Test func reportsDamagedFiles() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         try store.save(Self.example, as: "chip")
-        let whole = try text(store, "chip")
+        let whole = try text("chip")
         let path = store.path(of: "chip")
         var broken = stride(from: 0, to: whole.utf8.count - 1, by: 7).map { String(whole.prefix($0)) }
         broken.append(String(whole.dropLast()))
@@ -236,8 +229,6 @@ extension TemporaryDirectory {
     }
 
     @Test func reportsUnknownVersion() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         try directory.writeCalibration(Data("jostle calibration 2\nanything\n".utf8), of: "chip")
         #expect(throws: CalibrationStoreError.unknownVersion(path: store.path(of: "chip"), found: "2")) {
             try store.load("chip")
@@ -245,8 +236,6 @@ extension TemporaryDirectory {
     }
 
     @Test func keepsOldFileWhenWriteFails() throws {
-        let directory = TemporaryDirectory()
-        let store = CalibrationStore(stateDirectory: directory.path)
         try store.save(Self.example, as: "chip")
         try FileManager.default.createDirectory(
             atPath: directory.path + "/calibration/.chip.txt.new", withIntermediateDirectories: false)

@@ -1,5 +1,5 @@
+import BrokerTestSupport
 import Foundation
-import SystemTestSupport
 import Testing
 
 /// The example program runs, and docs/swift.md contains it unchanged.

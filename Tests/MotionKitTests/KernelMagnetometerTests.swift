@@ -24,6 +24,16 @@ import Testing
         try KernelSensor(try fake.choice(), settings, in: fake.places, .agent)
     }
 
+    private func addSensorAndMagnetometer() throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        try fake.add(1, hardware: "i2c-1/1-000c", FakeIIO.magnetometer("ak8963", [100, 200, 300]), hasFile: false)
+    }
+
+    private func sensorWithMagnetometer() throws -> KernelSensor {
+        try addSensorAndMagnetometer()
+        return try sensor()
+    }
+
     /// Polls as the sensor thread does for some seconds, or until the readings and the status are as wanted. The sensor
     /// gets a sample every 10 ms if it is device 0 and has a buffer.
     private func poll(
@@ -194,8 +204,7 @@ import Testing
 
     @Test("A value that cannot be opened is reported with the reason")
     func unreadable() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        try fake.add(1, hardware: "i2c-1/1-000c", FakeIIO.magnetometer("ak8963", [100, 200, 300]), hasFile: false)
+        try addSensorAndMagnetometer()
         try fake.link("iio:device1", "in_magn_y_raw", to: "/nowhere/at/all")
         let sensor = try sensor()
         #expect(sensor.magnetometerName == nil)
@@ -208,9 +217,7 @@ import Testing
 
     @Test("A failing value ends the readings until it is right again, and the samples go on")
     func failingValue() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        try fake.add(1, hardware: "i2c-1/1-000c", FakeIIO.magnetometer("ak8963", [100, 200, 300]), hasFile: false)
-        let sensor = try sensor()
+        let sensor = try sensorWithMagnetometer()
         #expect(!poll(sensor, seconds: 20) { !$0.isEmpty }.fields.isEmpty)
         try fake.set("iio:device1", "in_magn_z_raw", to: "gone")
         let failing = poll(sensor, seconds: 20) { _ in sensor.magnetometerStatus?.state == .recovering }
@@ -230,9 +237,7 @@ import Testing
 
     @Test("A magnetometer that was bound again is found under another number, and another one is not taken for it")
     func lossAndReturn() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        try fake.add(1, hardware: "i2c-1/1-000c", FakeIIO.magnetometer("ak8963", [100, 200, 300]), hasFile: false)
-        let sensor = try sensor()
+        let sensor = try sensorWithMagnetometer()
         #expect(!poll(sensor, seconds: 20) { !$0.isEmpty }.fields.isEmpty)
         // A removed file can still be read here; a removed attribute of the kernel cannot.
         try fake.set("iio:device1", "in_magn_x_raw", to: "gone")
@@ -250,9 +255,7 @@ import Testing
 
     @Test("A magnetometer of which no bit changes does not measure")
     func frozen() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        try fake.add(1, hardware: "i2c-1/1-000c", FakeIIO.magnetometer("ak8963", [100, 200, 300]), hasFile: false)
-        let sensor = try sensor()
+        let sensor = try sensorWithMagnetometer()
         _ = poll(sensor, seconds: 30) { _ in sensor.magnetometerStatus?.state == .recovering }
         #expect(sensor.magnetometerStatus?.lastFault == .stalled && sensor.status.state == .streaming)
         try fake.set("iio:device1", "in_magn_x_raw", to: "101")

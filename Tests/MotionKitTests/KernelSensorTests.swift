@@ -1,3 +1,4 @@
+import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import LinuxSensors
@@ -50,14 +51,20 @@ extension FakeIIO {
         return (samples, events)
     }
 
+    private func sensor() throws -> KernelSensor { try KernelSensor(try fake.choice(), settings, in: fake.places) }
+
+    private func mpu6050() throws -> KernelSensor {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        return try sensor()
+    }
+
     private func mpuFrame(_ values: [Int16], _ time: Timestamp) -> [UInt8] {
         FakeIIO.bytes(values, bigEndian: true, padding: 2, time: time.nanoseconds)
     }
 
     @Test("An MPU-6050's samples have the kernel's times, and its settings are reported")
     func single() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         #expect(sensor.title == "iio:device0 (mpu6050), trigger mpu6050-dev0")
         #expect(sensor.storageName == "iio-1-0068-mpu6050" && !sensor.isSimulated && sensor.mountMatrix == nil)
         #expect(sensor.info.nominalRate == 200)
@@ -85,8 +92,7 @@ extension FakeIIO {
 
     @Test("Reports gaps, leaves out samples with impossible times, and puts equal times in order")
     func times() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         let start = clock.now().advanced(bySeconds: -0.1)
         // Seconds after the start. The third is in the future, the fourth is too old, and the fifth equals the second.
         for (index, offset) in [0, 0.005, 3600, -60, 0.005, 0.045].enumerated() {
@@ -97,10 +103,7 @@ extension FakeIIO {
         #expect(samples[2].timestamp.nanoseconds == samples[1].timestamp.nanoseconds + 1)
         #expect(samples[3].flags == [.rotationRate, .afterGap])
         // Both came with one poll, which reports the last one.
-        guard case .gap(let seconds, .stalled) = events.last else {
-            Issue.record("\(events)")
-            return
-        }
+        guard case .gap(let seconds, .stalled) = events.last else { throw Unexpected(events) }
         #expect(abs(seconds - 0.04) < 1e-6)
         #expect(sensor.status.gaps == 1 && sensor.status.lostSamples == 7 && sensor.status.misalignments == 2)
     }
@@ -108,8 +111,7 @@ extension FakeIIO {
     /// inv_mpu6050 does this after a change of the rate: its times run away into the future.
     @Test("If the kernel's times are wrong, they come from when the samples arrive", arguments: [4, 0.25])
     func wrongTimes(factor: Double) throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         let start = clock.now()
         var fed = 0
         var batch = SampleBatch(capacity: 128)
@@ -151,7 +153,7 @@ extension FakeIIO {
     func pair() throws {
         try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
         try fake.add(2, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoGyroscope)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try sensor()
         #expect(sensor.title == "iio:device1 (lsm6dso_accel) with iio:device2 (lsm6dso_gyro)")
         #expect(sensor.info.nominalRate == 208)
         let start = clock.now().advanced(bySeconds: -0.05)
@@ -184,8 +186,7 @@ extension FakeIIO {
 
     @Test("Reports a lost device once, and finds it again under another number")
     func lossAndReturn() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         fake.feed(0, mpuFrame([1, 2, 3, 4, 5, 6, 7], clock.now()))
         let (first, _) = try poll(sensor, samples: 1)
         try fake.remove(0)
@@ -202,10 +203,7 @@ extension FakeIIO {
         _ = try poll(sensor) { _ in isOn() }
         fake.feed(7, mpuFrame([-1, 2, 3, 4, 5, 6, 7], clock.now()))
         let (second, back) = try poll(sensor, samples: 1)
-        guard case .streaming(let gap) = back.last else {
-            Issue.record("\(back)")
-            return
-        }
+        guard case .streaming(let gap) = back.last else { throw Unexpected(back) }
         #expect(abs(gap - second[0].timestamp.seconds(since: first[0].timestamp)) < 1e-6)
         #expect(second[0].flags.contains(.afterGap) && sensor.status.recoveries == 1 && sensor.status.gaps == 1)
         #expect(sensor.status.state == .streaming)
@@ -213,8 +211,7 @@ extension FakeIIO {
 
     @Test("Reports a silent device and a frozen one as failed")
     func silence() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         fake.feed(0, mpuFrame([1, 2, 3, 4, 5, 6, 7], clock.now()))
         _ = try poll(sensor, samples: 1)
         let (_, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
@@ -233,8 +230,7 @@ extension FakeIIO {
     /// Raspberry Pi OS declares an interrupt of an MPU-6050 on GPIO 4, which few people wire.
     @Test("Reads value by value if the buffer is never filled")
     func unwiredInterrupt() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         let (none, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         #expect(none.isEmpty && events == [.failed(.noTrigger)])
         #expect(IMUFault.noTrigger.explanation.contains("INT pin"))
@@ -248,8 +244,7 @@ extension FakeIIO {
 
     @Test("Counts the clipped samples of either sensor")
     func clipping() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         let start = clock.now().advanced(bySeconds: -0.05)
         let frames: [[Int16]] = [
             [1, 2, 3, 4, 5, 6, 7], [.max, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, .min, 7], [1, .max, 3, 4, 5, 6, .max],
@@ -264,8 +259,7 @@ extension FakeIIO {
 
     @Test("Measures the period from the kernel's times")
     func period() throws {
-        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try mpu6050()
         let start = clock.now().advanced(bySeconds: -4)
         for index in 0..<700 {
             let time = start.advanced(bySeconds: 0.005 * 1.01 * Double(index))
@@ -279,7 +273,7 @@ extension FakeIIO {
     @Test("Reads an accelerometer without a buffer value by value")
     func values() throws {
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try sensor()
         #expect(sensor.title == "iio:device0 (adxl345), value by value (no buffer, or no trigger to fill it)")
         #expect(sensor.info.nominalRate == 50 && sensor.info.gyroscopeRange == 0)
         let before = clock.now()
@@ -296,7 +290,7 @@ extension FakeIIO {
         let isValue = { (attribute: (key: String, value: String)) in !attribute.key.hasPrefix("buffer0") }
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer.filter(isValue))
         try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoGyroscope.filter(isValue))
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try sensor()
         let (samples, _) = try poll(sensor, samples: 2)
         #expect(samples[1].acceleration == Vector3(11 * 0.000598, -12 * 0.000598, 13 * 0.000598))
         #expect(samples[1].rotationRate == Vector3(11 * 0.000152716, -12 * 0.000152716, 13 * 0.000152716))
@@ -316,7 +310,7 @@ extension FakeIIO {
             FakeIIO.mpu6050.merging([
                 "in_accel_mount_matrix": quarter, "in_anglvel_mount_matrix": "1, 0, 0; 0, 1, 0; 0, 0, 1",
             ]) { $1 })
-        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let sensor = try sensor()
         let matrix = Matrix3(Vector3(0, 1, 0), Vector3(-1, 0, 0), Vector3(0, 0, 1))
         #expect(sensor.mountMatrix == matrix && matrix.rows == "[[0, 1, 0], [-1, 0, 0], [0, 0, 1]]")
         var motion = MotionSettings()
@@ -330,7 +324,7 @@ extension FakeIIO {
         #expect(abs(rate.x - 50) < 1e-6 && abs(rate.y + 60) < 1e-6 && abs(rate.z - 70) < 1e-6)
         try sensor.stop()
         try fake.set("iio:device0", "in_accel_mount_matrix", to: "1, 0, 0; 0, 1, 0; 0, 0, -1")
-        let mirrored = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let mirrored = try self.sensor()
         #expect(mirrored.mountMatrix == nil)
         #expect(
             mirrored.title.hasSuffix("its mount matrix \"1, 0, 0; 0, 1, 0; 0, 0, -1\" is not a rotation and is ignored")

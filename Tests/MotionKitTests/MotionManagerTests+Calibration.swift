@@ -1,14 +1,17 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
 import StateStorage
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: a chip's calibration is loaded at the start, can be changed while it runs, and is updated at rest.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerCalibrationTests {
+    private let rig = Rig()
+    private let directory = TemporaryDirectory.absent()
+
     /// A board that lies flat, whose accelerometer reads 1 m/s² too much along y.
     private static let skewed = Vector3(0, 1, standardGravity)
 
@@ -32,23 +35,19 @@ import Testing
     }
 
     @Test func usesStoredCalibrationFromStart() async throws {
-        let directory = TemporaryDirectory()
         try CalibrationStore(stateDirectory: directory.path).save(Self.straight, as: "scripted")
-        let manager = MotionManager(stateDirectory: directory.path)
+        let manager = rig.manager(stateDirectory: directory.path)
         #expect(manager.calibration == nil)
         try manager.start(with: ScriptedDevice([.samples(rest(1))]))
-        defer { manager.stop() }
         #expect(await eventually { isLevel(manager) })
         #expect(manager.calibration == Self.straight)
         #expect(manager.calibrationWarning == nil)
     }
 
     @Test func appliesAndSavesNewCalibration() async throws {
-        let directory = TemporaryDirectory()
-        let manager = MotionManager(stateDirectory: directory.path)
+        let manager = rig.manager(stateDirectory: directory.path)
         #expect(throws: CalibrationStoreError.notRunning) { try manager.setCalibration(Self.straight) }
         let device = try manager.start(feeding: rest(1))
-        defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         #expect(!isLevel(manager))
         try manager.setCalibration(Self.straight)
@@ -65,11 +64,9 @@ import Testing
 
     /// A file that cannot be used causes a warning, but does not prevent the start.
     @Test func ignoresDamagedCalibration() async throws {
-        let directory = TemporaryDirectory()
         try directory.writeCalibration(Data("jostle calibration 1\ngyro".utf8), of: "scripted")
-        let manager = MotionManager(stateDirectory: directory.path)
+        let manager = rig.manager(stateDirectory: directory.path)
         let device = try manager.start(feeding: rest(1))
-        defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         let path = CalibrationStore(stateDirectory: directory.path).path(of: "scripted")
         #expect(manager.calibrationWarning == .damaged(path: path))
@@ -78,9 +75,8 @@ import Testing
 
     /// A calibration is used even if there is no directory or it cannot be written.
     @Test func usesCalibrationThatCannotBeSaved() async throws {
-        let manager = MotionManager(stateDirectory: "/dev/null/state")
+        let manager = rig.manager(stateDirectory: "/dev/null/state")
         let device = try manager.start(feeding: rest(1))
-        defer { manager.stop() }
         let path = CalibrationStore(stateDirectory: "/dev/null/state").path(of: "scripted")
         #expect(throws: CalibrationStoreError.notWritten(path: path, SystemFailure(code: ENOTDIR))) {
             try manager.setCalibration(Self.straight)
@@ -91,7 +87,6 @@ import Testing
 
     /// After a minute of rest, the bias is learnt. It is saved at the stop and used from the first sample of the next run.
     @Test func learnsBiasAtRest() async throws {
-        let directory = TemporaryDirectory()
         let bias = Vector3(0.05, -0.02, 0.03)
         do {
             let manager = MotionManager(stateDirectory: directory.path)
@@ -114,7 +109,6 @@ import Testing
 
     /// Hours at the same temperature cause one write, not one every ten minutes.
     @Test func doesNotRewriteUnchangedEstimates() async throws {
-        let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
         let saver = CalibrationSaver(store: store, name: "chip", writer: writer)

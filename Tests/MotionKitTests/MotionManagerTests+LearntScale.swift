@@ -1,13 +1,15 @@
+import BrokerTestSupport
 import Foundation
 import MotionCore
 import StateStorage
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: the learnt scale of the gyroscope survives restarts and belongs to the chip, not to its mounting.
 @Suite(.timeLimit(.minutes(1))) struct LearntScaleTests {
+    private let directory = TemporaryDirectory.absent()
+
     private static let rate = 40.0
 
     /// A board that stands upright and measures 3 % too little about its z axis, which is the body's -x.
@@ -44,15 +46,15 @@ import Testing
         samples(8, from: start) { time in time < 3 || time >= 7 ? .zero : Vector3(0, 0, 0.5 * .pi) }
     }
 
-    private func manager(_ directory: TemporaryDirectory, mount: Matrix3 = .identity) -> MotionManager {
+    private func manager(mount: Matrix3 = .identity) -> MotionManager {
         var settings = MotionSettings()
         settings.mount = mount
         return MotionManager(settings: settings, stateDirectory: directory.path)
     }
 
     /// The error of a full turn, degrees, in a run that starts with the files of the directory.
-    private func turnError(_ directory: TemporaryDirectory, mount: Matrix3 = .identity) async throws -> Double {
-        let manager = manager(directory, mount: mount)
+    private func turnError(mount: Matrix3 = .identity) async throws -> Double {
+        let manager = manager(mount: mount)
         let device = try manager.start(feeding: samples(3, from: 100) { _ in .zero })
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
@@ -64,11 +66,10 @@ import Testing
     }
 
     @Test func usesLearntScaleAfterRestartInAnyMounting() async throws {
-        let directory = TemporaryDirectory()
-        let before = try await turnError(directory)
+        let before = try await turnError()
         #expect(before > 9)
         for _ in 0..<2 {
-            let manager = manager(directory, mount: Self.mount)
+            let manager = manager(mount: Self.mount)
             let device = try manager.start(feeding: tumbling(600))
             #expect(await eventually { device.isExhausted })
             manager.stop()
@@ -81,7 +82,7 @@ import Testing
         let text = try String(contentsOfFile: store.path(of: "scripted"), encoding: .utf8)
         #expect(text.contains("\nlearnt-scale "))
         for mount in [Matrix3.identity, Self.mount] {
-            let after = try await turnError(directory, mount: mount)
+            let after = try await turnError(mount: mount)
             #expect(after < 1)
         }
         // Rests and one turn do not change the estimate, nor the file.
@@ -90,7 +91,6 @@ import Testing
 
     /// A new calibration of the chip clears the scale that was learnt with the old one, in use and in the file.
     @Test func clearsLearntScaleOnNewCalibration() async throws {
-        let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let zero = Matrix3(.zero, .zero, .zero)
         var scale = zero
@@ -98,9 +98,9 @@ import Testing
         let row = Vector3(0.0004, 0.0004, 0.0004)
         var known = StoredCalibration(learntScale: ScaleEstimate(scale: scale, deviation: Matrix3(row, row, row)))
         try store.save(known, as: "scripted")
-        let after = try await turnError(directory)
+        let after = try await turnError()
         #expect(after < 0.5)
-        let manager = manager(directory)
+        let manager = manager()
         let device = try manager.start(feeding: samples(1, from: 90) { _ in .zero })
         defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
@@ -134,7 +134,6 @@ import Testing
 
     /// The scale is written every ten minutes at most, only after a noticeable change, and together with the bias.
     @Test func limitsWritesOfLearntScale() throws {
-        let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
         let saver = CalibrationSaver(store: store, name: "chip", writer: writer)

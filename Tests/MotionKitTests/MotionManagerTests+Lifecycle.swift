@@ -1,16 +1,18 @@
+import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import MotionCore
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Starting and stopping from any thread, repeatedly.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerLifecycleTests {
+    private let rig = Rig()
+
     @Test func hasNoStateBeforeStartAndAfterStop() async throws {
-        let manager = MotionManager(sensor: .virtual("rest"))
+        let manager = rig.manager(sensor: .virtual("rest"))
         func expectNothing() {
             #expect(!manager.isRunning)
             #expect(manager.state == nil)
@@ -27,7 +29,6 @@ import Testing
         expectNothing()
 
         let device = try manager.start(feeding: Movement.rest(1))
-        defer { manager.stop() }
         #expect(manager.isRunning)
         #expect(manager.sensorTitle == "scripted sensor")
         #expect(manager.isSimulated == false)
@@ -42,11 +43,10 @@ import Testing
     }
 
     @Test func ignoresSecondStart() async throws {
-        let manager = MotionManager(sensor: .virtual("no such trajectory"))
+        let manager = rig.manager(sensor: .virtual("no such trajectory"))
         let device = ScriptedDevice()
         let other = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.start(with: other)
         // It must not even open the sensor: a chip in use would refuse that.
         try await manager.start()
@@ -117,7 +117,7 @@ import Testing
 
     /// Handlers of the new run wait until those of the old run have received everything: one at a time, in order.
     @Test func restartsFromHandler() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let received = Journal<String>()
         let inside = Atomic<Int>(0)
         let overlaps = Counter()
@@ -137,7 +137,6 @@ import Testing
             return .consume
         }
         try manager.start(with: ScriptedDevice([.samples(Movement.openShake())]))
-        defer { manager.stop() }
         #expect(await eventually { received.count >= 4 })
         #expect(received.entries == ["began", "cancelled", "began", "ended"])
         #expect(overlaps.value == 0)
@@ -194,8 +193,10 @@ import Testing
 
 /// Sensor faults are reported and survived, and stop waits at most half a second for each thread.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerFaultTests {
+    private let rig = Rig()
+
     @Test func lostSensorCancelsOpenGestures() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let received = Journal<String>()
         let events = Journal<GestureEvent>()
         manager.addRecognizer(.shake) { event in
@@ -210,7 +211,6 @@ import Testing
         var movement = Movement()
         let device = ScriptedDevice([.samples(movement.openShake()), .event(.failed(fault))])
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { received.count == 3 })
         #expect(received.entries == ["began", "cancelled", "failed"])
         #expect(events.entries.last?.reason == .sensorLost)

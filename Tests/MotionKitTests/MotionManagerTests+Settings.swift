@@ -1,12 +1,14 @@
+import BrokerTestSupport
 import LinuxSystem
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Changes while the sensor is read take effect with the next batch and affect nothing else.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerSettingsTests {
+    private let rig = Rig()
+
     @Test func changesOneSettingOnly() {
         let manager = MotionManager(sensor: .virtual("rest"))
         manager.settings.attitudeLowPass = 3
@@ -18,12 +20,11 @@ import Testing
 
     /// Quiet hours: silenced gestures do not begin, before or after the start, whatever other settings change.
     @Test func silencedGesturesDoNotBegin() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let events = manager.gestureJournal()
         manager.silence([.shake, .tap])
         var movement = Movement()
         let device = try manager.start(feeding: movement.wholeShake())
-        defer { manager.stop() }
         #expect(await eventually { device.isExhausted })
         manager.changeSettings { $0.attitudeLowPass = 3 }
         device.feed(movement.rest(1) + movement.wholeShake())
@@ -42,11 +43,10 @@ import Testing
     }
 
     @Test func disablingShakeCancelsOpenShake() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let events = manager.gestureJournal()
         var movement = Movement()
         let device = try manager.start(feeding: movement.openShake())
-        defer { manager.stop() }
         #expect(await eventually { events.count == 1 })
         manager.settings.gestures.shake.common.isEnabled = false
         #expect(await eventually { events.count == 2 })
@@ -78,13 +78,12 @@ import Testing
 
     /// A disabled handler receives its cancellation at once, without waiting for the sensor.
     @Test func disablingHandlerCancelsAtOnce() async throws {
-        let manager = MotionManager(settings: .shakesOnly, updateInterval: .infinity)
+        let manager = rig.manager(settings: .shakesOnly, updateInterval: .infinity)
         let events = Journal<GestureEvent>()
         let others = manager.gestureJournal()
         let token = manager.addRecognizer(.shake, into: events) { $0 }
         var movement = Movement()
         let device = try manager.start(feeding: movement.openShake())
-        defer { manager.stop() }
         #expect(await eventually { others.count == 1 })
         token.isEnabled = false
         #expect(await eventually { events.count == 2 })
@@ -97,12 +96,11 @@ import Testing
 
     /// States are delivered on the grid of the interval, and a new interval starts with its first sample.
     @Test func keepsAndChangesUpdateInterval() async throws {
-        let manager = MotionManager(updateInterval: 1)
+        let manager = rig.manager(updateInterval: 1)
         let states = manager.stateJournal()
         var movement = Movement()
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         // Half a second at a time, because a handler that is late misses states.
         for step in 0..<20 {
             device.feed(movement.rest(0.5))
@@ -128,30 +126,28 @@ import Testing
     /// An invalid interval does not crash: every sample's state is delivered.
     @Test(arguments: [0, -1, Double.nan, -Double.infinity])
     func invalidIntervalDeliversEveryState(interval: Double) async throws {
-        let manager = MotionManager(updateInterval: interval)
+        let manager = rig.manager(updateInterval: interval)
         let states = manager.stateJournal()
         try manager.start(with: ScriptedDevice([.samples(Movement.rest(0.2))]))
-        defer { manager.stop() }
         #expect(await eventually { states.count == 40 })
     }
 
     /// An infinite interval neither crashes nor starves another handler.
     @Test func acceptsInfiniteInterval() async throws {
-        let manager = MotionManager(updateInterval: .infinity)
+        let manager = rig.manager(updateInterval: .infinity)
         let rare = Counter()
         let all = Counter()
         manager.addMotionHandler { _ in rare.countUp() }
         manager.addMotionHandler(every: .infinity) { _ in rare.countUp() }
         manager.addMotionHandler(every: 0) { _ in all.countUp() }
         try manager.start(with: ScriptedDevice([.samples(Movement.rest(0.2))]))
-        defer { manager.stop() }
         #expect(await eventually { all.value == 40 })
         #expect(rare.value <= 2)
     }
 
     /// A handler is not called if another one removed it earlier in the same round.
     @Test func doesNotCallRemovedHandler() async throws {
-        let manager = MotionManager(updateInterval: 0)
+        let manager = rig.manager(updateInterval: 0)
         let first = Counter()
         let second = Counter()
         let tokens = Journal<HandlerToken>()
@@ -161,7 +157,6 @@ import Testing
         }
         tokens.append(manager.addMotionHandler { _ in second.countUp() })
         try manager.start(with: ScriptedDevice([.samples(Movement.rest(0.1))]))
-        defer { manager.stop() }
         #expect(await eventually { first.value == 20 })
         #expect(second.value == 0)
     }
@@ -169,17 +164,18 @@ import Testing
 
 /// The reference attitude is taken, cleared, and stored according to its policy.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerReferenceTests {
-    private func manager(_ policy: ReferencePolicy, in directory: TemporaryDirectory? = nil) -> MotionManager {
+    private let rig = Rig()
+    private let directory = TemporaryDirectory.absent()
+
+    private func manager(_ policy: ReferencePolicy) -> MotionManager {
         var settings = MotionSettings()
         settings.reference = policy
-        return MotionManager(settings: settings, stateDirectory: directory?.path)
+        return rig.manager(settings: settings, stateDirectory: directory.path)
     }
 
     /// Samples of a board at rest, rolled by `degrees`, long enough for the filter to find the vertical.
     private func rest(rolledBy degrees: Double) -> [MotionSample] {
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: degrees)
-        return movement.rest(4)
+        Movement.rest(4, rolledBy: degrees)
     }
 
     /// The published roll, degrees, after the device's last sample.
@@ -193,15 +189,13 @@ import Testing
     @Test func measuresAttitudeFromVerticalWithoutReference() async throws {
         let manager = manager(.none)
         let device = try manager.start(feeding: rest(rolledBy: 30))
-        defer { manager.stop() }
         let roll = try #require(await roll(of: manager, after: device))
         #expect(abs(roll - 30) < 0.1)
         #expect(manager.state?.hasReference == false)
     }
 
     @Test func takesReferenceAtStartIfPolicySaysSo() async throws {
-        let directory = TemporaryDirectory()
-        let manager = manager(.start, in: directory)
+        let manager = manager(.start)
         let device = try manager.start(feeding: rest(rolledBy: 30))
         let roll = try #require(await roll(of: manager, after: device))
         #expect(abs(roll) < 0.1)
@@ -212,10 +206,8 @@ import Testing
 
     @Test func takesAndClearsReference() async throws {
         let manager = manager(.none)
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: -40)
+        var movement = Movement(rolledBy: -40)
         let device = try manager.start(feeding: movement.rest(4))
-        defer { manager.stop() }
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before + 40) < 0.1)
         try manager.takeReference()
@@ -237,7 +229,6 @@ import Testing
         let manager = manager(.none)
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.takeReference()
         let turns = manager.loopCount
         #expect(await eventually { manager.loopCount > turns + 2 })
@@ -252,7 +243,6 @@ import Testing
         let manager = manager(.none)
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.takeReference(headingOnly: true)
         let turns = manager.loopCount
         #expect(await eventually { manager.loopCount > turns + 2 })
@@ -264,9 +254,8 @@ import Testing
 
     /// A reference saved by one manager applies from the first sample of the next one.
     @Test func restoresStoredReferenceInNextManager() async throws {
-        let directory = TemporaryDirectory()
         do {
-            let manager = manager(.stored, in: directory)
+            let manager = manager(.stored)
             let device = try manager.start(feeding: rest(rolledBy: 30))
             #expect(await eventually { device.isExhausted && manager.state != nil })
             #expect(directory.names == [])
@@ -275,9 +264,8 @@ import Testing
             manager.stop()
             #expect(await eventually { directory.names == ["reference-attitude"] })
         }
-        let manager = manager(.stored, in: directory)
+        let manager = manager(.stored)
         let device = try manager.start(feeding: rest(rolledBy: 50))
-        defer { manager.stop() }
         let roll = try #require(await roll(of: manager, after: device))
         #expect(manager.state?.hasReference == true)
         #expect(abs(roll - 20) < 0.1)
@@ -287,8 +275,7 @@ import Testing
 
     /// A reference that is requested while the sensor is busy takes effect even if stop comes before the next batch.
     @Test func savesReferenceRequestedJustBeforeStop() async throws {
-        let directory = TemporaryDirectory()
-        let manager = manager(.stored, in: directory)
+        let manager = manager(.stored)
         let gate = Gate()
         defer { gate.open() }
         try manager.start(with: ScriptedDevice([.samples(rest(rolledBy: 30)), .stuck(gate)]))
@@ -307,10 +294,8 @@ import Testing
 
     /// The present reference is saved as soon as the policy becomes `.stored`.
     @Test func savesReferenceWhenPolicyBecomesStored() async throws {
-        let directory = TemporaryDirectory()
-        let manager = manager(.none, in: directory)
+        let manager = manager(.none)
         let device = try manager.start(feeding: rest(rolledBy: 30))
-        defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
         device.feed([])
@@ -325,14 +310,11 @@ import Testing
     /// was taken automatically, and stays saved.
     @Test(arguments: [ReferencePolicy.none, .start])
     func loadsReferenceWhenPolicyBecomesStored(policy: ReferencePolicy) async throws {
-        let directory = TemporaryDirectory()
         let stored = Quaternion(roll: 10 * radiansPerDegree, pitch: 0, yaw: 0)
         try ReferenceStore(stateDirectory: directory.path).save(stored)
-        let manager = manager(policy, in: directory)
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: 30)
+        let manager = manager(policy)
+        var movement = Movement(rolledBy: 30)
         let device = try manager.start(feeding: movement.rest(4))
-        defer { manager.stop() }
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before - (policy == .start ? 0 : 30)) < 0.1)
         manager.settings.reference = .stored
@@ -348,14 +330,11 @@ import Testing
 
     /// A reference that was taken on request is stored, and replaces the stored one.
     @Test func takenReferenceReplacesStoredOne() async throws {
-        let directory = TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(Quaternion(roll: 0.2, pitch: 0, yaw: 0))
-        let manager = manager(.none, in: directory)
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: 30)
+        let manager = manager(.none)
+        var movement = Movement(rolledBy: 30)
         let device = try manager.start(feeding: movement.rest(4))
-        defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
         device.feed(movement.rest(0.1))
@@ -369,11 +348,9 @@ import Testing
 
     /// A damaged file counts as none.
     @Test func ignoresDamagedReference() async throws {
-        let directory = TemporaryDirectory()
-        try directory.write("jostle reference attitude 1\n0.7 0.7", to: directory.referenceFile)
-        let manager = manager(.stored, in: directory)
+        try directory.write("jostle reference attitude 1\n0.7 0.7", to: "reference-attitude")
+        let manager = manager(.stored)
         let device = try manager.start(feeding: rest(rolledBy: 30))
-        defer { manager.stop() }
         let roll = try #require(await roll(of: manager, after: device))
         #expect(abs(roll - 30) < 0.1)
         #expect(manager.state?.hasReference == false)
@@ -383,9 +360,8 @@ import Testing
     @Test func usesReferenceThatCannotBeSaved() async throws {
         var settings = MotionSettings()
         settings.reference = .stored
-        let manager = MotionManager(settings: settings, stateDirectory: "/dev/null/state")
+        let manager = rig.manager(settings: settings, stateDirectory: "/dev/null/state")
         let device = try manager.start(feeding: rest(rolledBy: 30))
-        defer { manager.stop() }
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
         device.feed(

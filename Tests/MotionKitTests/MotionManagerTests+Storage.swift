@@ -1,27 +1,26 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
 import StateStorage
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: a thread of its own writes what a manager saves for the next run, and retries until it is on the disk.
 @Suite(.timeLimit(.minutes(2))) struct MotionManagerStorageTests {
-    private let directory = TemporaryDirectory()
+    private let rig = Rig()
+    private let directory = TemporaryDirectory.absent()
     private let writer = StateWriter()
 
     private var manager: MotionManager {
         var settings = MotionSettings()
         settings.reference = .stored
-        return MotionManager(settings: settings, stateDirectory: directory.path, writer: writer)
+        return rig.manager(settings: settings, stateDirectory: directory.path, writer: writer)
     }
 
     private func rest(rolledBy degrees: Double) -> [MotionSample] {
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: degrees)
-        return movement.rest(4)
+        Movement.rest(4, rolledBy: degrees)
     }
 
     /// A stuck disk delays no handler, and the next start uses what is not written yet.
@@ -33,8 +32,7 @@ import Testing
         let states = Counter()
         manager.updateInterval = 0
         manager.addMotionHandler { _ in states.countUp() }
-        var movement = Movement()
-        movement.gravity = gravity(rolledBy: 30)
+        var movement = Movement(rolledBy: 30)
         let device = try manager.start(feeding: movement.rest(4))
         #expect(await eventually { device.isExhausted && manager.state != nil })
         try manager.takeReference()
@@ -60,10 +58,9 @@ import Testing
     /// If a calibration cannot be written, the caller gets an error, the manager has a fault, and the write is retried.
     @Test func retriesCalibrationThatCannotBeWritten() async throws {
         // A file in place of the directory.
-        try directory.write("", to: directory.path + "/calibration")
+        try directory.write("", to: "calibration")
         let manager = self.manager
         try manager.start(feeding: rest(rolledBy: 0))
-        defer { manager.stop() }
         var calibration = StoredCalibration(accelerometerSource: "a test")
         calibration.chip.accelerometer.offset = Vector3(0, 1, -0.5)
         let store = CalibrationStore(stateDirectory: directory.path)

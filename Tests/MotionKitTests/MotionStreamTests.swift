@@ -1,23 +1,23 @@
-import IMUDrivers
+import BrokerTestSupport
 import MotionCore
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Streams and handlers on actors: bounded, in order, and over when their consumer or their manager is.
 @Suite(.timeLimit(.minutes(1))) struct MotionStreamTests {
+    private let rig = Rig()
+
     private actor Lamp {
         var phases: [GesturePhase] = []
         func note(_ phase: GesturePhase) { phases.append(phase) }
     }
 
     @Test func gesturesArriveAsASequence() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let stream = manager.gestures(.shake)
         try manager.start(with: ScriptedDevice([.samples(Movement.wholeShake())]))
-        defer { manager.stop() }
         var phases: [GesturePhase] = []
         for await event in stream {
             phases.append(event.phase)
@@ -27,12 +27,11 @@ import Testing
     }
 
     @Test func streamOfAllGesturesObservesOnly() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let others = Journal<GesturePhase>()
         manager.setDefaultResponder { others.append($0.phase) }
         let stream = manager.gestures()
         try manager.start(with: ScriptedDevice([.samples(Movement.wholeShake())]))
-        defer { manager.stop() }
         #expect(await eventually { others.entries == [.began, .ended] })
         var iterator = stream.makeAsyncIterator()
         #expect(await iterator.next()?.phase == .began)
@@ -40,10 +39,9 @@ import Testing
     }
 
     @Test func slowConsumerOfMotionGetsTheNewestState() async throws {
-        let manager = MotionManager(updateInterval: 10)
+        let manager = rig.manager(updateInterval: 10)
         let stream = manager.motion(every: 0)
         try manager.start(feeding: Movement.rest(0.2))
-        defer { manager.stop() }
         #expect(await eventually { stream.droppedCount == 39 })
         var iterator = stream.makeAsyncIterator()
         let state = await iterator.next()
@@ -51,10 +49,9 @@ import Testing
     }
 
     @Test func samplesAreNumberedInOrder() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let stream = manager.samples
         try manager.start(with: ScriptedDevice([.samples(Movement.rest(1))]))
-        defer { manager.stop() }
         var numbers: [UInt64] = []
         for await sample in stream {
             numbers.append(sample.number)
@@ -64,10 +61,9 @@ import Testing
     }
 
     @Test func sensorEventsArrive() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let stream = manager.sensorEvents
         try manager.start(with: ScriptedDevice([.event(.streaming(afterGap: 0)), .event(.failed(.stalled))]))
-        defer { manager.stop() }
         var iterator = stream.makeAsyncIterator()
         #expect(await iterator.next() == .streaming(afterGap: 0))
         #expect(await iterator.next() == .failed(.stalled))
@@ -164,12 +160,11 @@ import Testing
     }
 
     @Test func handlerOnAnActorUsesItsState() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let lamp = Lamp()
         let token = manager.addRecognizer(.shake, on: lamp) { lamp, event in lamp.note(event.phase) }
         var movement = Movement()
         try manager.start(feeding: movement.wholeShake() + movement.openShake())
-        defer { manager.stop() }
         try await waitFor(3, lamp)
         token.remove()
         try await waitFor(4, lamp)
@@ -178,7 +173,7 @@ import Testing
 
     /// The task that calls the handler ends, and with it the reference to the actor.
     @Test(arguments: [false, true]) func removalReleasesTheActor(isGestureOpen: Bool) async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let lamp = Mutex<Lamp?>(Lamp())
         let release = Counter()
         weak var observed: Lamp?
@@ -190,7 +185,6 @@ import Testing
                 return lamp.map { manager.addRecognizer(.shake, on: $0) { _, _ in release.countUp() } }
             })
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { release.value == (isGestureOpen ? 1 : 2) })
         token.remove()
         lamp.withLock { $0 = nil }
@@ -206,7 +200,7 @@ import Testing
     }
 
     @Test func handlerOnTheMainActorMayConsume() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let below = Journal<GesturePhase>()
         let count = Counter()
         manager.setDefaultResponder { below.append($0.phase) }
@@ -215,7 +209,6 @@ import Testing
             count.countUp()
         }
         try manager.start(with: ScriptedDevice([.samples(Movement.wholeShake())]))
-        defer { manager.stop() }
         #expect(await eventually { count.value == 2 })
         #expect(below.count == 0)
     }
@@ -242,12 +235,11 @@ import Testing
     }
 
     @Test func referenceChangesAreReported() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let changes = Journal<ReferenceChange>()
         manager.addReferenceHandler { changes.append($0) }
         manager.settings.reference = .start
         try manager.start(feeding: Movement.rest(6))
-        defer { manager.stop() }
         #expect(await eventually { changes.entries.map(\.origin) == [.rest] })
         try manager.clearReference()
         #expect(await eventually { changes.entries.map(\.origin) == [.rest, .none] })

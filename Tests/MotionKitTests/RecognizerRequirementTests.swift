@@ -1,35 +1,35 @@
+import BrokerTestSupport
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Recognizers that ask for something of their own: two handlers on one board differ.
 @Suite(.timeLimit(.minutes(1))) struct RecognizerRequirementTests {
+    private let rig = Rig()
+
     private func simulate(_ name: String, on manager: MotionManager, seconds: Double? = nil) async throws {
         try manager.simulate(SimulatedMovement(name, seconds: seconds))
         #expect(await eventually { manager.simulatedMovement == nil })
     }
 
     @Test func tapCountsAreDistinguishedPerHandler() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let (singles, doubles, usual) = (Journal<Int?>(), Journal<Int?>(), Journal<Int?>())
         manager.addRecognizer(.tap(count: 1), into: singles, .consume) { $0.count }
         manager.addRecognizer(.tap(count: 2), into: doubles, .consume) { $0.count }
         manager.addRecognizer(.tap, into: usual, .consume) { $0.count }
         try manager.start(with: ScriptedDevice())
-        defer { manager.stop() }
         try await simulate("double-tap", on: manager)
         #expect(await eventually { doubles.count == 1 && singles.count == 2 && usual.count == 2 })
         #expect(doubles.entries == [2] && singles.entries == [1, 1] && usual.entries == [1, 1])
     }
 
     @Test func singleTapWaitsIfDoublesAreDistinguished() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let singles = Journal<Int?>()
         manager.addRecognizer(.tap(count: 1, distinguishing: [.double]), into: singles) { $0.count }
         try manager.start(with: ScriptedDevice())
-        defer { manager.stop() }
         try await simulate("double-tap", on: manager)
         #expect(singles.count == 0)
         try await simulate("tap", on: manager)
@@ -37,13 +37,12 @@ import Testing
     }
 
     @Test func sensitivityDiffersPerHandler() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let (gentle, strict, usual) = (Journal<GesturePhase>(), Journal<GesturePhase>(), Journal<GesturePhase>())
         manager.addRecognizer(.shake.sensitivity(10), into: gentle) { $0.phase }
         manager.addRecognizer(.shake.sensitivity(1), into: strict) { $0.phase }
         manager.setDefaultResponder { if $0.gesture == .shake { usual.append($0.phase) } }
         try manager.start(with: ScriptedDevice())
-        defer { manager.stop() }
         try await simulate("gentle-shake", on: manager)
         #expect(await eventually { gentle.entries.last == .ended })
         #expect(gentle.entries == [.began, .ended])
@@ -52,13 +51,12 @@ import Testing
     }
 
     @Test func angleAndDirectionDifferPerHandler() async throws {
-        let manager = MotionManager()
+        let manager = rig.manager()
         let (wide, left, right) = (Journal<GesturePhase>(), Journal<GesturePhase>(), Journal<GesturePhase>())
         manager.addRecognizer(.turn(by: 2.5), into: wide) { $0.phase }
         manager.addRecognizer(.turn(direction: .left, about: .z), into: left) { $0.phase }
         manager.addRecognizer(.turn(direction: .right), into: right) { $0.phase }
         try manager.start(with: ScriptedDevice())
-        defer { manager.stop() }
         try await simulate("turn-left", on: manager)
         #expect(await eventually { left.entries.last == .ended })
         #expect(wide.count == 0 && right.count == 0)
@@ -88,12 +86,11 @@ import Testing
     }
 
     @Test func requirementsFollowTheSettings() async throws {
-        let manager = MotionManager(settings: .shakesOnly)
+        let manager = rig.manager(settings: .shakesOnly)
         let heard = Journal<GesturePhase>()
         let token = manager.addRecognizer(.shake.cooldown(0), into: heard) { $0.phase }
         var movement = Movement()
         let device = try manager.start(feeding: movement.wholeShake())
-        defer { manager.stop() }
         #expect(await eventually { heard.entries == [.began, .ended] })
         manager.settings.gestures.shake.common.isEnabled = false
         device.feed(movement.wholeShake())

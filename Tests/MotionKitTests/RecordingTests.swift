@@ -1,7 +1,6 @@
 import Foundation
 import LinuxSystem
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit

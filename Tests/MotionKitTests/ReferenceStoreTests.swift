@@ -1,18 +1,18 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// The stored reference is written atomically, and ignored if it is damaged.
 @Suite struct ReferenceStoreTests {
+    private let directory = TemporaryDirectory.absent()
     private let attitude = Quaternion(roll: 0.3, pitch: -0.7, yaw: 2.1)
 
     /// The reference is saved where a manager loads it from.
     @Test func savesAndRemovesReference() throws {
-        let directory = TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         #expect(store.load() == nil)
         try store.save(nil)
@@ -39,8 +39,7 @@ import Testing
         "jostle reference attitude 1\n1 0 0 0\n1 0 0 0\n", "\u{0}\u{0}\u{0}\u{0}",
     ])
     func ignoresDamagedOrForeignFile(content: String) throws {
-        let directory = TemporaryDirectory()
-        try directory.write(content, to: directory.referenceFile)
+        try directory.write(content, to: "reference-attitude")
         let store = ReferenceStore(stateDirectory: directory.path)
         #expect(store.load() == nil)
         try store.save(attitude)
@@ -49,14 +48,13 @@ import Testing
 
     /// Bytes that are not text must not crash it.
     @Test func ignoresBytesThatAreNotText() throws {
-        let directory = TemporaryDirectory()
-        try directory.write("", to: directory.referenceFile)
-        try Data((0..<200).map { UInt8(255 - $0) }).write(to: URL(fileURLWithPath: directory.referenceFile))
+        try directory.write("", to: "reference-attitude")
+        try Data((0..<200).map { UInt8(255 - $0) }).write(
+            to: URL(fileURLWithPath: directory.path("reference-attitude")))
         #expect(ReferenceStore(stateDirectory: directory.path).load() == nil)
     }
 
     @Test func reportsFailureAndKeepsOldFile() throws {
-        let directory = TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(attitude)
         // Blocks the new file, which is written beside the old one.

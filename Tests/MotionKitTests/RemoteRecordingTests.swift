@@ -1,14 +1,14 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import MotionCore
-import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: remotely requested recordings are limited in time, size and number, and report how they ended.
 @Suite(.timeLimit(.minutes(1))) struct RemoteRecordingTests {
+    private let rig = Rig()
     private let directory = NSTemporaryDirectory() + "jostle-shelf-" + UUID().uuidString
 
     /// Records a device's samples, and returns the outcome.
@@ -17,10 +17,9 @@ import Testing
     ) async throws -> (outcome: SampleRecorder.Outcome, path: String) {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let path = directory + "/file.csv"
-        let manager = MotionManager()
+        let manager = rig.manager()
         let device = ScriptedDevice()
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { manager.sensorInfo != nil })
         let outcomes = Journal<SampleRecorder.Outcome>()
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: bytes)
@@ -53,8 +52,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (outcome, path) = try await record(Movement.rest(3), seconds: 600, bytes: 5000)
         #expect(outcome.end == .size && outcome.bytes <= 5000 && outcome.bytes > 4800)
-        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-        #expect(size == outcome.bytes)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == outcome.bytes)
     }
 
     @Test func stopKeepsSamplesSoFar() async throws {

@@ -1,13 +1,15 @@
+import BrokerTestSupport
 import LinuxSystem
 import MotionCore
 import Synchronization
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: the newest responder comes first, until one consumes; a responder with a begin gets exactly one end.
 @Suite(.timeLimit(.minutes(1))) struct ResponderChainTests {
+    private let rig = Rig()
+
     /// A chain whose events the test delivers itself, and a log of what its handlers received, as "name phase".
     private struct Rig {
         let chain = ResponderChain()
@@ -53,7 +55,6 @@ import Testing
     }
 
     @Test func callsNewestFirstAndDefaultLast() {
-        let rig = Rig()
         rig.chain.setLast(rig.responder("default", for: nil))
         rig.add("old")
         rig.add("new")
@@ -66,7 +67,6 @@ import Testing
     }
 
     @Test func consumedBeginHidesGestureFromOthers() {
-        let rig = Rig()
         rig.chain.setLast(rig.responder("default", for: nil))
         rig.add("below")
         rig.add("consumer", .consume)
@@ -81,7 +81,6 @@ import Testing
 
     /// Consuming an end does not hide it from responders below that received the begin.
     @Test func endReachesEveryParticipant() {
-        let rig = Rig()
         rig.add("below")
         let responder = Responder(recognizer: .shake) { [received = rig.received] event in
             received.append("above \(event.phase)")
@@ -94,7 +93,6 @@ import Testing
 
     /// A predicate only decides about the begin. If it accepts that, the end is delivered in any case.
     @Test func predicateDecidesAtBegin() {
-        let rig = Rig()
         rig.add("any")
         rig.add("strong", for: .shake.when { ($0.strength ?? 0) > 10 })
         rig.add("medium", for: .shake.when { ($0.strength ?? 0) > 10 }.when { ($0.strength ?? 0) < 20 })
@@ -112,7 +110,6 @@ import Testing
 
     /// A handler that is disabled during a gesture receives a cancellation and nothing else of that gesture.
     @Test func disabledHandlerReceivesCancellation() {
-        let rig = Rig()
         rig.add("stays")
         let token = rig.add("leaves")
         rig.deliver(.began, strength: 12)
@@ -129,7 +126,6 @@ import Testing
     }
 
     @Test func removedHandlerReceivesCancellation() {
-        let rig = Rig()
         let token = rig.add("leaves")
         rig.deliver(.began)
         token.remove()
@@ -141,7 +137,6 @@ import Testing
 
     /// A handler that is enabled again does not receive the gesture that disabling cancelled, but the next one.
     @Test func reenabledHandlerWaitsForNextGesture() {
-        let rig = Rig()
         let token = rig.add("handler")
         rig.deliver(.began)
         token.isEnabled = false
@@ -151,7 +146,6 @@ import Testing
     }
 
     @Test func replacedDefaultResponderReceivesCancellation() {
-        let rig = Rig()
         rig.chain.setLast(rig.responder("first", for: nil))
         rig.deliver(.began)
         rig.chain.setLast(rig.responder("second", for: nil))
@@ -163,7 +157,6 @@ import Testing
     }
 
     @Test func lateHandlerReceivesNoEnd() {
-        let rig = Rig()
         rig.add("early") { [rig] event in
             if event.phase == .began { rig.add("from within") }
         }
@@ -177,7 +170,6 @@ import Testing
 
     /// A handler that changes the chain while it is called causes no deadlock, and still gets one end.
     @Test func handlerMayRemoveItself() {
-        let rig = Rig()
         let token = Mutex<RecognizerToken?>(nil)
         let leaving = rig.add("leaves") { event in
             if event.phase == .began { token.withLock { $0 }?.remove() }
@@ -188,7 +180,6 @@ import Testing
     }
 
     @Test func handlerRemovedBeforeItsTurnReceivesNothing() {
-        let rig = Rig()
         let below = rig.add("below")
         rig.add("above") { event in
             if event.phase == .began { below.remove() }
@@ -199,7 +190,6 @@ import Testing
 
     /// A handler that is disabled and enabled again before its turn is enabled at the begin, so it receives the real end.
     @Test func handlerReenabledBeforeItsTurnReceivesEnd() {
-        let rig = Rig()
         let below = rig.add("below")
         rig.add("above") { event in
             guard event.phase == .began else { return }
@@ -211,7 +201,6 @@ import Testing
     }
 
     @Test func handlerRemovedDuringEndReceivesOneEnd() {
-        let rig = Rig()
         let below = rig.add("below")
         rig.add("above") { event in
             if event.phase == .ended { below.remove() }
@@ -223,7 +212,6 @@ import Testing
 
     /// If an end is lost, a cancellation replaces it when the next gesture begins or delivery ends.
     @Test func cancelsGestureWithoutEnd() {
-        let rig = Rig()
         rig.add("handler")
         rig.deliver(.began, .began)
         rig.chain.cancelAll(.stopped)
@@ -235,7 +223,6 @@ import Testing
 
     /// The end of a simulated gesture does not end a real one of the same kind, nor the reverse.
     @Test func separatesRealAndSimulatedGestures() {
-        let rig = Rig()
         let isSimulated = Journal<Bool>()
         let token = rig.add("handler") { isSimulated.append($0.isSimulated) }
         rig.deliver(.began)
@@ -254,7 +241,6 @@ import Testing
     }
 
     @Test func recognizedGestureHasNoEnd() {
-        let rig = Rig()
         let token = rig.add("handler")
         rig.deliver(.recognized)
         token.remove()
@@ -264,7 +250,6 @@ import Testing
 
     /// While other threads disable and enable handlers, begins and ends alternate for each handler.
     @Test func everyBeginHasOneEndUnderConcurrency() throws {
-        let rig = Rig()
         let phases = (0..<4).map { _ in Journal<GesturePhase>() }
         let tokens = phases.map { phases in
             let responder = Responder(recognizer: .shake) { event in

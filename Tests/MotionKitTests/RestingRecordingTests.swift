@@ -1,5 +1,5 @@
+import BrokerTestSupport
 import Foundation
-import MotionCore
 import MotionKit
 import Testing
 
@@ -98,10 +98,7 @@ import Testing
         let found = try #require(movement(in: file))
         #expect(abs(found.from - 20) < 1e-6 && abs(found.until - 20.5) < 1e-6)
         #expect(!found.violation.isGyroscope && found.violation.axis == 1)
-        guard case .spread(let spread, let allowed) = found.violation.kind else {
-            Issue.record("\(found)")
-            return
-        }
+        guard case .spread(let spread, let allowed) = found.violation.kind else { throw Unexpected(found) }
         #expect(spread > 0.2 && spread < 0.4 && allowed <= 0.15)
     }
 
@@ -114,10 +111,7 @@ import Testing
         #expect(
             abs(found.from - 30) < 1e-6 && abs(found.until - 40) < 1e-6 && found.violation.isGyroscope
                 && found.violation.axis == 2)
-        guard case .jump(let jump) = found.violation.kind else {
-            Issue.record("\(found)")
-            return
-        }
+        guard case .jump(let jump) = found.violation.kind else { throw Unexpected(found) }
         #expect(abs(jump - 0.02) < 0.001)
     }
 
@@ -128,8 +122,7 @@ import Testing
         #expect(found.from == 0 && found.until > 59 && found.violation.isGyroscope && found.violation.axis == 0)
         let turntable = try recording(change: { (_: Double, values: inout Values) in values.g[2] += 0.6 })
         guard case .turning(let rate) = movement(in: turntable)?.violation.kind else {
-            Issue.record("\(String(describing: error(of: turntable)))")
-            return
+            throw Unexpected(error(of: turntable))
         }
         #expect(abs(rate - 0.62) < 0.01)
     }
@@ -138,10 +131,7 @@ import Testing
     func tilt() throws {
         let file = try recording(change: { (t: Double, values: inout Values) in values.a[0] += 0.02 * t })
         let found = try #require(movement(in: file))
-        guard case .shift(let shift) = found.violation.kind else {
-            Issue.record("\(found)")
-            return
-        }
+        guard case .shift(let shift) = found.violation.kind else { throw Unexpected(found) }
         // The usual mean is the median, from the middle of the tilt.
         #expect(found.from == 0 && !found.violation.isGyroscope && found.violation.axis == 0)
         #expect(abs(shift - 0.6) < 0.05)
@@ -150,25 +140,18 @@ import Testing
     @Test("The error for a short recording says what is needed")
     func short() throws {
         let file = try recording(seconds: 20)
-        guard case .tooShort(let seconds, 2000) = error(of: file) else {
-            Issue.record("\(String(describing: error(of: file)))")
-            return
-        }
+        guard case .tooShort(let seconds, 2000) = error(of: file) else { throw Unexpected(error(of: file)) }
         #expect(abs(seconds - 19.99) < 1e-6)
         #expect(error(of: file)?.description.contains("at least 1000 samples and 30 s") == true)
         let slow = try recording(seconds: 9, time: { Double($0) / 10 })
-        guard case .tooShort(_, 900) = error(of: slow) else {
-            Issue.record("\(String(describing: error(of: slow)))")
-            return
-        }
+        guard case .tooShort(_, 900) = error(of: slow) else { throw Unexpected(error(of: slow)) }
     }
 
     @Test("Refuses intervals that differ by more than a fifth, but accepts and counts one in a thousand")
     func steps() throws {
         let jitter = try recording(time: { Double($0) / 100 + ($0 % 10 == 5 ? 0.0025 : 0) })
         guard case .irregular(let time, let interval, let period, let count) = error(of: jitter) else {
-            Issue.record("\(String(describing: error(of: jitter)))")
-            return
+            throw Unexpected(error(of: jitter))
         }
         #expect(abs(time - 0.0525) < 1e-9 && abs(interval - 0.0125) < 1e-9 && abs(period - 0.01) < 1e-9)
         #expect(count == 1200)
@@ -178,18 +161,12 @@ import Testing
         let missing = try RestingRecording(path: gap.path).missing
         #expect(missing.gaps == 1 && abs(missing.seconds - 0.25) < 1e-6)
         let large = try recording(time: { Double($0) / 100 + ($0 >= 3000 ? 5 : 0) })
-        guard case .irregular(_, _, _, 1) = error(of: large) else {
-            Issue.record("\(String(describing: error(of: large)))")
-            return
-        }
+        guard case .irregular(_, _, _, 1) = error(of: large) else { throw Unexpected(error(of: large)) }
     }
 
     @Test("Reports a malformed file")
     func malformed() throws {
         let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n0,0,0,x,0,0,0\n")
-        guard case .unreadable(.malformed(_, line: 2, _)) = error(of: file) else {
-            Issue.record("\(String(describing: error(of: file)))")
-            return
-        }
+        guard case .unreadable(.malformed(_, line: 2, _)) = error(of: file) else { throw Unexpected(error(of: file)) }
     }
 }

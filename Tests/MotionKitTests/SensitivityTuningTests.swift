@@ -1,3 +1,4 @@
+import BrokerTestSupport
 import MotionCore
 import MotionKit
 import Testing
@@ -61,15 +62,12 @@ import Testing
         #expect((4...7).contains(tuning.best.sensitivity), "\(tuning.best)")
     }
 
-    @Test func suggestsHigherSensitivityForGentleShakes() {
+    @Test func suggestsHigherSensitivityForGentleShakes() throws {
         let gentle = (1...30).map { 0.05 * Double($0) }.first { peak in
             let caught = tune(shown: peak, ordinary: 0).outcomes.map(\.caught)
             return caught[4] == 0 && caught[9] == 3
         }
-        guard let gentle else {
-            Issue.record("no strength is caught by 10 and missed by 5")
-            return
-        }
+        guard let gentle else { throw Unexpected("no strength is caught by 10 and missed by 5") }
         let tuning = tune(shown: gentle, ordinary: 0)
         #expect(tuning.best.sensitivity > 5 && tuning.best.caught == 3)
         let caught = tuning.outcomes.map(\.caught)

@@ -1,12 +1,14 @@
+import BrokerTestSupport
 import IMUDrivers
 import LinuxSensors
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// Requirement: a rate that is too high for the chip or the bus is refused with the calculation and advice.
 @Suite struct SensorRateTests {
+    private let rig = Rig()
+
     private func rate(
         of family: IMUFamily = .mpu6050, _ hertz: Double, batch: Double = 0.02, bus: SensorBusClock = .known(100_000)
     ) throws -> SensorRate {
@@ -64,10 +66,7 @@ import Testing
         var settings = IMUSettings()
         settings.rate = 1500
         let failure = failure { () throws(SensorError) in _ = try SensorSelection.virtual("rest").open(settings) }
-        guard case .rate(let error) = failure else {
-            Issue.record("\(String(describing: failure))")
-            return
-        }
+        guard case .rate(let error) = failure else { throw Unexpected(failure) }
         #expect(error.reason == .beyondChip)
         let checked = self.failure { () throws(SensorError) in
             try SensorSelection.chip(family: .adxl345).check(settings)
@@ -82,9 +81,8 @@ import Testing
     @Test func virtualChipHasVirtualDataReadyLine() async throws {
         var selection = SensorSelection.virtual("rest")
         selection.dataReadyLine = GPIOPlace(line: .number(17))
-        let manager = MotionManager(sensor: selection)
+        let manager = rig.manager(sensor: selection)
         try await manager.start()
-        defer { manager.stop() }
         #expect(await eventually { manager.sensorStatus?.dataReady.timedSamples ?? 0 > 100 })
         #expect(manager.sensorStatus?.dataReady.state == .used)
     }

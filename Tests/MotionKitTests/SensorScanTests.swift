@@ -1,5 +1,4 @@
 import IMUDrivers
-import LinuxSensors
 import MotionCore
 import Testing
 

@@ -1,10 +1,9 @@
+import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import LinuxSensors
-import LinuxSystem
 import MotionCore
 import Testing
-import VirtualIMU
 
 @testable import MotionKit
 
@@ -21,10 +20,7 @@ import VirtualIMU
 
     @Test func unknownTrajectoryErrorListsKnownOnes() throws {
         let error = try #require(failure(opening: .virtual("shkae")))
-        guard case .unknownTrajectory("shkae", let known) = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .unknownTrajectory("shkae", let known) = error else { throw Unexpected(error) }
         #expect(known == SensorSelection.trajectories.map(\.name))
         #expect("\(error)".contains("\"shkae\""))
         for name in ["rest", "demo", "shake", "slow-turn"] { #expect("\(error)".contains(name)) }
@@ -57,10 +53,7 @@ import VirtualIMU
     @Test func reportsLineOfMalformedRecording() throws {
         let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n0,1,2,9,0,0,0\n1,1,2\n")
         let error = try #require(failure(opening: .virtual(file.path)))
-        guard case .recording(.malformed(file.path, line: 3, _)) = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .recording(.malformed(file.path, line: 3, _)) = error else { throw Unexpected(error) }
         #expect("\(error)".contains("\(file.path):3: "))
     }
 
@@ -70,10 +63,7 @@ import VirtualIMU
         for row in 0...250_000 { text += "\(row),0,0,9,,,\n" }
         let file = try TemporaryFile(text)
         let error = try #require(failure(opening: .virtual(file.path)))
-        guard case .recording(.malformed(file.path, line: 250_002, _)) = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .recording(.malformed(file.path, line: 250_002, _)) = error else { throw Unexpected(error) }
         #expect("\(error)".contains("more than 250000 samples"), "\(error)")
         #expect(MemoryLayout<MotionSample>.stride == 72 && MemoryLayout<Quaternion>.stride == 32)
     }
@@ -94,8 +84,7 @@ import VirtualIMU
     @Test func reportsMissingRecording() throws {
         let error = try #require(failure(opening: .virtual("recordings/missing.csv")))
         guard case .recording(.system("recordings/missing.csv", let failure)) = error, failure.code == ENOENT else {
-            Issue.record("\(error)")
-            return
+            throw Unexpected(error)
         }
     }
 
@@ -106,10 +95,7 @@ import VirtualIMU
         #expect(scan.buses.isEmpty)
         #expect(scan.choice == nil)
         let error = try #require(failure(opening: .automatic))
-        guard case .notFound = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .notFound = error else { throw Unexpected(error) }
         #expect("\(error)".contains("raspi-config"))
         #expect("\(error)".contains("modprobe i2c-dev"))
         #expect(!error.isPermission)
@@ -117,10 +103,7 @@ import VirtualIMU
 
     @Test func errorNamesMissingBus() throws {
         let error = try #require(failure(opening: .mpu6050(bus: "/dev/i2c-98765", address: 0x69)))
-        guard case .notFound(let scan) = error else {
-            Issue.record("\(error)")
-            return
-        }
+        guard case .notFound(let scan) = error else { throw Unexpected(error) }
         #expect(scan.buses.map(\.path) == ["/dev/i2c-98765"])
         #expect(scan.buses.first?.failure?.reason == .cannotOpen)
         #expect("\(error)".contains("/dev/i2c-98765"))

@@ -1,8 +1,6 @@
-import IMUDrivers
+import BrokerTestSupport
 import MotionCore
-import SystemTestSupport
 import Testing
-import VirtualIMU
 
 @testable import MotionKit
 
@@ -25,7 +23,6 @@ import VirtualIMU
     @Test func shakeBeginsAndEndsOnce() async throws {
         let start = monotonicSeconds()
         try manager.start(with: device)
-        defer { manager.stop() }
         let shake = try SimulatedMovement("shake")
         try manager.simulate(shake)
         #expect(manager.simulatedMovement == shake)
@@ -48,7 +45,6 @@ import VirtualIMU
         #expect(expected.map(\.phase) == [.began, .ended])
 
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.simulate(SimulatedMovement("shake"))
         #expect(await eventually { simulated.count >= 1 })
         device.feed(samples)
@@ -63,7 +59,6 @@ import VirtualIMU
     @Test func refusesSecondSimulation() async throws {
         manager.settings.gestures.motion.common.isEnabled = true
         try manager.start(with: device)
-        defer { manager.stop() }
         // A walk lasts long enough even on a busy machine.
         try manager.simulate(SimulatedMovement("walk", seconds: 300))
         let tap = try SimulatedMovement("tap")
@@ -79,7 +74,6 @@ import VirtualIMU
 
     @Test func repeatsGesture() async throws {
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.simulate(SimulatedMovement("gentle-shake", count: 2))
         #expect(await hasEnded())
         #expect(await eventually { events.count == 4 })
@@ -92,7 +86,6 @@ import VirtualIMU
         let misses = Journal<NearMiss>()
         let token = manager.addNearMissHandler { misses.append($0) }
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.simulate(SimulatedMovement("gentle-shake"))
         #expect(await hasEnded())
         #expect(await eventually { misses.count >= 1 })
@@ -139,7 +132,6 @@ import VirtualIMU
     @Test func appliesSettingsAndTheirChanges() async throws {
         manager.settings.gestures.shake.common.isEnabled = false
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.simulate(SimulatedMovement("shake"))
         #expect(await hasEnded())
         #expect(events.count == 0)
@@ -159,7 +151,6 @@ import VirtualIMU
     @Test func ignoresMounting() async throws {
         manager.settings.mount = Matrix3(Vector3(0, 1, 0), Vector3(0, 0, 1), Vector3(1, 0, 0))
         try manager.start(with: device)
-        defer { manager.stop() }
         try manager.simulate(SimulatedMovement("shake"))
         #expect(await eventually { events.count == 2 })
         #expect(simulated.last?.axis == .x)
@@ -169,7 +160,6 @@ import VirtualIMU
     @Test func worksWhileSensorIsLost() async throws {
         device.feed(Movement.openShake())
         try manager.start(with: device)
-        defer { manager.stop() }
         #expect(await eventually { real.count == 1 })
         try manager.simulate(SimulatedMovement("shake"))
         #expect(await eventually { simulated.count >= 1 })
@@ -231,10 +221,9 @@ import VirtualIMU
         #expect(plan.trajectory.motion(at: plan.end + 0.1).acceleration.length < 1e-9)
     }
 
-    @Test func reportsImpossibleRequests() {
+    @Test func reportsImpossibleRequests() throws {
         guard case .unknownMovement("moonwalk", let known) = failure("moonwalk") else {
-            Issue.record("moonwalk is known")
-            return
+            throw Unexpected("moonwalk is known")
         }
         #expect(known == SimulatedMovement.known.map(\.name))
         #expect(failure("tap", count: 0) == .badCount(0))
@@ -243,13 +232,9 @@ import VirtualIMU
         #expect(failure("walk", count: 2) == .endless("walk"))
         #expect(failure("walk", seconds: 0.5) == .badLength(0.5))
         #expect(failure("walk", seconds: 601) == .badLength(601))
-        guard case .badLength = failure("walk", seconds: .nan) else {
-            Issue.record("not a number is a length")
-            return
-        }
+        guard case .badLength = failure("walk", seconds: .nan) else { throw Unexpected("not a number is a length") }
         guard case .tooLong("machine", count: 20, let seconds) = failure("machine", count: 20) else {
-            Issue.record("twenty washing cycles fit")
-            return
+            throw Unexpected("twenty washing cycles fit")
         }
         #expect(seconds > SimulatedMovement.maximumDuration)
     }

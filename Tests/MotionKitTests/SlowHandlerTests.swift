@@ -1,18 +1,19 @@
-import IMUDrivers
+import BrokerTestSupport
 import MotionCore
-import SystemTestSupport
 import Testing
 
 @testable import MotionKit
 
 /// A slow motion handler delays the others and starves none.
 @Suite(.timeLimit(.minutes(1))) struct SlowHandlerTests {
+    private let rig = Rig()
+
     /// Everything that was delivered, in order: "state", "shake began", "failed", …
     private let log = Journal<String>()
     private let states = Journal<MotionState>()
 
     private func manager(_ interval: Double, _ gate: Gate) -> MotionManager {
-        let manager = MotionManager(settings: .shakesOnly, updateInterval: interval)
+        let manager = rig.manager(settings: .shakesOnly, updateInterval: interval)
         manager.setDefaultResponder { [log] in log.append("\($0.gesture) \($0.phase)") }
         manager.addSensorHandler { [log] event, _ in if case .failed = event { log.append("failed") } }
         manager.addMotionHandler { [log, states] state in
@@ -29,7 +30,6 @@ import Testing
         let manager = manager(0.1, gate)
         var movement = Movement()
         let device = try manager.start(feeding: movement.rest(0.1))
-        defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         device.feed(movement.wholeShake() + movement.rest(2) + movement.wholeShake())
         #expect(await eventually { device.isExhausted })
@@ -49,7 +49,6 @@ import Testing
         let manager = manager(0.1, gate)
         var movement = Movement()
         let device = try manager.start(feeding: movement.rest(0.1))
-        defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         device.feed(movement.rest(4.9))
         #expect(await eventually { device.isExhausted })
@@ -66,7 +65,6 @@ import Testing
         let manager = manager(0, gate)
         let shake = Movement.wholeShake()
         let device = try manager.start(feeding: Array(shake.prefix(30)))
-        defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         gate.open()
         #expect(await eventually { states.count == 30 })

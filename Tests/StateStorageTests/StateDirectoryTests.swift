@@ -1,12 +1,12 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import StateStorage
-import SystemTestSupport
 import Testing
 
 /// Requirement: a file that outlives a run is written as a whole or not at all, and errors are typed.
 @Suite struct StateDirectoryTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
     private var state: StateDirectory { StateDirectory(path: directory.path) }
 
     @Test func writesReadsAndRemovesAFile() throws {

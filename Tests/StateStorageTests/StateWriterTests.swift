@@ -1,12 +1,12 @@
+import BrokerTestSupport
 import Foundation
 import LinuxSystem
 import StateStorage
-import SystemTestSupport
 import Testing
 
 /// Requirement: a caller never waits for the disk, and a failed write is retried until it succeeds.
 @Suite struct StateWriterTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.absent()
     private var path: String { directory.path + "/below/file" }
 
     private func text(_ path: String) -> String? { FileContents.text(ofOptional: path, limit: 99) }
@@ -80,7 +80,7 @@ import Testing
         let changes = Counter()
         writer.setObserver { changes.countUp() }
         // A file is where the directory should be.
-        try directory.write("", to: directory.path + "/below")
+        try directory.write("", to: "below")
         writer.write(Array("contents".utf8), to: path) { result in
             switch result {
             case .success: results.append("written")
@@ -101,7 +101,7 @@ import Testing
 
     /// Opening a FIFO to read would block for a writer, and to write for a reader.
     @Test func replacesAFIFO() throws {
-        try directory.write("", to: directory.path + "/other")
+        try directory.write("", to: "other")
         let fifo = directory.path + "/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
         let writer = StateWriter()
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func reportsFailuresAtTheEnd() throws {
-        try directory.write("", to: directory.path + "/below")
+        try directory.write("", to: "below")
         let writer = StateWriter()
         writer.write([1], to: path)
         #expect(!writer.finish(within: 30))

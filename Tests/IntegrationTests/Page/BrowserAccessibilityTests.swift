@@ -27,9 +27,8 @@ extension BrowserTests {
         }
 
         @Test func oneBoard() async throws {
-            let rig = try await BrowserRig(
+            let rig = try await BrowserRig.onBoard(
                 "shake", agent: ["commands.allow=[stream, calibrate, restart]"], page: ["page.control=true"])
-            try await rig.openBoard()
             let browser = rig.browser
             // Something in each panel: gestures, a near miss, a problem, a refused value, an answer, a calibration.
             try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
@@ -94,8 +93,7 @@ extension BrowserTests {
 
         /// Requirement: for who prefers less motion, the picture of the board changes at most twice a second.
         @Test func lessMotionForWhoPrefersIt() async throws {
-            let rig = try await BrowserRig("fast-turn", agent: ["sensor.rate=200Hz"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("fast-turn", agent: ["sensor.rate=200Hz"])
             // The number of changes of the picture, the time that they took, and the shortest one between two, ms.
             let watching = """
                 const [seconds, enough] = arguments;

@@ -87,8 +87,7 @@ extension BrowserTests {
 
         @Test(arguments: ["fast-turn", "turn-360"])
         func theBoardTurnsAsTheRealOne(trajectory: String) async throws {
-            let rig = try await BrowserRig(trajectory, agent: ["sensor.rate=200Hz"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard(trajectory, agent: ["sensor.rate=200Hz"])
             let frames: Int = try rig.browser.value("jostlePage.frames")
             var drawn = try drawn(rig.browser, milliseconds: 7000)
             let more = try rig.browser.value("jostlePage.frames", as: Int.self) - frames
@@ -112,8 +111,8 @@ extension BrowserTests {
 
         /// Requirement: "Tare" makes the present attitude zero, on the board and on the screen.
         @Test func tareMakesTheAttitudeZero() async throws {
-            let rig = try await BrowserRig("slow-turn", agent: ["sensor.rate=200Hz"], page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard(
+                "slow-turn", agent: ["sensor.rate=200Hz"], page: ["page.control=true"])
             let isTurned = await rig.browser.shows(
                 "Math.abs(Number(document.getElementById('board-3d').dataset.q.split(',')[3])) > 0.6")
             #expect(isTurned, "the trajectory turns by 90° about z")

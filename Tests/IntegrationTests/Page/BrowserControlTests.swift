@@ -1,6 +1,5 @@
 import BrokerTestSupport
 import Foundation
-import MosquittoClient
 import Testing
 
 extension BrowserTests {
@@ -8,8 +7,7 @@ extension BrowserTests {
     @Suite struct Control {
         /// Requirement: a setting is shown as in force only when the board has reported it.
         @Test func aSensitivityChangedByKeyboardIsInForceWhenTheBoardSaysSo() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             let browser = rig.browser
             let slider = "document.getElementById('set-gestures-shake-sensitivity')"
             #expect(await browser.shows("\(slider).value === '5' && !\(slider).disabled"))
@@ -32,25 +30,20 @@ extension BrowserTests {
             agent.signal(SIGCONT)
             #expect(await browser.shows("\(inForce) === '7'"))
             try await rig.observer.catchUp()
-            let reported = try rig.observer.objects("config/reported").last
-            let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
-            #expect((gestures?["shake"] as? [String: Any])?["sensitivity"] as? Int == 7)
+            #expect(try rig.observer.setting("gestures.shake.sensitivity") as? Int == 7)
             #expect(await browser.shows("\(note) === '' && \(slider).value === '7'"))
             try rig.expectQuietConsole()
         }
 
         /// Requirement: a list is shown as in force only when the board has reported it, and is never empty.
         @Test func directionsOfFlickAreChosenOneByOne() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             let browser = rig.browser
             let boxes = "[...document.querySelectorAll('#set-gestures-flick-directions input')]"
             let chosen = "\(boxes).filter((box) => box.checked).map((box) => box.value).join()"
             #expect(await browser.shows("\(chosen) === 'left,right,up,down,forward,backward'"))
             func directions() throws -> [Any] {
-                let reported = try rig.observer.objects("config/reported").last
-                let gestures = (reported?["settings"] as? [String: Any])?["gestures"] as? [String: Any]
-                let value = (gestures?["flick"] as? [String: Any])?["directions"]
+                let value = try rig.observer.setting("gestures.flick.directions")
                 return value as? [Any] ?? value.map { [$0] } ?? []
             }
             func click(_ name: String) throws {
@@ -63,8 +56,7 @@ extension BrowserTests {
             ] {
                 try click(name)
                 #expect(await browser.shows("\(chosen) === '\(rest)' && \(note) === ''"))
-                #expect(
-                    await rig.observer.sees { _ in try directions() as? [String] == rest.components(separatedBy: ",") })
+                await rig.observer.expect { _ in try directions() as? [String] == rest.components(separatedBy: ",") }
             }
             try click("left")
             #expect(await browser.shows("\(note) === 'At least one is needed.' && \(chosen) === 'left'"))
@@ -76,8 +68,7 @@ extension BrowserTests {
 
         /// Requirement: a refused value is not shown as in force, and the reason is.
         @Test func aRefusedValueSaysWhy() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             let slider = "document.getElementById('set-gestures-tap-sensitivity')"
             #expect(await rig.browser.shows("\(slider).value === '5'"))
             try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
@@ -89,8 +80,7 @@ extension BrowserTests {
 
         /// Requirement: what the page saves is a recording that `jostle replay` reads.
         @Test func aSavedRecordingCanBeReplayed() async throws {
-            let rig = try await BrowserRig("demo", agent: ["sensor.rate=200Hz"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("demo", agent: ["sensor.rate=200Hz"])
             let downloads = rig.browser.directory.path("downloads")
             try rig.browser.chromium("Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": downloads])
             #expect(await rig.browser.shows("jostlePage.samples > 0"))
@@ -116,9 +106,8 @@ extension BrowserTests {
 
         /// Requirement: a calibration shows as a picture how to turn the board next, as the board says.
         @Test func aCalibrationIsLedByTheBoard() async throws {
-            let rig = try await BrowserRig(
+            let rig = try await BrowserRig.onBoard(
                 "calibration-poses", agent: ["commands.allow=[stream, calibrate]"], page: ["page.control=true"])
-            try await rig.openBoard()
             let browser = rig.browser
             #expect(
                 await browser.shows("!document.querySelector('[aria-label=\"Calibrate the accelerometer\"]').disabled"))
@@ -146,8 +135,7 @@ extension BrowserTests {
 
         /// Requirement: a page that only shows has no control that could be used, and says why.
         @Test func aReadOnlyPageChangesNothing() async throws {
-            let rig = try await BrowserRig("rest")
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest")
             #expect(await rig.browser.shows("document.querySelector('.at-settings .setting:not([hidden])')"))
             let usable: [String] = try rig.browser.value(
                 """

@@ -1,5 +1,4 @@
 import Foundation
-import MosquittoClient
 import Testing
 
 extension BrowserTests {

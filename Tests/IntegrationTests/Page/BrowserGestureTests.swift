@@ -1,5 +1,4 @@
 import Foundation
-import MosquittoClient
 import Testing
 
 extension BrowserTests {
@@ -25,8 +24,7 @@ extension BrowserTests {
         }
 
         @Test func aShakeAppearsWithItsPhasesAndStrength() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             try rig.browser.run(Self.watching)
             try rig.browser.clickButton("Simulate")
             #expect(await rig.browser.shows("logged.some((one) => one.title === 'shake' && one.phase === 'ended')"))
@@ -58,8 +56,7 @@ extension BrowserTests {
         }
 
         @Test func aCancelledGestureAndANearMissSayWhy() async throws {
-            let rig = try await BrowserRig("shake")
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("shake")
             try rig.browser.run(Self.watching)
             // A strong shake is almost a tap and a flick too.
             #expect(await rig.browser.shows("logged.some((one) => one.kind === 'missed')"))
@@ -89,8 +86,7 @@ extension BrowserTests {
 
         /// Requirement: plots move with the frames of the display, stop with "p", and go on.
         @Test func plotsMoveWithTheDisplay() async throws {
-            let rig = try await BrowserRig("demo", agent: ["sensor.rate=200Hz"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("demo", agent: ["sensor.rate=200Hz"])
             // How many frames the display had, and in how many of them the page and the plot were drawn.
             let measuring = """
                 const canvas = document.querySelector(".at-live canvas");

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 extension BrowserTests {
@@ -40,8 +39,7 @@ extension BrowserTests {
 
         /// Requirement: a second visit loads no file again.
         @Test func aSecondVisitLoadsNoFileAgain() async throws {
-            let rig = try await BrowserRig("rest", logsRequests: true)
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", logsRequests: true)
             _ = try rig.browser.requestEvents()
             try rig.browser.open(rig.page.base + "/?board=dut")
             #expect(await rig.browser.shows("jostlePage.frames > 20"))

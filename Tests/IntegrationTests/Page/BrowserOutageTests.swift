@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 extension BrowserTests {
@@ -7,8 +6,7 @@ extension BrowserTests {
         private static let banner = "document.getElementById('banner')"
 
         @Test func aKilledAgentIsOfflineUntilItIsBack() async throws {
-            let rig = try await BrowserRig("rest", page: ["page.control=true"])
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
             try rig.browser.run("window.stillHere = true")
             rig.agent?.kill()
             #expect(await rig.browser.shows("\(Self.banner).innerText.startsWith('The board is offline since')"))
@@ -28,8 +26,7 @@ extension BrowserTests {
         }
 
         @Test func thePageOutlivesItsServerAndItsBroker() async throws {
-            let rig = try await BrowserRig("rest")
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest")
             try rig.browser.run("window.stillHere = true")
             rig.page.program.kill()
             #expect(
@@ -58,8 +55,7 @@ extension BrowserTests {
 
         /// Requirement: a tab that nobody sees asks for no samples.
         @Test func aHiddenTabEndsItsStream() async throws {
-            let rig = try await BrowserRig("rest")
-            try await rig.openBoard()
+            let rig = try await BrowserRig.onBoard("rest")
             // A headless browser hides no tab, so the page is told that it is hidden; its ten seconds pass faster.
             try rig.browser.run(
                 """

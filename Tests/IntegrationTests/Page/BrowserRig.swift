@@ -14,16 +14,14 @@ final class BrowserRig {
     let browser: Browser
     private(set) var page: PageRig
     private(set) var agent: JostleProgram?
-    private let directory: TemporaryDirectory
+    private let directory = TemporaryDirectory.new()
     private let pageSettings: [String]
 
     init(
         _ trajectory: String? = nil, agent agentSettings: [String] = [], page pageSettings: [String] = [],
         logsRequests: Bool = false
     ) async throws {
-        broker = try await TestBroker.started()
-        observer = try await Observer(broker.port)
-        directory = try TemporaryDirectory()
+        (broker, observer) = try await rig.observedBroker()
         self.pageSettings = pageSettings
         page = try await PageRig(
             broker: broker.port, pageSettings, environment: ["STATE_DIRECTORY": directory.path("page")])
@@ -34,8 +32,18 @@ final class BrowserRig {
     deinit {
         browser.leave()
         page.program.kill()
-        agent?.kill()
-        broker.kill()
+    }
+
+    /// The same with an agent, whose board's view is open; its attitude is shown.
+    static func onBoard(
+        _ trajectory: String, agent: [String] = [], page: [String] = [], logsRequests: Bool = false
+    ) async throws -> BrowserRig {
+        let rig = try await BrowserRig(trajectory, agent: agent, page: page, logsRequests: logsRequests)
+        try rig.open("/?board=dut")
+        let isShown = await rig.browser.shows("document.getElementById('board-3d')?.dataset.t")
+        let text: String = try rig.browser.value("document.body.innerText")
+        try #require(isShown, "\(text)")
+        return rig
     }
 
     /// Starts the agent, with the state of the one before, and waits until it is online.
@@ -60,14 +68,6 @@ final class BrowserRig {
     func open(_ path: String) throws {
         try browser.open("\(page.base)/?token=\(page.token)")
         try browser.open(page.base + path)
-    }
-
-    /// Signs the browser in, and opens the view of the agent's board; waits until its attitude is shown.
-    func openBoard() async throws {
-        try open("/?board=dut")
-        let isShown = await browser.shows("document.getElementById('board-3d')?.dataset.t")
-        let text: String = try browser.value("document.body.innerText")
-        try #require(isShown, "\(text)")
     }
 
     /// Checks that the console of the browser has no warning and no error.

@@ -1,6 +1,3 @@
-import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 extension BrowserTests {
@@ -8,13 +5,12 @@ extension BrowserTests {
     @Suite struct Rules {
         /// Requirement: each rule with a name has a switch, which shows what the board reports.
         @Test func aRuleIsSwitchedOffAndOn() async throws {
-            let rig = try await BrowserRig(
+            let rig = try await BrowserRig.onBoard(
                 "rest",
                 agent: [
                     "actions=[{on: shake, name: lamp, publish: {topic: lamp}}, "
                         + "{on: tap, name: fan-2, enabled: false, consume: true}, {on: flick, consume: true}]"
                 ], page: ["page.control=true"])
-            try await rig.openBoard()
             let browser = rig.browser
             let switches = "[...document.querySelectorAll('.rules input')]"
             #expect(
@@ -24,9 +20,7 @@ extension BrowserTests {
             let lamp = "document.getElementById('set-actions-lamp-enabled')"
             try browser.click("#set-actions-lamp-enabled")
             func isOff(_ observer: Observer) throws -> Bool {
-                let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
-                let rules = settings?["actions"] as? [[String: Any]] ?? []
-                return rules.first?["enabled"] as? Bool == false
+                (try observer.setting("actions") as? [[String: Any]])?.first?["enabled"] as? Bool == false
             }
             #expect(await rig.observer.sees { try isOff($0) })
             let note = "document.getElementById('set-actions-lamp-enabled-note').textContent"

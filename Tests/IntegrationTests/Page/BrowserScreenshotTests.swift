@@ -25,9 +25,8 @@ extension BrowserTests {
         }
 
         private func take() async throws {
-            let rig = try await BrowserRig(
+            let rig = try await BrowserRig.onBoard(
                 "demo", agent: ["device.name=Washing machine", "sensor.rate=200Hz"], page: ["page.control=true"])
-            try await rig.openBoard()
             // All plots are full, and the gestures have a shake.
             #expect(await rig.browser.shows("jostlePage.samples > 2200"))
             #expect(

@@ -5,7 +5,8 @@ import MosquittoClient
 import Testing
 
 /// Requirement: what the page's server sends to browsers, boards and Prometheus does not change.
-@Suite(.needsPage) struct GoldenPageServerTests {
+@Suite(.needsPage) final class GoldenPageServerTests {
+    private var golden = GoldenText()
     private let rig = Rig()
 
     private static let board: [(topic: String, text: String)] = [
@@ -59,14 +60,12 @@ import Testing
                 && row.contains("clock") && row.contains("+z")
         }
         try #require(isKnown, "\(first.all)")
-        var golden = GoldenText()
         func add(_ events: PageEvents, _ name: String) throws {
             golden.add(name, Self.scrubbed(try #require(events.last(name), "\(name)").data, broker))
         }
         let list = try rig.events(page, "view=boards", cookie)
         golden.heading("all boards")
-        let isListed = await eventually { list.last("listed") != nil && list.last("fleet") != nil }
-        try #require(isListed, "\(list.all)")
+        try #require(await eventually { list.last("listed") != nil && list.last("fleet") != nil }, "\(list.all)")
         for name in ["broker", "boards", "listed", "fleet"] { try add(list, name) }
 
         golden.heading("one board")
@@ -107,7 +106,6 @@ import Testing
         let page = try await rig.page(broker: broker.port, ["page.control=true"])
         try #require(await page.program.logs("connected to "), "\(page.program.errors)")
         let cookie = try page.signIn()
-        var golden = GoldenText()
         golden.heading("answers")
         func add(_ name: String, _ reply: RawHTTP.Reply) {
             golden.add("\(name) \(reply.status)", Self.scrubbed(reply.body, broker))

@@ -1,12 +1,12 @@
 import BrokerTestSupport
 import Foundation
 import HTTPTestSupport
-import MosquittoClient
 import Testing
 
 /// Requirement: Prometheus reads what the boards publish, and the documentation and the dashboard are about that.
 @Suite(.needsPage) struct MetricsTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     private static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -45,14 +45,12 @@ import Testing
         try observer.publish("jostle/lamp/event/shake", shake)
         let attitude = #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#
         try observer.publish("jostle/lamp/attitude", attitude)
-        let isThere = await eventually { (try? metrics(page).contains("jostle_board_yaw_radians")) ?? false }
-        try #require(isThere)
+        try #require(await eventually { (try? metrics(page).contains("jostle_board_yaw_radians")) ?? false })
     }
 
     /// A page at a broker where the board has published everything.
     func withEverythingPublished(_ body: (PageRig) async throws -> Void) async throws {
-        let broker = try await rig.broker()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let page = try await rig.page(broker: broker.port)
         try await publishEverything(observer, page: page)
         try await body(page)
@@ -104,15 +102,13 @@ import Testing
 
             let head = try RawHTTP.send(page.port, "HEAD", "/metrics")
             #expect(head.status == 200 && head.body.isEmpty)
-            let post = try RawHTTP.send(page.port, "POST", "/metrics", body: "{}")
-            #expect(post.status == 405)
+            #expect(try RawHTTP.send(page.port, "POST", "/metrics", body: "{}").status == 405)
         }
     }
 
     @Test(.needsPrometheus) func theLinterOfPrometheusFindsNothing() async throws {
         try await withEverythingPublished { page in
-            let findings = try lint(metrics(page))
-            #expect(findings == "")
+            #expect(try lint(metrics(page)) == "")
             // It would find something.
             let other = try lint("a_milliseconds 1\n")
             #expect(other.contains("a_milliseconds"))
@@ -121,7 +117,6 @@ import Testing
 
     /// What `promtool check metrics` says about a text.
     private func lint(_ text: String) throws -> String {
-        let directory = try TemporaryDirectory()
         let file = try directory.write(text, to: "metrics")
         let tool = try #require(OptionalProgram.path("promtool"))
         let child = try ChildProcess(
@@ -157,10 +152,8 @@ import Testing
         _ = await rig.agent.terminate()
         #expect(await prometheus.answers("jostle_board_online{board=\"dut\"}") { $0[0].value == 0 })
         // The last value must not go on for five minutes, as that of a series does that merely ends.
-        let isGone = await eventually { (try? prometheus.query("jostle_board_sample_rate_hertz").isEmpty) ?? false }
-        #expect(isGone)
-        let stays = try prometheus.query("jostle_board_samples_total")
-        #expect(stays.count == 1)
+        #expect(await eventually { (try? prometheus.query("jostle_board_sample_rate_hertz").isEmpty) ?? false })
+        #expect(try prometheus.query("jostle_board_samples_total").count == 1)
 
         rig.broker.kill()
         #expect(await prometheus.answers("jostle_page_broker_connected") { $0[0].value == 0 })
@@ -194,7 +187,6 @@ import Testing
 
     @Test(.needsPrometheus) func prometheusShowsTheToken() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         let token = "0123456789abcdef0123456789abcdef"
         let file = try directory.write("\(token)\n", to: "token", permissions: 0o600)
         let page = try await rig.page(broker: broker.port, ["page.metrics_token_file=\(file)"])
@@ -202,12 +194,10 @@ import Testing
         let without = try RawHTTP.get(page.port, "/metrics")
         #expect(without.status == 401 && without.header("WWW-Authenticate") == "Bearer")
         #expect(!without.body.contains("jostle_page"))
-        let wrong = try RawHTTP.get(page.port, "/metrics", [("Authorization", "Bearer \(token)0")])
-        #expect(wrong.status == 401)
+        #expect(try RawHTTP.get(page.port, "/metrics", [("Authorization", "Bearer \(token)0")]).status == 401)
         let right = try RawHTTP.get(page.port, "/metrics", [("Authorization", "Bearer \(token)")])
         #expect(right.status == 200 && right.body.contains("jostle_page_requests_total{code=\"401\"} 2"))
-        let signedIn = try RawHTTP.get(page.port, "/metrics", [page.signIn()])
-        #expect(signedIn.status == 200)
+        #expect(try RawHTTP.get(page.port, "/metrics", [page.signIn()]).status == 200)
         #expect(!page.program.errors.contains(token), "the token is never logged")
 
         let job = "    authorization: {credentials_file: \"\(file)\"}"
@@ -218,12 +208,10 @@ import Testing
     @Test func aProxyAndAnotherNameAreRefusedWithoutAToken() async throws {
         let broker = try await rig.broker()
         let page = try await rig.page(broker: broker.port)
-        let direct = try RawHTTP.get(page.port, "/metrics")
-        #expect(direct.status == 200)
+        #expect(try RawHTTP.get(page.port, "/metrics").status == 200)
         let forwarded = try RawHTTP.get(page.port, "/metrics", [("X-Forwarded-For", "192.0.2.7")])
         #expect(forwarded.status == 403 && forwarded.body.contains("page.metrics_token_file"))
-        let rebound = try RawHTTP.get(page.port, "/metrics", [("Host", "attacker.example:\(page.port)")])
-        #expect(rebound.status == 421)
+        #expect(try RawHTTP.get(page.port, "/metrics", [("Host", "attacker.example:\(page.port)")]).status == 421)
     }
 
     @Test(
@@ -233,12 +221,11 @@ import Testing
             ("0123456789abcdeö\n", "not ASCII"),
         ])
     func aTokenThatCannotBeUsedEndsTheProgram(_ text: String, _ reason: String) async throws {
-        let directory = try TemporaryDirectory()
         let file = try directory.write(text, to: "token", permissions: 0o600)
         let program = try await JostleProgram(
             ["--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--set", "page.metrics_token_file=\(file)"],
             program: Products.pageProgram
-        ).outcome().expect(status: 78)
-        #expect(program.errors.contains("page.metrics_token_file: \(file): ") && program.errors.contains(reason))
+        ).outcome().expect(status: 78, errors: "page.metrics_token_file: \(file): ")
+        #expect(program.errors.contains(reason))
     }
 }

@@ -16,14 +16,12 @@ import Testing
         }
         for reader in readers { #expect(reader.next()?.name == "hello") }
         page.program.signal(SIGTERM)
-        let status = await page.program.exitStatus()
-        #expect(status == 0, "\(page.program.errors)")
+        #expect(await page.program.exitStatus() == 0, "\(page.program.errors)")
         for reader in readers { #expect(reader.next("none") == nil) }
     }
 
     @Test func aLargeFleetArrivesWhole() async throws {
-        let broker = try await rig.broker()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let count = 1000
         // About 900 bytes a row.
         let problems = (0..<4).map { "\"\($0) \(String(repeating: "p", count: 190))\"" }.joined(separator: ",")
@@ -36,11 +34,9 @@ import Testing
             }
             // The client's queue is bounded.
             guard number % 100 == 99 else { continue }
-            let hasArrived = await observer.sees { $0.all.count >= 2 * (number + 1) }
-            try #require(hasArrived)
+            try #require(await observer.sees { $0.all.count >= 2 * (number + 1) })
         }
-        let isPublished = await observer.sees { $0.all.count >= 2 * count }
-        try #require(isPublished)
+        try #require(await observer.sees { $0.all.count >= 2 * count })
         let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let reader = try PageStreamReader(page, "view=boards", cookie)
@@ -62,8 +58,7 @@ import Testing
     }
 
     @Test func aPageThatReadsLateIsToldHowMuchItMissed() async throws {
-        let broker = try await rig.broker()
-        let observer = try await Observer(broker.port)
+        let (broker, observer) = try await rig.observedBroker()
         let page = try await rig.page(broker: broker.port)
         let cookie = try page.signIn()
         let slow = try PageStreamReader(page, "board=dut&stream=1", cookie, receiveBuffer: 65_536)

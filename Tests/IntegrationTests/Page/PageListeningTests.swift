@@ -5,6 +5,7 @@ import Testing
 /// Where the page may be served, and what it needs for that.
 @Suite(.needsPage) struct PageListeningTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     /// A start that must fail: no broker is needed for it.
     private func start(_ arguments: [String]) async throws -> Outcome {
@@ -20,22 +21,19 @@ import Testing
     }
 
     @Test func otherMachinesNeedAPasswordAndACertificate() async throws {
-        let directory = try TemporaryDirectory()
         let password = "page.password_file=" + (try secret("secret\n", "password", in: directory))
 
-        let bare = try await start(["--listen", "0.0.0.0:0"]).expect(status: 78)
-        #expect(bare.errors.contains("page.password_file, page.certificate_file and page.key_file"))
-        #expect(bare.errors.contains("--insecure-http"))
-        let plain = try await start(["--listen", "0.0.0.0:0", "--set", password]).expect(status: 78)
-        #expect(plain.errors.contains("needs page.certificate_file and page.key_file"))
-        let open = try await start(["--listen", "0.0.0.0:0", "--insecure-http"]).expect(status: 78)
-        #expect(open.errors.contains("needs page.password_file\n"))
+        let bare = try await start(["--listen", "0.0.0.0:0"]).expect(
+            status: 78, errors: "page.password_file, page.certificate_file and page.key_file", "--insecure-http")
+        let plain = try await start(["--listen", "0.0.0.0:0", "--set", password]).expect(
+            status: 78, errors: "needs page.certificate_file and page.key_file")
+        let open = try await start(["--listen", "0.0.0.0:0", "--insecure-http"]).expect(
+            status: 78, errors: "needs page.password_file\n")
         #expect((bare.output + plain.output + open.output).isEmpty)
     }
 
     @Test func withoutEncryptionThePageOnlyShows() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         let password = try secret("secret\n", "password", in: directory)
         let port = try Loopback.freePort()
         let program = try rig.run(
@@ -63,8 +61,8 @@ import Testing
     @Test func aPortInUseIsNamed() async throws {
         let (descriptor, port) = try Loopback.listening()
         defer { close(descriptor) }
-        let outcome = try await start(["--listen", "127.0.0.1:\(port)"]).expect(status: 69)
-        #expect(outcome.errors.contains("another program uses 127.0.0.1:\(port)"))
+        try await start(["--listen", "127.0.0.1:\(port)"]).expect(
+            status: 69, errors: "another program uses 127.0.0.1:\(port)")
     }
 
     @Test(arguments: [("nowhere.invalid:8088", 69), ("127.0.0.1", 64), ("127.0.0.1:99999", 64), ("203.0.113.1:0", 69)])
@@ -76,7 +74,6 @@ import Testing
     }
 
     @Test func unusableFilesAreNamedWithTheirKey() async throws {
-        let directory = try TemporaryDirectory()
         let empty = try secret("\n", "empty", in: directory)
         let readable = try directory.write("secret\n", to: "readable")
         let noKey = try secret("-----BEGIN NOTHING-----\n", "no-key", in: directory)
@@ -93,8 +90,8 @@ import Testing
             ),
         ]
         for (settings, text) in cases {
-            let outcome = try await start(["--listen", "127.0.0.1:0"] + settings.flatMap { ["--set", $0] })
-            #expect(outcome.status == 78, "\(settings)")
+            let outcome = try await start(["--listen", "127.0.0.1:0"] + settings.flatMap { ["--set", $0] }).expect(
+                status: 78)
             #expect(outcome.errors.contains(text), "\(settings)")
             #expect(!outcome.errors.contains("secret"))
         }
@@ -105,11 +102,10 @@ import Testing
         let certificates = try TestCertificates(directory: try TemporaryDirectory())
         try certificates.makeServerCertificate(name: "localhost")
         try certificates.makeClientCertificate(user: "other")
-        let outcome = try await start([
+        try await start([
             "--listen", "127.0.0.1:0", "--set", "page.certificate_file=\(certificates.directory.path("server.pem"))",
             "--set", "page.key_file=\(certificates.directory.path("other.key"))",
-        ]).expect(status: 78)
-        #expect(outcome.errors.contains("not a PEM certificate and its PEM key"))
+        ]).expect(status: 78, errors: "not a PEM certificate and its PEM key")
     }
 
     @Test func withACertificateEverythingIsEncrypted() async throws {

@@ -1,6 +1,4 @@
 import BrokerTestSupport
-import Foundation
-import MosquittoClient
 import Testing
 
 /// What the page answers, to its own browser and to others.
@@ -82,10 +80,8 @@ import Testing
                 let reply = try RawHTTP.send(page.port, "POST", "/api/command", headers, body: body)
                 #expect(reply.status == status, "\(headers)")
             }
-            let reply = try RawHTTP.send(page.port, "POST", "/api/command", right, body: body)
-            #expect(reply.status == 202)
-            let hasArrived = await observer.sees { !$0.texts("command/calibrate").isEmpty }
-            #expect(hasArrived)
+            #expect(try RawHTTP.send(page.port, "POST", "/api/command", right, body: body).status == 202)
+            #expect(await observer.sees { !$0.texts("command/calibrate").isEmpty })
             #expect(observer.texts("command/calibrate") == ["{}"], "the wrong ones published nothing")
         }
     }
@@ -107,8 +103,7 @@ import Testing
                 let reply = try page.post(path, #"{"board":"dut",\#(body)}"#, cookie)
                 #expect(reply.status == 202)
                 #expect(reply.body == #"{"ok":true}"#)
-                let hasArrived = await observer.sees { !$0.messages(end).isEmpty }
-                #expect(hasArrived, "\(end): \(observer.topics)")
+                #expect(await observer.sees { !$0.messages(end).isEmpty }, "\(end): \(observer.topics)")
                 #expect(observer.texts(end).first?.lowercased() == payload.lowercased())
                 #expect(observer.messages(end).allSatisfy { !$0.retain })
             }
@@ -127,8 +122,7 @@ import Testing
                     ("/api/set", #"{"board":"\#(name)","key":"device.name","value":1}"#),
                     ("/api/command", #"{"board":"\#(name)","name":"simulate"}"#),
                 ] {
-                    let reply = try page.post(path, body, cookie)
-                    #expect(reply.status == 400, "board \(name)")
+                    #expect(try page.post(path, body, cookie).status == 400, "board \(name)")
                 }
                 guard name != "_all" else { continue }
                 let key = try page.post("/api/set", #"{"board":"dut","key":"\#(name)","value":1}"#, cookie)
@@ -141,13 +135,11 @@ import Testing
                 "", "[]", "7", "null", "{}", #"{"board":7}"#, #"{"board":"dut","key":"device.name"}"#,
                 String(repeating: "[", count: 10_000), "{\"a\":" + String(repeating: "{\"a\":", count: 3000),
             ] {
-                let reply = try page.post("/api/set", body, cookie)
-                #expect(reply.status == 400, "\(body.prefix(40))")
+                #expect(try page.post("/api/set", body, cookie).status == 400, "\(body.prefix(40))")
             }
             let last = try page.post("/api/command", #"{"board":"dut","name":"last"}"#, cookie)
             #expect(last.status == 202)
-            let hasArrived = await observer.sees { !$0.messages("command/last").isEmpty }
-            #expect(hasArrived)
+            #expect(await observer.sees { !$0.messages("command/last").isEmpty })
             let topics = observer.topics.filter { $0.contains("/set") || $0.contains("/command") }
             #expect(topics == ["jostle/dut/command/last"])
         }
@@ -161,8 +153,7 @@ import Testing
                 #expect(reply.status == 403)
                 #expect(reply.body.contains(#""error":"read_only""#))
             }
-            let login = try page.post("/api/login", #"{"password":""}"#, cookie)
-            #expect(login.status == 404, "there is no password")
+            #expect(try page.post("/api/login", #"{"password":""}"#, cookie).status == 404, "there is no password")
         }
     }
 }

@@ -5,10 +5,10 @@ import Testing
 /// Requirement: systemd knows when the page is served, whether it has a broker, and whether its thread still runs.
 @Suite(.needsPage) struct PageServiceTests {
     private let rig = Rig()
+    private let directory = TemporaryDirectory.new()
 
     @Test func tellsSystemdWhatItDoes() async throws {
         let broker = try await rig.broker()
-        let directory = try TemporaryDirectory()
         let manager = try NotifySocket(in: directory)
         let page = try await rig.page(
             broker: broker.port,
@@ -25,7 +25,6 @@ import Testing
 
     /// The journal keeps what it is given for months, and others may read it.
     @Test func keepsTheTokenOutOfTheJournal() async throws {
-        let directory = try TemporaryDirectory()
         let output = directory.path("journal")
         try Data().write(to: URL(fileURLWithPath: output))
         var status = stat()

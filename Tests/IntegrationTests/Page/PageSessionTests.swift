@@ -19,8 +19,7 @@ import Testing
         let file = try directory.write("correct horse\nanother line\n", to: "password", permissions: 0o600)
         let page = try await rig.page(broker: broker.port, ["page.password_file=\(file)"])
 
-        let foreign = try login(page, "correct horse", origin: "http://evil.example")
-        #expect(foreign.status == 403)
+        #expect(try login(page, "correct horse", origin: "http://evil.example").status == 403)
         let right = try login(page, "correct horse")
         #expect(right.status == 204)
         let cookie = String(try #require(right.header("Set-Cookie")).prefix { $0 != ";" })
@@ -52,8 +51,7 @@ import Testing
         let status = await first.program.exitStatus()
         #expect(status == 0)
         let second = try await rig.page(broker: broker.port, port: port, environment: environment)
-        let session = try RawHTTP.get(port, "/api/session", [cookie])
-        #expect(session.status == 200)
+        #expect(try RawHTTP.get(port, "/api/session", [cookie]).status == 200)
         let old = try RawHTTP.get(port, "/?token=\(first.token)")
         #expect(old.header("Location") == "/login")
         let new = try RawHTTP.get(port, "/?token=\(second.token)")
@@ -68,8 +66,7 @@ import Testing
         func link() async throws -> String {
             let program = try rig.run(["link"], environment: environment, program: Products.pageProgram)
             defer { program.kill() }
-            let status = await program.exitStatus()
-            #expect(status == 0, "\(program.errors)")
+            #expect(await program.exitStatus() == 0, "\(program.errors)")
             let url = try #require(URLComponents(string: program.output.trimmingCharacters(in: .newlines)))
             #expect(url.port == Int(page.port))
             return try #require(url.queryItems?.first { $0.name == "token" }?.value)
@@ -93,8 +90,7 @@ import Testing
 
     @Test func withoutARunningPageThereIsNoLink() async throws {
         let program = try rig.run(["link"], program: Products.pageProgram)
-        let status = await program.exitStatus()
-        #expect(status == 69)
+        #expect(await program.exitStatus() == 69)
         #expect(program.errors.contains("the page must"))
     }
 }

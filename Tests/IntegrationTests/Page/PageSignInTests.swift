@@ -1,5 +1,4 @@
 import BrokerTestSupport
-import Foundation
 import Testing
 
 /// How a browser signs in at the page.
@@ -10,16 +9,14 @@ import Testing
         let broker = try await rig.broker()
         let page = try await rig.page(broker: broker.port)
 
-        let stranger = try RawHTTP.get(page.port, "/api/session")
-        #expect(stranger.status == 401)
+        #expect(try RawHTTP.get(page.port, "/api/session").status == 401)
         let first = try RawHTTP.get(page.port, "/?token=\(page.token)")
         #expect(first.status == 303)
         #expect(first.header("Location") == "/")
         let cookie = try #require(first.header("Set-Cookie"))
         #expect(cookie.hasSuffix("; HttpOnly; SameSite=Strict"))
         let header: RawHTTP.Header = ("Cookie", String(cookie.prefix { $0 != ";" }))
-        let session = try RawHTTP.get(page.port, "/api/session", [header])
-        #expect(session.status == 200)
+        #expect(try RawHTTP.get(page.port, "/api/session", [header]).status == 200)
 
         let second = try RawHTTP.get(page.port, "/?token=\(page.token)")
         #expect(second.header("Location") == "/login")

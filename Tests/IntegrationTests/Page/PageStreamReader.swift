@@ -1,5 +1,3 @@
-import Foundation
-
 /// Reads server-sent events of the page.
 final class PageStreamReader {
     struct Event: Equatable {

@@ -1,7 +1,22 @@
+import BrokerTestSupport
 import MotionCore
-import SystemTestSupport
+import StateStorage
 
 @testable import MotionKit
+
+extension Rig {
+    /// A manager that lives until the end of the test, and then stops.
+    func manager(
+        sensor: SensorSelection = .automatic, settings: MotionSettings = MotionSettings(),
+        updateInterval: Double = 0.1, stateDirectory: String? = nil, writer: StateWriter? = nil
+    ) -> MotionManager {
+        let manager = MotionManager(
+            sensor: sensor, settings: settings, updateInterval: updateInterval, stateDirectory: stateDirectory,
+            writer: writer)
+        atEnd { manager.stop() }
+        return manager
+    }
+}
 
 extension MotionManager {
     /// Starts with a scripted sensor that delivers samples.

@@ -6,9 +6,14 @@ struct Movement {
     static let rate = 200.0
 
     /// Specific force of the resting board, m/s².
-    var gravity = Vector3(0, 0, standardGravity)
+    let gravity: Vector3
     /// The time of the next sample, s. Its start is arbitrary, since nothing reads a clock.
     private(set) var time = 100.0
+
+    init(rolledBy degrees: Double = 0) {
+        gravity = Quaternion(roll: degrees * radiansPerDegree, pitch: 0, yaw: 0)
+            .unrotate(Vector3(0, 0, standardGravity))
+    }
 
     mutating func rest(_ seconds: Double) -> [MotionSample] {
         samples(seconds) { _ in .zero }
@@ -30,8 +35,8 @@ struct Movement {
     }
 
     /// The same movements from the start.
-    static func rest(_ seconds: Double) -> [MotionSample] {
-        var movement = Movement()
+    static func rest(_ seconds: Double, rolledBy degrees: Double = 0) -> [MotionSample] {
+        var movement = Movement(rolledBy: degrees)
         return movement.rest(seconds)
     }
 
@@ -53,11 +58,6 @@ struct Movement {
                 rotationRate: .zero, temperature: 21.5)
         }
     }
-}
-
-/// The specific force of a board that rests rolled by `degrees`.
-func gravity(rolledBy degrees: Double) -> Vector3 {
-    Quaternion(roll: degrees * radiansPerDegree, pitch: 0, yaw: 0).unrotate(Vector3(0, 0, standardGravity))
 }
 
 extension MotionSettings {

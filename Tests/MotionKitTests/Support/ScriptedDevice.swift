@@ -1,9 +1,9 @@
+import BrokerTestSupport
 import IMUDrivers
 import LinuxSensors
 import MotionCore
 import MotionKit
 import Synchronization
-import SystemTestSupport
 
 /// A sensor that follows a script: each poll takes one step, or does nothing if there is none.
 final class ScriptedDevice: SensorDevice {

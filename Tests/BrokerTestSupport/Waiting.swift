@@ -2,26 +2,29 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// How long tests wait for what must happen, seconds: a machine with ten times as much to do does not fail them.
-private let patience = 300.0
+/// How long tests wait for what must happen: a machine with ten times as much to do does not fail them.
+package let patience = Duration.seconds(300)
 
-/// Waits until `condition` holds, for at most `seconds`.
+/// Waits until a condition holds. Returns `false` if it does not in time.
 ///
-/// - Returns: whether it holds.
-package func eventually(within seconds: Double = patience, _ condition: () -> Bool) async -> Bool {
-    let deadline = monotonicSeconds() + seconds
+/// A passing test does not wait much longer than necessary: the limit only decides when it has failed. Conditions that read
+/// files or messages cost more than what they wait for, so they are checked the less often the longer they take.
+package func eventually(within limit: Duration = patience, _ condition: () -> Bool) async -> Bool {
+    let start = ContinuousClock.now
     while !condition() {
-        if monotonicSeconds() > deadline { return false }
-        do { try await Task.sleep(for: .milliseconds(2)) } catch { return condition() }
+        let waited = start.duration(to: .now)
+        if waited >= limit { return false }
+        let pause = min(max(.milliseconds(2), waited / 16), .milliseconds(100))
+        do { try await Task.sleep(for: pause) } catch { return condition() }
     }
     return true
 }
 
 /// The same without suspending, for handlers.
-package func eventuallyBlocking(within seconds: Double = patience, _ condition: () -> Bool) -> Bool {
-    let deadline = monotonicSeconds() + seconds
+package func eventuallyBlocking(_ condition: () -> Bool) -> Bool {
+    let start = ContinuousClock.now
     while !condition() {
-        if monotonicSeconds() > deadline { return false }
+        if start.duration(to: .now) >= patience { return false }
         usleep(1000)
     }
     return true
@@ -84,4 +87,11 @@ package final class Flag: Sendable {
 
     package var isSet: Bool { flag.load(ordering: .acquiring) }
     package func set() { flag.store(true, ordering: .releasing) }
+}
+
+/// Ends a test that has found something other than what the rest of it is about.
+package struct Unexpected: Error, CustomStringConvertible {
+    package let description: String
+
+    package init<Found>(_ found: Found) { description = "\(found)" }
 }
