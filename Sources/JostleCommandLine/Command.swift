@@ -44,7 +44,7 @@ package struct CommandUsage {
     package var details = ""
     package var operands: [Operand] = []
     package var options: [Option] = []
-    /// Whether it is left out of lists: a helper of other programs, or no longer a command.
+    /// Whether it is left out of lists: a helper of other programs.
     package var isHidden = false
     /// Whether there is a program of its own, `jostle-NAME`.
     package var isProgram = false
@@ -65,9 +65,6 @@ package struct CommandUsage {
     /// The program of its own.
     package var program: String { "jostle-\(name)" }
 
-    /// The words before the operands: `jostle fleet list`, or the program of its own if it is no longer a command.
-    package var invocation: String { isProgram && isHidden ? program : "jostle \(name)" }
-
     /// The options of every command that reads a configuration.
     package static let configurationOptions = [
         Option("config", value: "FILE", help: "read this configuration instead of /etc/jostle/jostle.yaml"),
@@ -77,7 +74,7 @@ package struct CommandUsage {
     ]
 
     /// The first line of the help.
-    package var synopsis: String { "usage: \(invocation)" + (parameters.isEmpty ? "" : " \(parameters)") }
+    package var synopsis: String { "usage: jostle \(name)" + (parameters.isEmpty ? "" : " \(parameters)") }
 
     /// Operands and options after the name.
     package var parameters: String {

@@ -45,12 +45,8 @@ package enum PageUsage {
         ] + CommandUsage.configurationOptions, isProgram: true)
 }
 
-/// What the program `jostle-swarm` accepts.
+/// What `jostle swarm` and the program `jostle-swarm` accept.
 package enum SwarmUsage {
-    /// What the program `jostle` says of the command that it once had.
-    package static let place =
-        "swarm is no longer a command but a program: jostle-swarm, in the package jostle-tools"
-
     package static let usage = CommandUsage(
         name: "swarm", summary: "run many virtual boards, to test a fleet's broker and configuration",
         details: """
@@ -93,5 +89,5 @@ package enum SwarmUsage {
             Option("json", help: "print the figures every second as a line of JSON"),
             Option("verbose", help: "print the boards' log lines, at the configured log.level"),
             Option("for", value: "SECONDS", help: "stop after this time"),
-        ] + CommandUsage.configurationOptions, isHidden: true, isProgram: true)
+        ] + CommandUsage.configurationOptions, isProgram: true)
 }

@@ -3,7 +3,7 @@ struct ShellCommand {
     /// Where it is, for messages.
     let place: String
     /// Its words without what only changes how it runs: variables, `sudo`, `env`.
-    var words: [String]
+    let words: [String]
     /// It is in the text and not in a block, so it may be only the name of a command.
     let isMention: Bool
 

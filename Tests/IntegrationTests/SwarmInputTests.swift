@@ -11,22 +11,23 @@ import Testing
         try await JostleProgram(options, launcher: launcher, program: Products.swarmProgram).outcome()
     }
 
-    @Test("The command that it once was says where the swarm is, in one line")
-    func formerCommandNamesTheProgram() async throws {
-        for words in [["swarm"], ["swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1"]] {
-            let former = try await JostleProgram(words).outcome().expect(status: 64)
-            #expect(former.output.isEmpty)
-            let place = "swarm is no longer a command but a program: jostle-swarm, in the package jostle-tools"
-            #expect(former.errors == "jostle: \(place)\n")
-        }
+    @Test("The command becomes the program, and names its package where it is not installed")
+    func commandIsTheProgram() async throws {
+        let command = try await jostle("swarm", "--devices", "0").expect(status: 64)
+        #expect(command.errors.hasPrefix("jostle-swarm: --devices is \"0\""))
+        let directory = try TemporaryDirectory()
+        try FileManager.default.copyItem(atPath: Products.program.path, toPath: directory.path("jostle"))
+        let alone = try await JostleProgram(
+            ["swarm", "--devices", "1"], program: URL(fileURLWithPath: directory.path("jostle"))
+        ).outcome().expect(status: 69)
+        #expect(
+            alone.errors
+                == "jostle: the program jostle-swarm is not installed; install its package: apt install jostle-tools\n")
     }
 
-    @Test func helpAndVersionNameTheProgram() async throws {
+    @Test func versionNamesTheProgram() async throws {
         let version = try await jostle("--version").expect(status: 0).lines[0]
         #expect(try await swarm(["--version"]).output == version.replacing("jostle", with: "jostle-swarm") + "\n")
-        let help = try await swarm(["--help"]).expect(status: 0)
-        #expect(help.lines[0] == "usage: jostle-swarm [OPTION]…")
-        #expect(try await swarm(["--wrong"]).errors.contains("More: jostle-swarm --help"))
     }
 
     @Test func wrongLinesChangeNothing() async throws {

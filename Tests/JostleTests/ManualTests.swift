@@ -27,17 +27,6 @@ import Testing
         }
     }
 
-    @Test("A program that is no command has a page, but is not in the list of commands")
-    func describesProgram() throws {
-        let page = try #require(pages["jostle-swarm.1"])
-        #expect(page.contains("\\fBjostle\\-swarm\\fR [OPTION]…\n") && !page.contains("jostle swarm"))
-        for option in SwarmUsage.usage.options {
-            #expect(page.contains("\\fB\(ManualPage.text("--\(option.name)"))\\fR"), "--\(option.name)")
-        }
-        let overview = try #require(pages["jostle.1"])
-        #expect(overview.contains("\\fBjostle\\-swarm\\fR(1)") && !overview.contains(".TP\n\\fBswarm\\fR"))
-    }
-
     @Test func describesKeys() throws {
         let page = try #require(pages["jostle.yaml.5"])
         for key in ConfigurationSchema.keys where key.path != "actions" {

@@ -35,7 +35,9 @@ final class DemoPage: Sendable {
     ///
     /// - Throws: why it cannot be started.
     init(_ plan: Plan, signals: SignalWaiter) throws {
-        guard let path = PageProgram.installedPath else { throw Failure(.unavailable, PageProgram.absence) }
+        guard let path = OtherProgram.page.installedPath else {
+            throw Failure(.unavailable, OtherProgram.page.absence)
+        }
         FileContents.makeDirectories(plan.directory)
         let listen = plan.hasAddress ? [[]] : [["--listen", DemoPage.usual], ["--listen", "127.0.0.1:0"]]
         var failure = Failure(.unavailable, "it was interrupted")

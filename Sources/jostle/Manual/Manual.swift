@@ -8,7 +8,7 @@ struct Manual {
     let pages: [(name: String, page: ManualPage)]
 
     init(_ commands: [Command]) {
-        let commands = commands.filter { !$0.usage.isHidden || $0.usage.isProgram }
+        let commands = commands.filter { !$0.usage.isHidden }
         pages =
             [("jostle.1", Manual.overview(commands))]
             + commands.map { ("jostle-\($0.usage.name).1", Manual.page(of: $0, commands)) }
@@ -34,7 +34,7 @@ struct Manual {
             On a board, systemd runs jostle run as jostle.service. The other commands help to set it up and to operate it.
             """)
         page.heading("COMMANDS")
-        for usage in commands.map(\.usage) where !usage.isHidden { page.term(usage.name, nil, [usage.summary]) }
+        for command in commands { page.term(command.usage.name, nil, [command.usage.summary]) }
         environment(&page)
         files(&page)
         exitStatus(&page)
@@ -48,9 +48,9 @@ struct Manual {
         let name = "jostle-\(usage.name)"
         var page = ManualPage(title: name, section: 1, summary: usage.summary, names: [name])
         page.heading("SYNOPSIS")
-        for usage in leaves(of: command).map(\.usage) { page.synopsis([usage.invocation, usage.parameters]) }
+        for usage in leaves(of: command).map(\.usage) { page.synopsis(["jostle \(usage.name)", usage.parameters]) }
         // A program of its own, whose page this is too.
-        if usage.isProgram, !usage.isHidden { page.synopsis([usage.program, usage.parameters]) }
+        if usage.isProgram { page.synopsis([usage.program, usage.parameters]) }
         if !usage.details.isEmpty || command.commands.isEmpty { page.heading("DESCRIPTION") }
         if command.commands.isEmpty {
             describe(usage, &page, heading: "OPTIONS")

@@ -9,9 +9,15 @@ func realPath(_ path: String) -> String? {
     return String(cString: target)
 }
 
-/// `jostle page`: becomes the program `jostle-page`, which is a package of its own.
-enum PageProgram {
-    static func run(_ arguments: Arguments) throws {
+/// A command that becomes a program of another package: `jostle page` becomes `jostle-page`.
+struct OtherProgram {
+    static let page = OtherProgram(name: PageUsage.usage.program, package: "jostle-page")
+    static let swarm = OtherProgram(name: SwarmUsage.usage.program, package: "jostle-tools")
+
+    let name: String
+    let package: String
+
+    func run(_ arguments: Arguments) throws {
         let words = Array(CommandLine.arguments.dropFirst(2))
         let path = path
         var pointers: [UnsafeMutablePointer<CChar>?] = ([path] + words).map { strdup($0) } + [nil]
@@ -26,10 +32,10 @@ enum PageProgram {
     }
 
     /// What to say where it is missing.
-    static let absence = "the program jostle-page is not installed; install its package: apt install jostle-page"
+    var absence: String { "the program \(name) is not installed; install its package: apt install \(package)" }
 
     /// Its path; `nil` if it is not installed.
-    static var installedPath: String? {
+    var installedPath: String? {
         let path = path
         guard !path.contains("/") else { return path }
         let directories = (Configuration.variable("PATH") ?? "").split(separator: ":")
@@ -37,9 +43,9 @@ enum PageProgram {
     }
 
     /// Beside this program, or else where PATH says.
-    static var path: String {
-        guard let text = realPath("/proc/self/exe") else { return "jostle-page" }
-        let beside = text[...(text.lastIndex(of: "/") ?? text.startIndex)] + "jostle-page"
-        return access(String(beside), X_OK) == 0 ? String(beside) : "jostle-page"
+    var path: String {
+        guard let text = realPath("/proc/self/exe") else { return name }
+        let beside = text[...(text.lastIndex(of: "/") ?? text.startIndex)] + name
+        return access(String(beside), X_OK) == 0 ? String(beside) : name
     }
 }
