@@ -1,5 +1,3 @@
-package import JostleConfiguration
-
 /// The devices that this machine knows, whatever the broker says: where there are too many, they are kept first.
 package struct KnownDevices: Equatable, Sendable {
     /// Those that were enrolled here, that a command names, or whose layer or groups are in the history.
@@ -10,12 +8,5 @@ package struct KnownDevices: Equatable, Sendable {
     package init(known: Set<String> = [], seen: Set<String> = []) {
         self.known = known
         self.seen = seen
-    }
-
-    /// What the state directory of a user holds of the fleet at the configured broker.
-    package init(stateDirectory: String, _ settings: JostleSettings) {
-        let names = FleetNames(stateDirectory: stateDirectory)
-        known = DocumentHistory(stateDirectory: stateDirectory, settings).devices.union(names.enrolled)
-        seen = Set(names.ids)
     }
 }

@@ -1,4 +1,4 @@
-internal import JostleConfiguration
+package import JostleConfiguration
 internal import LinuxSystem
 
 /// The ids and groups of a fleet, kept in a file for the completion of the shell and to know the boards again, with those
@@ -55,5 +55,14 @@ package struct FleetNames: Equatable, Sendable {
         do {
             try FileContents.replace("\(stateDirectory)/\(fileName)", with: Array(lines.joined().utf8))
         } catch {}
+    }
+}
+
+extension KnownDevices {
+    /// What the state directory of a user holds of the fleet at the configured broker.
+    package init(stateDirectory: String, _ settings: JostleSettings) {
+        let names = FleetNames(stateDirectory: stateDirectory)
+        known = DocumentHistory(stateDirectory: stateDirectory, settings).devices.union(names.enrolled)
+        seen = Set(names.ids)
     }
 }
