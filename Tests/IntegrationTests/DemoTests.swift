@@ -135,7 +135,7 @@ import Testing
             await eventually {
                 hasAll([
                     "Web page: open this in a browser on this machine:", "/?token=", "● online", "▼",
-                    "mosquitto_sub -h 127.0.0.1", "/event/#'", "shake     began", "virtual MPU-6050",
+                    "XDG_CONFIG_HOME=", "mosquitto_sub", "/event/#'", "shake     began", "virtual MPU-6050",
                 ])
             }, "\(terminal.rows)")
         #expect(!terminal.echoes)
