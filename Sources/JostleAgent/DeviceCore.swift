@@ -59,6 +59,7 @@ package final class DeviceCore {
 
     // The participants.
     var settings: SettingsStore
+    private var retained: RetainedWatch
     var formerNames: FormerNameCleaner?
     var discovery: DiscoveryPublisher?
     var commands: CommandHandler
@@ -108,6 +109,7 @@ package final class DeviceCore {
         let store = SettingsStore(stored, topics: topics, run: run)
         let settings = store.settings
         self.settings = store
+        retained = RetainedWatch(topics: topics, run: run, at: now.monotonic)
         commands = CommandHandler(topics: topics, prefix: settings.mqtt.prefix, allowed: settings.commands.allow)
         telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: isSimulated)
         events = EventComposer(topics: topics, prefix: settings.mqtt.prefix, run: run, isSimulated: isSimulated)
@@ -170,6 +172,8 @@ package final class DeviceCore {
         if connectionFaults.handle(event) { health.makeDue(at: now.monotonic) }
         if case .rejected(let token?, _, _) = event, Owner(rawValue: token.owner)?.logsRejections ?? false { return }
         if let line = connectionLog.line(for: event) { host.write(line.level, line.text) }
+        guard case .connected(let connection) = event else { return }
+        for line in connectionLog.lines(forLimitsOf: connection) { host.write(line.level, line.text) }
     }
 
     /// Handles an event from another thread.
@@ -197,8 +201,8 @@ package final class DeviceCore {
     /// When `handleDeadlines` or `reportHealth` is due; `nil` if neither is.
     package var nextDeadline: Timestamp? {
         let deadlines = [
-            settings.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline, commands.nextDeadline,
-            telemetry.nextDeadline, outbox?.nextDeadline, health.nextReport,
+            settings.nextDeadline, retained.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline,
+            commands.nextDeadline, telemetry.nextDeadline, outbox?.nextDeadline, health.nextReport,
         ]
         return deadlines.compactMap { $0 }.min()
     }
@@ -242,6 +246,7 @@ package final class DeviceCore {
     private func pass(_ step: DeviceStep, to owner: Owner, at now: ClockReading) {
         switch owner {
         case .settings: perform(settings.take(step, at: now))
+        case .retained: perform(retained.take(step, at: now))
         case .formerNames:
             guard formerNames != nil else { return }
             perform(formerNames?.take(step, at: now))
@@ -301,6 +306,7 @@ package final class DeviceCore {
     private func publish(_ message: MQTTMessage, _ token: MQTTToken? = nil) throws(MQTTError) {
         try client.publish(message, token: token)
         host.sent(message)
+        if retained.watches(message.topic) { retained.sent(message, at: host.readClocks().monotonic) }
     }
 
     /// Applies settings to the participants and the rest of the device; they take effect with the next batch of samples,
@@ -311,6 +317,12 @@ package final class DeviceCore {
         health.changeInterval(new.publish.health.interval, at: now.monotonic)
         perform(discovery?.change(settings.settingsToOffer, at: now))
         host.apply(new, at: now)
+    }
+
+    /// Somebody is subscribed now who needs the values that are not retained: at some brokers, all.
+    fileprivate func repeatTelemetry() {
+        telemetry.makeTelemetryDue()
+        if client.statistics.connection?.limits.retains == false { perform(retained.latest) }
     }
 
     /// Another device has the same id, or no longer: the broker then disconnects each of the two in favour of the other.
@@ -428,7 +440,16 @@ extension SettingsStore.Request: DeviceRequest {
         switch self {
         case .apply(let settings): core.apply(settings)
         case .restart: core.host.restart()
+        }
+    }
+}
+
+extension RetainedWatch.Request: DeviceRequest {
+    func carryOut(on core: DeviceCore) {
+        switch self {
         case .reportDuplicate(let isFound): core.setDuplicate(isFound)
+        case .repeatReport: core.perform(core.settings.repeatReport(at: core.host.readClocks()))
+        case .readDiscovery: core.discovery?.readAgain(at: core.host.readClocks())
         }
     }
 }
@@ -436,7 +457,7 @@ extension SettingsStore.Request: DeviceRequest {
 extension DiscoveryPublisher.Request: DeviceRequest {
     func carryOut(on core: DeviceCore) {
         switch self {
-        case .repeatTelemetry: core.telemetry.makeTelemetryDue()
+        case .repeatTelemetry: core.repeatTelemetry()
         }
     }
 }

@@ -82,6 +82,33 @@ package struct MQTTConnection: Equatable, Sendable {
 
     /// Whether the broker still had this client's session and subscriptions.
     package var sessionPresent: Bool
+
+    /// How MQTT 5 failed, if 3.1.1 is used for that reason.
+    package var withoutV5: MQTTFailure?
+
+    /// What the broker does not do.
+    package var limits = MQTTLimits.none
+}
+
+/// What a broker does not do, as far as it says so (MQTT 5, 3.2.2.3.4 and 3.2.2.3.5). Messages and the will ask for no
+/// more than that.
+package struct MQTTLimits: Equatable, Sendable {
+    /// Whether it retains messages.
+    package var retains = true
+
+    /// The quality of service with which it takes messages at most.
+    package var maximumQoS = MQTTQoS.atLeastOnce
+
+    /// Those of a broker that does everything.
+    package static let none = MQTTLimits()
+
+    /// The message as this broker takes it.
+    func applied(to message: MQTTMessage) -> MQTTMessage {
+        var message = message
+        message.retain = message.retain && retains
+        message.qos = min(message.qos, maximumQoS)
+        return message
+    }
 }
 
 /// The end of a connection, or a failed attempt at one.

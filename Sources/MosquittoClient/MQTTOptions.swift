@@ -47,7 +47,7 @@ package struct MQTTOptions: Sendable {
     /// Default 0, which keeps nothing. MQTT 3.1.1 supports only zero and unlimited.
     package var sessionExpiry: Duration = .zero
 
-    /// The MQTT versions to use. Default: 5, falling back to 3.1.1 if the broker does not support it.
+    /// The MQTT versions to use. Default: 5, falling back to 3.1.1 for a day if the broker does not support it.
     package var versions: Versions = .automatic
 
     /// The delays between connection attempts.

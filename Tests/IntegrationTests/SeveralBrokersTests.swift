@@ -102,6 +102,34 @@ import Testing
         #expect(await swarm.exitStatus() == 0)
     }
 
+    /// Both ends of a bridge send what they hold when it comes back, so that an old message replaces a new one.
+    @Test func boardCorrectsWhatABridgeBringsBack() async throws {
+        let (first, second) = try await bridged()
+        defer {
+            first.kill()
+            second.kill()
+        }
+        let observer = try await Observer(second.port)
+        let old = try await Observer(first.port)
+        try old.publish("jostle/dut/availability", "offline", retain: true)
+        #expect(await observer.availability("offline"))
+        first.stop()
+
+        let agent = try rig.virtualAgent(broker: second.port, "rest")
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        try await first.start()
+        // The old one comes back, and is corrected at both brokers.
+        #expect(await observer.sees { $0.texts("availability").filter { $0 == "offline" }.count >= 2 })
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        try await Task.sleep(for: .seconds(2))
+        for broker in [first, second] {
+            let later = try await Observer(broker.port)
+            #expect(await later.availability("online"), "\(agent.errors)")
+            try await later.catchUp()
+            #expect(later.texts("availability") == ["online"])
+        }
+    }
+
     @Test func rolloutGoesOnAtTheOtherBroker() async throws {
         let (first, second) = try await bridged()
         defer {

@@ -25,6 +25,29 @@ import Testing
         #expect(log.line(for: lost(.timedOut))?.text.contains("attempts") == false, "counted from the start")
     }
 
+    /// The key with which the attempts with MQTT 5 can be avoided is named.
+    @Test func saysWhyTheVersionIsOlder() {
+        var log = ConnectionLog()
+        let connection = MQTTConnection(
+            broker: broker, version: .v311, sessionPresent: false, withoutV5: .timedOut)
+        #expect(
+            log.line(for: Event.connected(connection))?.text
+                == "connected to mqtt://broker:1883 with MQTT 3.1.1 (MQTT 5: no answer in time; mqtt.version: v3.1.1 does "
+                + "without it)")
+    }
+
+    @Test func saysOnceWhatABrokerLacks() {
+        var log = ConnectionLog()
+        var connection = MQTTConnection(broker: broker, version: .v5, sessionPresent: false)
+        #expect(log.lines(forLimitsOf: connection).isEmpty)
+        connection.limits = MQTTLimits(retains: false, maximumQoS: .atMostOnce)
+        let lines = log.lines(forLimitsOf: connection)
+        #expect(lines.count == 2 && lines.allSatisfy { $0.level == .warning })
+        #expect(lines.first?.text.hasPrefix("mqtt://broker:1883 retains no messages, so ") == true)
+        #expect(lines.last?.text.hasPrefix("mqtt://broker:1883 takes messages with QoS 0 only, so ") == true)
+        #expect(log.lines(forLimitsOf: connection).isEmpty, "once")
+    }
+
     /// A filter that is left out was not refused.
     @Test func namesSubscriptionsThatFail() {
         var log = ConnectionLog()

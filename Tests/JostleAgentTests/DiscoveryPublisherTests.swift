@@ -165,6 +165,27 @@ import Testing
         #expect(settle(&bench, 30).announced.isEmpty)
     }
 
+    /// Another broker, to which this one is bridged, has brought old messages back.
+    @Test func readsAgainAndCorrects() throws {
+        var bench = bench()
+        #expect(settle(&bench, 5).announced == wanted)
+        bench.participant.readAgain(at: bench.clocks)
+        // The random delay of 2 s; another request changes nothing.
+        bench.pass(1)
+        bench.participant.readAgain(at: bench.clocks)
+        #expect(bench.subscriptions == ["homeassistant/status"])
+        bench.pass(1.1)
+        #expect(bench.subscriptions == ["homeassistant/status", "homeassistant/+/dut/#"])
+        bench.deliver(.subscriptionAnswered(filter: "homeassistant/+/dut/#", isGranted: true))
+        for message in DiscoverySet(settings(), facts).messages {
+            let isOld = message.topic == wanted.first
+            let payload = isOld ? message.payload.replacing("dut", with: "old") : message.payload
+            bench.receive(message.topic, payload, retain: true)
+        }
+        let first = try #require(wanted.first)
+        #expect(settle(&bench, 5).announced == [first])
+    }
+
     @Test func readsAsLongAsMessagesArrive() {
         for (index, message) in DiscoverySet(settings(), facts).messages.enumerated() {
             if index < 10 { bench.pass(0.2) }

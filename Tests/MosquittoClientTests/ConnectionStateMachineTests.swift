@@ -24,9 +24,11 @@ import Testing
     }
 
     static func attempt(
-        _ broker: Int = 0, _ version: MQTTVersion = .v5, ipv4: Bool = false
+        _ broker: Int = 0, _ version: MQTTVersion = .v5, ipv4: Bool = false, limits: MQTTLimits = .none,
+        withoutV5: MQTTFailure? = nil
     ) -> Machine.Action {
-        .connect(Machine.Attempt(broker: broker, version: version, forcesIPv4: ipv4))
+        .connect(
+            Machine.Attempt(broker: broker, version: version, forcesIPv4: ipv4, limits: limits, withoutV5: withoutV5))
     }
 
     /// A failure of an attempt that reached the broker, which cost it something.
@@ -139,20 +141,106 @@ import Testing
     }
 
     @Test(
-        "A broker that does not support MQTT 5 is tried with 3.1.1 at once, on every connection",
+        "A broker that does not support MQTT 5 is tried with 3.1.1 at once, and for a day only with that",
         arguments: [MQTTFailure.refused(.unsupportedProtocolVersion), .protocolError])
     func fallback(failure: MQTTFailure) {
         var machine = Self.machine(brokers: 2)
         _ = machine.start()
-        #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
+        let older = Self.attempt(0, .v311, withoutV5: failure)
+        #expect(Self.costly(&machine, failure, at: Self.now) == older)
+        machine.accepted(now: Self.now)
+        let day = 86_400
+        for time in [60, 40_000, day - 100] {
+            _ = Self.costly(&machine, .closed, at: Self.now + .seconds(time))
+            #expect(machine.timerFired(now: Self.now + .seconds(time + 40)) == older)
+            machine.accepted(now: Self.now + .seconds(time + 40))
+        }
+        // It may have been upgraded.
+        _ = Self.costly(&machine, .closed, at: Self.now + .seconds(day))
+        #expect(machine.timerFired(now: Self.now + .seconds(day + 100)) == Self.attempt(0, .v5))
+        #expect(Self.costly(&machine, failure, at: Self.now + .seconds(day + 100)) == older)
+        // The other broker is unaffected.
+        _ = Self.costly(&machine, Self.reset, at: Self.now + .seconds(day + 100))
+        #expect(machine.timerFired(now: Self.now + .seconds(day + 200)) == Self.attempt(1, .v5))
+    }
+
+    @Test("A broker that was upgraded to MQTT 5 is not asked for 3.1.1 again")
+    func upgraded() {
+        var machine = Self.machine()
+        _ = machine.start()
+        _ = Self.costly(&machine, .protocolError, at: Self.now)
+        machine.accepted(now: Self.now)
+        let later = Self.now + .seconds(90_000)
+        _ = Self.costly(&machine, .closed, at: later)
+        #expect(machine.timerFired(now: later + .seconds(100)) == Self.attempt())
+        machine.accepted(now: later + .seconds(100))
+        _ = Self.costly(&machine, .closed, at: later + .seconds(200))
+        #expect(machine.timerFired(now: later + .seconds(300)) == Self.attempt())
+    }
+
+    @Test("A broker that now takes MQTT 5 only is asked for it at once")
+    func onlyV5() {
+        var machine = Self.machine()
+        _ = machine.start()
+        _ = Self.costly(&machine, .protocolError, at: Self.now)
         machine.accepted(now: Self.now)
         _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
-        // It may have been upgraded.
+        let older = Self.attempt(0, .v311, withoutV5: .protocolError)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == older)
+        #expect(Self.wait(Self.costly(&machine, .refused(.unsupportedProtocolVersion), at: Self.now)) != nil)
+        #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt())
+    }
+
+    @Test("A broker that twice leaves an MQTT 5 CONNECT unanswered is tried with 3.1.1 at once")
+    func silence() {
+        var machine = Self.machine()
+        _ = machine.start()
+        #expect(Self.wait(Self.costly(&machine, .timedOut, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
-        #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
-        // The other broker is unaffected.
-        _ = Self.costly(&machine, Self.reset, at: Self.now)
-        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(1, .v5))
+        #expect(Self.costly(&machine, .timedOut, at: Self.now) == Self.attempt(0, .v311, withoutV5: .timedOut))
+        // A frozen broker is silent whatever the version.
+        #expect(Self.wait(Self.costly(&machine, .timedOut, at: Self.now)) != nil)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+        // An address where nobody answers says nothing of the version.
+        for _ in 0..<3 {
+            #expect(Self.wait(Self.cheap(&machine, .timedOut, at: Self.now)) != nil)
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+        }
+    }
+
+    @Test("After a day, one silence or closed connection is enough to know that the broker was not upgraded")
+    func silenceAfterADay() {
+        var machine = Self.machine()
+        _ = machine.start()
+        _ = Self.costly(&machine, .timedOut, at: Self.now)
+        _ = machine.timerFired(now: Self.now + .seconds(100))
+        _ = Self.costly(&machine, .timedOut, at: Self.now + .seconds(100))
+        machine.accepted(now: Self.now + .seconds(100))
+        let later = Self.now + .seconds(90_000)
+        _ = Self.costly(&machine, .silent, at: later)
+        #expect(machine.timerFired(now: later + .seconds(100)) == Self.attempt())
+        #expect(Self.costly(&machine, .timedOut, at: later) == Self.attempt(0, .v311, withoutV5: .timedOut))
+    }
+
+    @Test("A broker without retained messages or QoS 1 is asked at once for a will that it takes")
+    func limits() {
+        var machine = Self.machine()
+        _ = machine.start()
+        let noRetain = MQTTLimits(retains: false)
+        let none = MQTTLimits(retains: false, maximumQoS: .atMostOnce)
+        #expect(Self.costly(&machine, .refused(.retainNotSupported)) == Self.attempt(limits: noRetain))
+        #expect(Self.costly(&machine, .refused(.qosNotSupported)) == Self.attempt(limits: none))
+        // One that refuses even that is not asked without delays.
+        #expect(Self.wait(Self.costly(&machine, .refused(.retainNotSupported))) != nil)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
+        _ = Self.costly(&machine, .refused(.retainNotSupported))
+        machine.accepted(limits: none, now: Self.now)
+        _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(limits: none))
+        // What it says last counts: its configuration may change.
+        machine.accepted(limits: .none, now: Self.now + .seconds(100))
+        _ = Self.costly(&machine, .closed, at: Self.now + .seconds(160))
+        #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt())
     }
 
     @Test("A broker that refuses 3.1.1 too is not retried without delays")
@@ -160,7 +248,7 @@ import Testing
         var machine = Self.machine()
         _ = machine.start()
         let refusal = MQTTFailure.refused(.unsupportedProtocolVersion)
-        #expect(Self.costly(&machine, refusal, at: Self.now) == Self.attempt(0, .v311))
+        #expect(Self.costly(&machine, refusal, at: Self.now) == Self.attempt(0, .v311, withoutV5: refusal))
         #expect(Self.wait(Self.costly(&machine, refusal, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
@@ -173,18 +261,18 @@ import Testing
         for _ in 0..<2 {
             #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
-            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
+            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311, withoutV5: .closed))
             #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
         }
-        // One that accepts 3.1.1: it may be a broker of MQTT 5 that was starting, so two are needed again.
+        // One that accepts 3.1.1. Later connections begin with that.
+        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+        #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311, withoutV5: .closed))
         for _ in 0..<2 {
-            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
-            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
-            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
             machine.accepted(now: Self.now)
             _ = Self.costly(&machine, .closed, at: Self.now)
-            #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
+            #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v311, withoutV5: .closed))
         }
     }
 

@@ -1,6 +1,7 @@
 import BrokerTestSupport
-import MosquittoClient
 import Testing
+
+@testable import MosquittoClient
 
 /// Brokers that do not support MQTT 5, refuse the connection, or are not brokers at all.
 @Suite(.serialized) struct HandshakeTests {
@@ -10,16 +11,43 @@ import Testing
             [0x20, 2, 0, 1],  // an MQTT 3.1.1 refusal
             [0x20, 3, 0, 0x84, 0],  // an MQTT 5 refusal
             nil,  // closing the connection
+            [],  // no answer
         ] as [[UInt8]?])
     func fallback(answer: [UInt8]?) async throws {
         let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
         defer { broker.end() }
-        let client = try await RecordedClient.connected(.local(broker.port, id: "old"))
+        var options = MQTTOptions.local(broker.port, id: "old")
+        if answer == [] { options.connectTimeout = .seconds(1) }
+        let client = try await RecordedClient.connected(options)
         #expect(client.connections.first?.version == .v311)
+        #expect(client.connections.first?.withoutV5 != nil)
         // More often if a busy machine let an attempt time out.
-        let versions: [MQTTVersion] = answer == nil ? [.v5, .v5, .v311] : [.v5, .v311]
+        let versions: [MQTTVersion] = answer?.isEmpty ?? true ? [.v5, .v5, .v311] : [.v5, .v311]
         #expect(Array(client.versionsTried.prefix(versions.count)) == versions)
         #expect(client.refusals.count + client.disconnections.count >= 1)
+
+        // The version that worked is remembered.
+        let tried = client.versionsTried.count
+        #expect(Loopback.cutConnections(to: broker.port) > 0)
+        #expect(await eventually { client.connections.count == 2 })
+        #expect(client.versionsTried.dropFirst(tried).allSatisfy { $0 == .v311 })
+        _ = client.client.stop()
+    }
+
+    @Test(
+        "A broker without retained messages and QoS 1 gets messages that it takes",
+        arguments: [MQTTLimits(retains: false), MQTTLimits(maximumQoS: .atMostOnce)])
+    func limits(limits: MQTTLimits) async throws {
+        // The properties Retain Available and Maximum QoS, as 0.
+        let property: UInt8 = limits.retains ? 0x24 : 0x25
+        let broker = try FakeBroker { _ in [0x20, 5, 0, 0, 2, property, 0] }
+        defer { broker.end() }
+        let client = try await RecordedClient.connected(.local(broker.port, id: "poor"))
+        #expect(client.connections.first?.limits == limits)
+        try client.client.publish(MQTTMessage(topic: "t", text: "x", qos: .atLeastOnce, retain: true), token: 1)
+        // PUBLISH with QoS 1 alone, and with the retain flag alone.
+        #expect(await eventually { broker.heard.first == (limits.retains ? 0x31 : 0x32) }, "\(broker.heard)")
+        #expect(client.rejected.isEmpty)
         _ = client.client.stop()
     }
 

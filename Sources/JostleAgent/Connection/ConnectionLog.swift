@@ -18,16 +18,36 @@ struct ConnectionLog {
 
     private var failures: [BrokerAddress: Failures] = [:]
     private var rejections: [String: Int] = [:]
+    /// What was said of a broker's limits.
+    private var limits: [BrokerAddress: MQTTLimits] = [:]
 
     /// The maximum number of topics whose rejections are counted. With more than that, the cause is already in the log.
     private static let topics = 100
+
+    /// What a broker does not do and what that costs, once.
+    mutating func lines(forLimitsOf connection: MQTTConnection) -> [Line] {
+        let known = limits.updateValue(connection.limits, forKey: connection.broker) ?? .none
+        guard known != connection.limits else { return [] }
+        var texts: [String] = []
+        if !connection.limits.retains {
+            texts.append(
+                "retains no messages, so who subscribes later learns neither that this device is online nor its state and "
+                    + "settings, and the fleet's configuration reaches only boards that are connected")
+        }
+        if connection.limits.maximumQoS == .atMostOnce {
+            texts.append("takes messages with QoS 0 only, so events that are sent while a connection breaks are lost")
+        }
+        return texts.map { Line(level: .warning, text: "\(connection.broker) \($0)") }
+    }
 
     /// The line to log for an event; `nil` for none.
     mutating func line(for event: MQTTEvent) -> Line? {
         switch event {
         case .connected(let connection):
             failures = [:]
-            return Line(level: .info, text: "connected to \(connection.broker) with MQTT \(connection.version)")
+            let reason = connection.withoutV5.map { " (MQTT 5: \($0); mqtt.version: v3.1.1 does without it)" } ?? ""
+            return Line(
+                level: .info, text: "connected to \(connection.broker) with MQTT \(connection.version)\(reason)")
         case .disconnected(let end): return line(for: end)
         case .subscriptionRefused(let filter, let reason):
             return Line(level: .warning, text: "the broker refused the subscription to \(filter): \(reason)")

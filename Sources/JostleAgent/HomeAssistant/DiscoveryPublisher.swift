@@ -212,6 +212,15 @@ struct DiscoveryPublisher: Participant {
 
     // MARK: Changes
 
+    /// The broker may have other messages than were published: they are read back, as after a reconnection.
+    mutating func readAgain(at now: ClockReading) {
+        guard phase == .announcing else { return }
+        found = []
+        announced = [:]
+        let delay = randomDelay(DiscoveryPublisher.reconnectionDelay)
+        phase = .waiting(until: now.monotonic.advanced(bySeconds: delay))
+    }
+
     /// Publishes what differs under the new settings.
     mutating func change(_ settings: JostleSettings, at now: ClockReading) -> Effects {
         guard set.settings != settings else { return [] }

@@ -38,6 +38,7 @@ extension Participant {
 /// The participants, in the order in which they receive events.
 enum Owner: UInt8, CaseIterable, Sendable {
     case settings
+    case retained
     case formerNames
     case discovery
     case commands
@@ -48,7 +49,7 @@ enum Owner: UInt8, CaseIterable, Sendable {
     var logsRejections: Bool {
         switch self {
         case .formerNames, .discovery, .outbox: true
-        case .settings, .commands, .telemetry: false
+        case .settings, .retained, .commands, .telemetry: false
         }
     }
 }

@@ -21,8 +21,6 @@ struct SettingsStore: Participant {
         case apply(JostleSettings)
         /// Start the agent again, because a changed key is only read at the start.
         case restart
-        /// Whether another device uses the same id.
-        case reportDuplicate(Bool)
     }
 
     /// The maximum number of refusals in a report.
@@ -52,7 +50,6 @@ struct SettingsStore: Participant {
     private let run: String
     var stack: ConfigurationStack
     private var fleet: FleetLayers
-    private var duplicates: DuplicateWatch
     /// The version in the file for the upgrade service.
     private var writtenVersion: String?
     /// Keys that were changed and are only read at the start.
@@ -86,7 +83,6 @@ struct SettingsStore: Participant {
         writtenVersion = opened.wantedVersion
         self.topics = topics
         self.run = run
-        duplicates = DuplicateWatch(topic: topics.reported, run: run)
     }
 
     /// The settings in force.
@@ -115,7 +111,7 @@ struct SettingsStore: Participant {
         // With the retain flag, a value that was retained by mistake is refused when it is published, not only when it is
         // delivered again after a reconnection. The empty message that clears it is not a value.
         SettingMessage.filters(topics).map { .subscribe($0.filter, keepsRetainFlag: true, isOptional: $0.isOptional) }
-            + [.subscribe(topics.reported)] + effects(of: fleet.start(at: now.monotonic), at: now) + writeVersion()
+            + effects(of: fleet.start(at: now.monotonic), at: now) + writeVersion()
     }
 
     /// Writes the version that the configuration asks for, for the upgrade service, if it has changed.
@@ -137,13 +133,10 @@ struct SettingsStore: Participant {
         case .disconnected(_, let failure):
             isConnected = false
             fleet.disconnected(isOwnFault: failure.isOwnFault, at: now.monotonic)
-            return duplicates.disconnected() ? [.subscribe(topics.reported)] : []
+            return []
         case .message(let message): return receive(message, at: now)
         case .subscriptionAnswered(let filter, let isGranted):
             fleet.subscriptionAnswered(filter, isGranted: isGranted, at: now.monotonic)
-            return []
-        case .acknowledged:
-            duplicates.reported()
             return []
         case .notSent:
             reportDue = now.monotonic.advanced(bySeconds: SettingsStore.reportPause)
@@ -151,7 +144,7 @@ struct SettingsStore: Participant {
         case .fileWritten(.localSettings, let failure): return stored(failure, at: now)
         case .fileWritten(.fleetLayers, let failure):
             return effects(of: fleet.fileWritten(failure, &stack, at: now), at: now) + report(at: now)
-        case .fileWritten, .rejected: return []
+        case .fileWritten, .acknowledged, .rejected: return []
         }
     }
 
@@ -169,9 +162,7 @@ struct SettingsStore: Participant {
             _ = writes.spend(at: now.monotonic)
             effects += write()
         }
-        let wasReading = fleet.reading != nil
         effects += self.effects(of: fleet.handleDeadline(&stack, at: now), at: now)
-        if wasReading, fleet.reading == nil { effects += endOfReading() }
         return effects + report(at: now)
     }
 
@@ -222,39 +213,11 @@ struct SettingsStore: Participant {
         return effects
     }
 
-    /// The report of this device was read back, if the broker has one.
-    private mutating func endOfReading() -> Effects {
-        let (unsubscribes, finding) = duplicates.readingEnded()
-        return (unsubscribes ? [.unsubscribe(topics.reported)] : []) + effects(of: finding)
-    }
-
-    private func effects(of finding: DuplicateWatch.Finding?) -> Effects {
-        switch finding {
-        case nil: []
-        case .found:
-            [
-                .log(
-                    .error,
-                    "another device reports under the same id, \(topics.device); give each device a device.id of its own"
-                ),
-                .request(.reportDuplicate(true)),
-            ]
-        case .gone:
-            [
-                .log(.info, "no other device reports under the id \(topics.device) any more"),
-                .request(.reportDuplicate(false)),
-            ]
-        }
-    }
-
     // MARK: Values
 
     private mutating func receive(_ message: MQTTMessage, at now: ClockReading) -> Effects {
         if let steps = fleet.receive(message, &stack, at: now) {
             return effects(of: steps, at: now) + report(at: now)
-        }
-        if message.topic == topics.reported {
-            return effects(of: duplicates.receive(message.payload))
         }
         guard let key = SettingMessage.key(of: message.topic, topics) else { return [] }
         let origin = CommandHandler.origin(of: message)
@@ -395,13 +358,18 @@ struct SettingsStore: Participant {
     /// Why values that were set at home would be lost in a crash; `nil` if they are on disk.
     private var notKept: String? { failure ?? (storage == .stored ? nil : "not written yet") }
 
+    /// Publishes the settings in force once more, because the broker has another report.
+    mutating func repeatReport(at now: ClockReading) -> Effects {
+        makeReportDue(at: now.monotonic)
+        return report(at: now)
+    }
+
     /// Publishes the settings in force, if a report is due.
     mutating func report(at now: ClockReading) -> Effects {
         guard isConnected, let due = reportEarliest, now.monotonic >= due else { return [] }
         reportDue = nil
         reportedNotKept = notKept
         lastReport = now.monotonic
-        duplicates.sent(at: now.wall)
         let message = MQTTMessage(topic: topics.reported, payload: payload(at: now), qos: .atLeastOnce, retain: true)
         return [.publish(message, .report)]
     }

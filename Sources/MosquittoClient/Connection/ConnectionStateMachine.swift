@@ -2,8 +2,9 @@
 ///
 /// It neither reads a clock nor accesses the network, so every kind of broker failure can be unit-tested.
 ///
-/// If the version is automatic, every connection first asks for MQTT 5, and for 3.1.1 only if the broker then refuses
-/// it. So nobody stays with the older version because of one broken answer, or after the broker was upgraded.
+/// If the version is automatic, MQTT 5 is asked for first, and 3.1.1 only if the broker refuses that, or twice closes the
+/// connection or stays silent instead. A broker that then takes 3.1.1 is asked for it for a day; after that for MQTT 5
+/// once more, because it may have been upgraded.
 struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     typealias Instant = ContinuousClock.Instant
 
@@ -14,6 +15,10 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         var version: MQTTVersion
         /// Whether to skip IPv6, because the host name's first address was an IPv6 address and did not answer.
         var forcesIPv4: Bool
+        /// What the will must not ask for.
+        var limits = MQTTLimits.none
+        /// Why it is not MQTT 5, although the version is automatic.
+        var withoutV5: MQTTFailure?
     }
 
     /// What to do.
@@ -33,10 +38,16 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
 
     /// What earlier attempts revealed about a broker.
     private struct BrokerKnowledge {
-        /// Whether the broker closed the connection when it was last asked for MQTT 5.
-        var closedOnV5 = false
+        /// How the attempt with MQTT 5 failed that was the last one, if its version may be the reason.
+        var failureOfV5: MQTTFailure?
+        /// Why 3.1.1 is used, and until when.
+        var older: (reason: MQTTFailure, until: Instant)?
         var forcesIPv4 = false
+        var limits = MQTTLimits.none
     }
+
+    /// How long a broker that has taken 3.1.1 is not asked for MQTT 5.
+    private static var timeWithoutV5: Duration { .seconds(24 * 3600) }
 
     private(set) var state: State = .idle
     private let versions: MQTTOptions.Versions
@@ -75,22 +86,33 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     /// Starts with an immediate first attempt.
     mutating func start() -> Action {
         guard state == .idle else { return .finish }
-        return connect(to: 0)
+        return connect(to: 0, version: preferredVersion)
     }
 
     /// The delay has passed.
     mutating func timerFired(now: Instant) -> Action {
         guard case .backingOff(let until) = state else { return .finish }
-        return now < until ? .wait(until: until) : connect(to: next)
+        if now < until { return .wait(until: until) }
+        guard let older = brokers[next].older, now < older.until else {
+            return connect(to: next, version: preferredVersion)
+        }
+        return connect(to: next, version: .v311, withoutV5: older.reason)
     }
 
-    /// The broker accepted the connection.
-    mutating func accepted(now: Instant) {
+    /// The broker accepted the connection; `limits` is what it said that it does not do.
+    mutating func accepted(limits: MQTTLimits = .none, now: Instant) {
         guard case .connecting(let attempt) = state else { return }
-        // Also if it accepted 3.1.1: a broker of MQTT 5 that was starting would do so too, and must not be asked for 3.1.1
-        // after every single closed connection.
-        brokers[attempt.broker].closedOnV5 = false
+        if let reason = attempt.withoutV5 {
+            // From the first time on, so that it is asked for MQTT 5 again however often it is connected to.
+            let until = brokers[attempt.broker].older?.until ?? now
+            brokers[attempt.broker].older = (reason, until > now ? until : now + Self.timeWithoutV5)
+        } else {
+            brokers[attempt.broker].older = nil
+        }
+        brokers[attempt.broker].failureOfV5 = nil
         brokers[attempt.broker].forcesIPv4 = attempt.forcesIPv4
+        // An older broker cannot say so: then what it takes is known from the will.
+        brokers[attempt.broker].limits = attempt.version == .v5 ? limits : attempt.limits
         lastFailure = nil
         state = .connected(attempt, since: now)
     }
@@ -131,13 +153,13 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         lastFailure = failure
         switch state {
         case .connecting(let attempt):
-            if let other = alternative(to: attempt, after: failure, overIPv6: overIPv6) {
+            if let other = alternative(to: attempt, after: failure, hasReached: hasReached, overIPv6: overIPv6) {
                 state = .connecting(other)
                 return .connect(other)
             }
-            // Some MQTT 3 brokers close the connection on a CONNECT that they do not understand. But most closed
-            // connections have another reason, so the second one counts.
-            brokers[attempt.broker].closedOnV5 = attempt.version == .v5 && failure == .closed
+            let isV5 = attempt.version == .v5
+            brokers[attempt.broker].failureOfV5 = isV5 && failure.mayBeForV5(hasReached) ? failure : nil
+            if !isV5, failure == .refused(.unsupportedProtocolVersion) { brokers[attempt.broker].older = nil }
             brokers[attempt.broker].forcesIPv4 = false
             isCheap = !hasReached && failure != .unreadable
             if !isCheap { failures += 1 }
@@ -185,35 +207,59 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         return backoff.delay(afterRounds: rounds, capFactor: capFactor, using: &generator)
     }
 
-    private mutating func connect(to broker: Int) -> Action {
-        let version: MQTTVersion =
-            switch versions {
-            case .automatic: .v5
-            case .only(let version): version
-            }
-        let attempt = Attempt(broker: broker, version: version, forcesIPv4: brokers[broker].forcesIPv4)
+    private var preferredVersion: MQTTVersion {
+        switch versions {
+        case .automatic: .v5
+        case .only(let version): version
+        }
+    }
+
+    private mutating func connect(to broker: Int, version: MQTTVersion, withoutV5: MQTTFailure? = nil) -> Action {
+        let attempt = Attempt(
+            broker: broker, version: version, forcesIPv4: brokers[broker].forcesIPv4, limits: brokers[broker].limits,
+            withoutV5: withoutV5)
         state = .connecting(attempt)
         return .connect(attempt)
     }
 
     /// The attempt to make immediately with the same broker; `nil` if there is none.
-    private func alternative(to attempt: Attempt, after failure: MQTTFailure, overIPv6: Bool) -> Attempt? {
+    private func alternative(
+        to attempt: Attempt, after failure: MQTTFailure, hasReached: Bool, overIPv6: Bool
+    ) -> Attempt? {
+        var other = attempt
         switch failure {
-        case .refused(.unsupportedProtocolVersion), .protocolError, .closed:
-            // libmosquitto 2.0.21 cannot parse an MQTT 3 refusal of an MQTT 5 CONNECT; a protocol error means the same.
-            guard case .automatic = versions, attempt.version == .v5 else { return nil }
-            if failure == .closed, !brokers[attempt.broker].closedOnV5 { return nil }
-            return Attempt(broker: attempt.broker, version: .v311, forcesIPv4: attempt.forcesIPv4)
+        case .refused(.retainNotSupported):
+            other.limits.retains = false
+            return other == attempt ? nil : other
+        case .refused(.qosNotSupported):
+            other.limits.maximumQoS = .atMostOnce
+            return other == attempt ? nil : other
         case .network, .timedOut:
-            guard overIPv6, !attempt.forcesIPv4 else { return nil }
-            return Attempt(broker: attempt.broker, version: attempt.version, forcesIPv4: true)
-        default:
+            guard overIPv6, !attempt.forcesIPv4 else { break }
+            other.forcesIPv4 = true
+            return other
+        default: break
+        }
+        guard case .automatic = versions, attempt.version == .v5 else { return nil }
+        if failure.mayBeForV5(hasReached) {
+            // The first such failure has another reason most of the time, so the second one counts.
+            let knowledge = brokers[attempt.broker]
+            if knowledge.failureOfV5 == nil, knowledge.older == nil { return nil }
+        } else if failure != .refused(.unsupportedProtocolVersion), failure != .protocolError {
+            // libmosquitto 2.0.21 cannot parse an MQTT 3 refusal of an MQTT 5 CONNECT; a protocol error means the same.
             return nil
         }
+        other.version = .v311
+        other.withoutV5 = failure
+        return other
     }
 }
 
 extension MQTTFailure {
+    /// Whether this may be how a broker of MQTT 3 answers a CONNECT that it does not understand: it closes the connection,
+    /// or stays silent.
+    fileprivate func mayBeForV5(_ hasReached: Bool) -> Bool { self == .closed || self == .timedOut && hasReached }
+
     /// Whether a connection that ended in this way can have been of use, however long it lasted.
     fileprivate var allowsStableConnection: Bool {
         switch self {

@@ -225,7 +225,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         do {
             let session = try Session.begin(
                 options: options, broker: options.brokers[attempt.broker], version: attempt.version,
-                forcesIPv4: attempt.forcesIPv4, cleanStart: needsCleanStart)
+                forcesIPv4: attempt.forcesIPv4, limits: attempt.limits, cleanStart: needsCleanStart)
             current = (attempt, session)
         } catch {
             ended(attempt, nil, error)
@@ -300,8 +300,8 @@ package final class MQTTPolledClient: MQTTPublisher {
     private func handleReports(of session: Session, now: Instant) {
         for report in session.takeReports() {
             switch report {
-            case .accepted(let sessionPresent):
-                accepted(session, sessionPresent: sessionPresent, now: now)
+            case .accepted(let sessionPresent, let limits):
+                accepted(session, sessionPresent: sessionPresent, limits, now: now)
             case .subscribed(let filter, let qos):
                 subscriptions.answered(filter, at: now)
                 events.append(.subscribed(filter: filter, qos: qos))
@@ -324,11 +324,12 @@ package final class MQTTPolledClient: MQTTPublisher {
         }
     }
 
-    private func accepted(_ session: Session, sessionPresent: Bool, now: Instant) {
+    private func accepted(_ session: Session, sessionPresent: Bool, _ limits: MQTTLimits, now: Instant) {
         guard let attempt = current?.attempt else { return }
-        machine.accepted(now: now)
+        machine.accepted(limits: limits, now: now)
         let connection = MQTTConnection(
-            broker: options.brokers[attempt.broker], version: attempt.version, sessionPresent: sessionPresent)
+            broker: options.brokers[attempt.broker], version: attempt.version, sessionPresent: sessionPresent,
+            withoutV5: attempt.withoutV5, limits: limits)
         counters.connection = connection
         counters.connects += 1
         needsCleanStart = false

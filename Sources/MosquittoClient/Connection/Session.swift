@@ -10,7 +10,7 @@ final class Session {
 
     /// A result of a step.
     enum Report {
-        case accepted(sessionPresent: Bool)
+        case accepted(sessionPresent: Bool, MQTTLimits)
         case subscribed(filter: String, MQTTQoS)
         case subscriptionRefused(filter: String, MQTTReason)
         case message(MQTTMessage)
@@ -59,6 +59,9 @@ final class Session {
     /// Whether the broker has accepted the connection.
     private(set) var isAccepted = false
 
+    /// What the broker does not do.
+    private var limits: MQTTLimits
+
     /// Whether a TCP connection to the broker was established.
     var hasReached: Bool { tcpIsUp }
 
@@ -67,12 +70,13 @@ final class Session {
 
     /// Starts to connect. Blocks for the DNS query.
     static func begin(
-        options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, cleanStart: Bool
+        options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, limits: MQTTLimits,
+        cleanStart: Bool
     ) throws(MQTTFailure) -> Session {
         let start = ContinuousClock.now
         let cleanSession = options.sessionExpiry < .seconds(1) || cleanStart
         let handle = try MosquittoHandle(clientID: options.clientID, cleanSession: cleanSession)
-        try handle.configure(options, broker: broker, version: version)
+        try handle.configure(options, broker: broker, version: version, limits: limits)
         var properties = PropertyList()
         if version == .v5 {
             try properties.add(MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: options.maximumPacketSize))
@@ -81,20 +85,22 @@ final class Session {
         }
         try handle.connect(
             to: broker, keepAlive: options.keepAlive, forcesIPv4: forcesIPv4, properties: properties)
-        return Session(options: options, handle: handle, broker: broker, version: version, start: start)
+        return Session(
+            options: options, handle: handle, broker: broker, version: version, limits: limits, start: start)
     }
 
     /// Takes over a connecting handle. Does not throw: Swift 6.0.3 crashes on an initialiser that throws when
     /// properties are already set.
     private init(
         options: MQTTOptions, handle: consuming MosquittoHandle, broker: BrokerAddress, version: MQTTVersion,
-        start: Instant
+        limits: MQTTLimits, start: Instant
     ) {
         isOverIPv6 = !broker.host.contains(":") && socketOption(handle.socket, SO_DOMAIN) == AF_INET6
         self.handle = handle
         self.options = options
         self.broker = broker
         self.version = version
+        self.limits = limits
         self.start = start
         lastStep = start
         lastReceived = start
@@ -281,7 +287,7 @@ final class Session {
             return nil
         }
         do {
-            let id = try handle.publish(outgoing.message, version: version)
+            let id = try handle.publish(limits.applied(to: outgoing.message), version: version)
             inFlight[id] = InFlight(sequence: sequence, token: outgoing.token, topic: outgoing.message.topic)
             sequence += 1
             return id
@@ -341,8 +347,8 @@ final class Session {
     private func handleRecords(_ code: Int32, errno cause: Int32) {
         for record in handle.recorder.take() where end == nil {
             switch record {
-            case .connack(let code, let sessionPresent, let keepAlive):
-                handleConnack(code, sessionPresent: sessionPresent, keepAlive: keepAlive)
+            case .connack(let code, let sessionPresent, let keepAlive, let limits):
+                handleConnack(code, sessionPresent: sessionPresent, keepAlive: keepAlive, limits)
             case .disconnected(let code):
                 // The library's own codes are small; MQTT's failure reasons start at 128.
                 if code >= 0x80, closingReason == nil { closingReason = MQTTReason(rawValue: UInt8(clamping: code)) }
@@ -381,7 +387,7 @@ final class Session {
         return isEnd ? .closed : failure
     }
 
-    private func handleConnack(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {
+    private func handleConnack(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?, _ said: MQTTLimits) {
         guard code == 0 else {
             let reason =
                 version == .v311 ? MQTTReason(connack311: code) : MQTTReason(rawValue: UInt8(truncatingIfNeeded: code))
@@ -394,7 +400,8 @@ final class Session {
             self.keepAlive = .seconds(Int64(keepAlive))
             silenceLimit = Self.silenceLimit(keepAlive: self.keepAlive, options)
         }
-        reports.append(.accepted(sessionPresent: sessionPresent))
+        if version == .v5 { limits = said }
+        reports.append(.accepted(sessionPresent: sessionPresent, limits))
     }
 
     private func published(_ id: Int32, _ reason: Int32) {

@@ -9,7 +9,7 @@ internal import LinuxSystem
 /// library calls back only from its loop functions.
 final class CallbackRecorder {
     enum Record {
-        case connack(code: Int32, sessionPresent: Bool, keepAlive: UInt16?)
+        case connack(code: Int32, sessionPresent: Bool, keepAlive: UInt16?, MQTTLimits)
         case disconnected(code: Int32)
         case published(id: Int32, reason: Int32)
         case subscribed(id: Int32, granted: Int32)
@@ -47,7 +47,9 @@ final class CallbackRecorder {
                 let identifier = Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue)
                 let hasKeepAlive = mosquitto_property_read_int16(properties, identifier, &seconds, false) != nil
                 recorder.records.append(
-                    .connack(code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil))
+                    .connack(
+                        code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil,
+                        MQTTLimits(connack: properties)))
             }
         }
         mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
@@ -95,6 +97,18 @@ final class CallbackRecorder {
         } else {
             tlsFault = TLSFault(log: text)
         }
+    }
+}
+
+extension MQTTLimits {
+    /// Reads them from a CONNACK. A property that is missing means that there is no limit.
+    fileprivate init(connack properties: OpaquePointer?) {
+        var value: UInt8 = 1
+        _ = mosquitto_property_read_byte(properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &value, false)
+        retains = value != 0
+        value = 1
+        _ = mosquitto_property_read_byte(properties, Int32(MQTT_PROP_MAXIMUM_QOS.rawValue), &value, false)
+        maximumQoS = value == 0 ? .atMostOnce : .atLeastOnce
     }
 }
 

@@ -192,7 +192,9 @@ extension MosquittoHandle {
     /// Applies all settings that must precede the connection.
     ///
     /// - Throws: `file` if a key or certificate cannot be read, `library` if the library rejects a setting.
-    func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
+    func configure(
+        _ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, limits: MQTTLimits
+    ) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
         packets.pointee.limit = UInt32(clamping: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
@@ -202,7 +204,7 @@ extension MosquittoHandle {
         if let credentials = options.credentials {
             try check(mosquitto_username_pw_set(client, credentials.userName, credentials.password?.text))
         }
-        if let will = options.will {
+        if let will = options.will.map(limits.applied) {
             let code = will.payload.withUnsafeBytes { bytes in
                 mosquitto_will_set(
                     client, will.topic, Int32(clamping: bytes.count), bytes.baseAddress, Int32(will.qos.rawValue),

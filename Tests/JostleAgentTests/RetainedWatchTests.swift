@@ -1,0 +1,290 @@
+import JostleMessages
+import MosquittoClient
+import MotionCore
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: what the broker retains for a device is what the device published last. Two devices with the same id are
+/// noticed, do not correct each other, and a device is not taken for another one.
+@Suite struct RetainedWatchTests {
+    private typealias Bench = ParticipantBench<RetainedWatch>
+
+    private static let topics = Topics(prefix: "jostle", id: "a")
+
+    /// A device that publishes, and a broker that retains and answers at once.
+    private struct Board {
+        var bench = Bench(RetainedWatch(topics: topics, run: "run-0", at: Timestamp(seconds: 100)))
+        var retained: [String: String] = [:]
+        /// The filters that the broker refuses.
+        var refused: Set<String> = []
+        /// How often the device has published each topic since the last `takeCorrections`.
+        private var published: [String: Int] = [:]
+        private var requests: [RetainedWatch.Request] = []
+        private var answered: [String] = []
+
+        init(retained: [String: String] = [:], refused: Set<String> = []) {
+            self.retained = retained
+            self.refused = refused
+            connect()
+        }
+
+        /// Connects, subscribes, and publishes availability, state and report.
+        mutating func connect() {
+            answered = []
+            bench.deliver(.connected)
+            settle()
+            publish(topics.availability, "online")
+            publish(topics.state, "rest")
+            publishReport()
+            published = [:]
+            pass(2)
+        }
+
+        mutating func disconnect() { bench.deliver(.disconnected(undelivered: [])) }
+
+        mutating func reconnect(_ report: String) {
+            disconnect()
+            retained[topics.reported] = report
+            connect()
+        }
+
+        mutating func publish(_ topic: String, _ text: String) {
+            bench.participant.sent(
+                MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true), at: bench.now)
+            published[topic, default: 0] += 1
+            arrive(topic, text)
+        }
+
+        private mutating func publishReport() {
+            publish(topics.reported, #"{"t":\#(bench.clocks.wall),"run":"run-0"}"#)
+        }
+
+        /// Somebody publishes a retained message.
+        mutating func arrive(_ topic: String, _ text: String) {
+            retained[topic] = text
+            if answered.contains(topic) { bench.receive(topic, text) }
+        }
+
+        /// Answers new subscriptions, and carries out what was asked for.
+        private mutating func settle() {
+            answered.removeAll { !bench.subscriptions.contains($0) }
+            for filter in bench.subscriptions where !answered.contains(filter) {
+                bench.deliver(.subscriptionAnswered(filter: filter, isGranted: !refused.contains(filter)))
+                if refused.contains(filter) { continue }
+                answered.append(filter)
+                if let text = retained[filter] { bench.receive(filter, text, retain: true) }
+            }
+            for (message, _) in bench.takePublished() { publish(message.topic, message.payload.text) }
+            for request in bench.takeRequests() {
+                requests.append(request)
+                if request == .repeatReport { publishReport() }
+            }
+        }
+
+        mutating func pass(_ seconds: Double) {
+            for _ in 0..<Int(seconds * 4) {
+                bench.pass(0.25)
+                settle()
+            }
+        }
+
+        mutating func takeCorrections() -> [String: Int] {
+            defer { published = [:] }
+            return published
+        }
+
+        /// Whether another device was found, or is gone, since the last call.
+        mutating func takeDuplicates() -> [Bool] {
+            defer { requests = [] }
+            return requests.compactMap { if case .reportDuplicate(let isFound) = $0 { isFound } else { nil } }
+        }
+
+        mutating func takeRequests() -> [RetainedWatch.Request] {
+            defer { requests = [] }
+            return requests
+        }
+    }
+
+    /// A report, as long after the clock of the bench started as `seconds`.
+    private func report(_ run: String, at seconds: Double) -> String {
+        #"{"t":\#(1_795_000_000_000 + Int64(seconds * 1000)),"run":"\#(run)"}"#
+    }
+
+    // MARK: Corrections
+
+    @Test("A retained offline that is not ours is corrected within seconds, and the state too")
+    func correctsWhatIsNotOurs() {
+        var board = Board(retained: [Self.topics.availability: "offline", Self.topics.state: "before"])
+        board.pass(60)
+        #expect(board.takeCorrections() == [:], "at rest, nothing is published: our own messages came after the others")
+        board.arrive(Self.topics.availability, "offline")
+        board.arrive(Self.topics.state, "moving")
+        board.pass(4)
+        #expect(board.takeCorrections() == [Self.topics.availability: 1, Self.topics.state: 1])
+        #expect(board.retained[Self.topics.availability] == "online" && board.retained[Self.topics.state] == "rest")
+        #expect(board.takeRequests() == [.readDiscovery])
+        #expect(board.bench.takeLines().contains { $0.hasPrefix("the broker had another message for jostle/a/avail") })
+        board.pass(600)
+        #expect(board.takeCorrections() == [:])
+        #expect(board.takeRequests() == [])
+        #expect(board.bench.subscriptions == [Self.topics.availability, Self.topics.state])
+    }
+
+    @Test("A topic that somebody has cleared is published again")
+    func correctsWhatWasCleared() {
+        var board = Board()
+        board.arrive(Self.topics.availability, "")
+        board.pass(4)
+        #expect(board.takeCorrections() == [Self.topics.availability: 1])
+    }
+
+    @Test("Against somebody who never stops, it publishes at most once in 5 s, then ever less often, up to 5 minutes")
+    func doesNotFight() {
+        var board = Board()
+        var times: [Double] = []
+        let start = board.bench.now
+        for _ in 0..<1800 {
+            board.arrive(Self.topics.availability, "offline")
+            board.pass(1)
+            board.pass(1)
+            if board.takeCorrections() != [:] { times.append(board.bench.now.seconds(since: start)) }
+        }
+        let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(gaps.allSatisfy { $0 >= 5 } && (gaps.first ?? 0) < 12, "\(times)")
+        #expect(gaps.last.map { $0 >= 300 && $0 < 320 } ?? false, "\(times)")
+        #expect(times.count < 22, "\(times)")
+        // After a quiet time, the first one is corrected soon.
+        board.pass(700)
+        _ = board.takeCorrections()
+        board.arrive(Self.topics.availability, "offline")
+        board.pass(4)
+        #expect(board.takeCorrections() == [Self.topics.availability: 1])
+        board.arrive(Self.topics.availability, "offline")
+        board.pass(8)
+        #expect(board.takeCorrections() == [Self.topics.availability: 1])
+    }
+
+    @Test("A state that changes all the time, and comes back late, is not corrected")
+    func ownMessagesAreNoDifference() {
+        var board = Board()
+        for number in 0..<100 {
+            let message = MQTTMessage(topic: Self.topics.state, text: "\(number)", qos: .atLeastOnce, retain: true)
+            board.bench.participant.sent(message, at: board.bench.now)
+            if number > 2 { board.bench.receive(Self.topics.state, "\(number - 3)") }
+            board.pass(0.25)
+        }
+        for number in 97..<100 { board.bench.receive(Self.topics.state, "\(number)") }
+        board.pass(30)
+        #expect(board.takeCorrections() == [:] && board.takeRequests() == [])
+        // Meanwhile, the availability is corrected.
+        board.arrive(Self.topics.availability, "offline")
+        for number in 0..<20 {
+            board.publish(Self.topics.state, "\(number)")
+            board.pass(0.25)
+        }
+        #expect(board.takeCorrections()[Self.topics.availability] == 1)
+    }
+
+    @Test("An old report of this device comes back with the old availability: both are published again")
+    func correctsTheReport() {
+        var board = Board()
+        board.pass(60)
+        board.arrive(Self.topics.reported, report("run-before", at: -100))
+        board.arrive(Self.topics.availability, "offline")
+        board.pass(4)
+        #expect(board.takeRequests() == [.repeatReport, .readDiscovery])
+        #expect(board.takeCorrections() == [Self.topics.availability: 1, Self.topics.reported: 1])
+    }
+
+    @Test("A broker that does not let a device read its topics costs nothing else")
+    func refusedSubscriptions() {
+        let refused: Set = [Self.topics.availability, Self.topics.state, Self.topics.reported]
+        var board = Board(refused: refused)
+        board.arrive(Self.topics.availability, "offline")
+        board.pass(600)
+        #expect(board.takeCorrections() == [:] && board.bench.takeLines() == [])
+        // Without the report, nobody knows of another device: the availability is corrected all the same.
+        var half = Board(refused: [Self.topics.reported])
+        half.arrive(Self.topics.availability, "offline")
+        half.pass(4)
+        #expect(half.takeCorrections() == [Self.topics.availability: 1])
+    }
+
+    @Test("While another device uses the id, nothing is corrected")
+    func doesNotCorrectAnotherDevice() {
+        var board = Board()
+        board.pass(60)
+        // It is connected to a broker that is bridged to this one.
+        board.arrive(Self.topics.reported, report("run-of-another", at: 30))
+        board.arrive(Self.topics.state, "of another")
+        board.pass(4)
+        #expect(board.takeDuplicates() == [true])
+        #expect(board.bench.takeLines().contains { $0.contains("another device reports under the same id, a") })
+        #expect(board.takeCorrections() == [:])
+        for _ in 0..<10 {
+            board.arrive(Self.topics.state, "of another")
+            board.arrive(Self.topics.availability, "offline")
+            board.pass(20)
+        }
+        #expect(board.takeCorrections() == [:])
+        // It is gone, but its last messages stay until this device publishes its own.
+        board.pass(1600)
+        #expect(board.takeDuplicates() == [false])
+        #expect(board.retained[Self.topics.availability] == "online" && board.retained[Self.topics.state] == "rest")
+    }
+
+    // MARK: Another device at the same broker
+
+    @Test func noticesAnotherDevice() {
+        // The report of this board's own last run is no sign of another one.
+        var board = Board(retained: [Self.topics.reported: report("run-before", at: -100)])
+        #expect(board.takeDuplicates().isEmpty)
+        board.reconnect(report("run-0", at: 1))
+        #expect(board.takeDuplicates().isEmpty)
+        board.pass(20)
+        board.reconnect(report("run-of-another", at: 15))
+        #expect(board.takeDuplicates() == [true])
+        #expect(board.bench.takeLines().contains { $0.contains("another device reports under the same id, a") })
+        board.reconnect(report("run-of-another", at: 60))
+        #expect(board.takeDuplicates().isEmpty, "once")
+    }
+
+    /// A broker that was killed restores an older report of this device; so may another broker of the list.
+    @Test func ownOlderReportIsNoOtherDevice() {
+        var board = Board()
+        board.pass(20)
+        board.reconnect(report("run-before", at: -100))
+        board.pass(20)
+        board.reconnect("{}")
+        board.reconnect(#"{"run":"run-without-time"}"#)
+        #expect(board.takeDuplicates().isEmpty)
+    }
+
+    /// A board without a hardware clock reports a time in the past until its clock is set. An earlier run, whose clock was
+    /// set, is no other device.
+    @Test func earlierRunWithABetterClockIsNoOtherDevice() {
+        var board = Board()
+        board.bench.clocks.isSet = false
+        board.pass(20)
+        board.reconnect(report("run-before", at: 100_000_000))
+        #expect(board.takeDuplicates().isEmpty)
+        board.bench.clocks.isSet = true
+        board.bench.clocks.wall += 200_000_000_000
+        board.reconnect(report("run-before", at: 199_000_000))
+        #expect(board.takeDuplicates().isEmpty)
+    }
+
+    /// The other device got another id: a connection lasts for minutes again.
+    @Test func noticesThatTheOtherDeviceIsGone() {
+        var board = Board()
+        board.pass(20)
+        board.reconnect(report("run-of-another", at: 15))
+        #expect(board.takeDuplicates() == [true])
+        board.pass(800)
+        #expect(board.takeDuplicates() == [false])
+        // And it is noticed again.
+        board.reconnect(report("run-of-another", at: 825))
+        #expect(board.takeDuplicates() == [true])
+    }
+}
