@@ -2,13 +2,6 @@ internal import Glibc
 internal import JostleCommandLine
 internal import LinuxSystem
 
-/// A path without symbolic links (realpath(3)); `nil`, with errno set, if that cannot be found out.
-func realPath(_ path: String) -> String? {
-    guard let target = realpath(path, nil) else { return nil }
-    defer { free(target) }
-    return String(cString: target)
-}
-
 /// `jostle page`: becomes the program `jostle-page`, which is a package of its own.
 enum PageProgram {
     static func run(_ arguments: Arguments) throws {
