@@ -41,11 +41,11 @@ import Testing
         mutating func deliver(_ event: ParticipantEvent) { carryOut(outbox.handle(event, at: clocks)) }
 
         mutating func refuse(_ row: Int64, _ reason: MQTTReason = .quotaExceeded, topic: String = "t") {
-            deliver(.rejected(OutboxToken(row: row), topic: topic, .refused(reason)))
+            deliver(.rejected(DeliveryToken(number: row), topic: topic, .refused(reason)))
         }
 
         mutating func acknowledge(_ rows: Int64...) {
-            for row in rows { deliver(.acknowledged(OutboxToken(row: row))) }
+            for row in rows { deliver(.acknowledged(DeliveryToken(number: row))) }
         }
 
         /// Provides the outcome of the oldest batch.
@@ -63,7 +63,7 @@ import Testing
             for effect in effects {
                 switch effect {
                 case .publish(let message, let token):
-                    sent.append(token?.row ?? 0)
+                    sent.append(token?.number ?? 0)
                     if String(decoding: message.payload, as: UTF8.self).contains(#""delayed":true"#) { delayed += 1 }
                 case .log(_, let text): lines.append(text)
                 case .request(.write(let batch)): batches.append(batch)
@@ -259,7 +259,7 @@ import Testing
         bench.acknowledge(1, 2)
         #expect(bench.takeSent() == [201, 202])
         // The client had no room for the last two.
-        bench.deliver(.notSent([OutboxToken(row: 201), OutboxToken(row: 202)]))
+        bench.deliver(.notSent([DeliveryToken(number: 201), DeliveryToken(number: 202)]))
         bench.acknowledge(3)
         #expect(bench.takeSent().isEmpty)
         bench.pass(0.3)
@@ -272,7 +272,7 @@ import Testing
         bench.add(3)
         bench.answer(Self.written)
         bench.acknowledge(2)
-        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1), OutboxToken(row: 3)]))
+        bench.deliver(.disconnected(undelivered: [DeliveryToken(number: 1), DeliveryToken(number: 3)]))
         _ = bench.takeSent()
         bench.add()
         bench.answer(Self.written)
@@ -292,7 +292,7 @@ import Testing
         bench.deliver(.connected)
         bench.add(2)
         bench.answer(Self.written)
-        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", failure))
+        bench.deliver(.rejected(DeliveryToken(number: 1), topic: "t", failure))
         #expect(bench.outbox.statistics.count == 1 && bench.outbox.statistics.dropped == 1)
         #expect(bench.lines.count == 1 && bench.lines[0].hasPrefix("dropped a message to t: "), "\(bench.lines)")
         #expect(bench.outbox.statistics.refusals.isEmpty)
@@ -428,7 +428,7 @@ import Testing
         default:
             bench.add()
             bench.answer(Self.written)
-            bench.deliver(.notSent([OutboxToken(row: 1)]))
+            bench.deliver(.notSent([DeliveryToken(number: 1)]))
             bench.pass(0.3)
             #expect(bench.takeSent() == [2])
             bench.acknowledge(2)
@@ -453,7 +453,7 @@ import Testing
         bench.acknowledge(2)
         #expect(bench.takeSent() == [1])
         // The client has no room after all.
-        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.deliver(.notSent([DeliveryToken(number: 1)]))
         let later = try #require(bench.outbox.nextDeadline)
         #expect(later > bench.clocks.monotonic)
         bench.pass(0.3)
@@ -478,7 +478,7 @@ import Testing
             bench.deliver(.connected)
             let sent = bench.takeSent()
             if sent.contains(1) {
-                bench.deliver(.disconnected(undelivered: sent.map { OutboxToken(row: $0) }, failure))
+                bench.deliver(.disconnected(undelivered: sent.map { DeliveryToken(number: $0) }, failure))
             }
             return sent
         }
@@ -492,7 +492,7 @@ import Testing
         // Each further try costs a connection. It is ever later.
         bench.pass(10)
         #expect(bench.takeSent() == [1])
-        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)], failure))
+        bench.deliver(.disconnected(undelivered: [DeliveryToken(number: 1)], failure))
         #expect(reconnect() == [])
         bench.pass(17)
         #expect(bench.takeSent() == [])
@@ -513,14 +513,14 @@ import Testing
             for _ in 0..<10 {
                 bench.deliver(.connected)
                 #expect(bench.takeSent() == [1, 2])
-                bench.deliver(.disconnected(undelivered: [1, 2].map { OutboxToken(row: $0) }, failure))
+                bench.deliver(.disconnected(undelivered: [1, 2].map { DeliveryToken(number: $0) }, failure))
             }
         }
         for row in 2...20 as ClosedRange<Int64> {
             bench.deliver(.connected)
             #expect(bench.takeSent().count == 2)
             bench.acknowledge(row)
-            bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)], .closed))
+            bench.deliver(.disconnected(undelivered: [DeliveryToken(number: 1)], .closed))
             bench.add()
             bench.answer(Self.written)
         }
@@ -540,11 +540,11 @@ import Testing
         bench.deliver(.connected)
         #expect(bench.takeSent() == [1])
         // It is lost with the connection.
-        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)]))
+        bench.deliver(.disconnected(undelivered: [DeliveryToken(number: 1)]))
         bench.deliver(.connected)
         #expect(bench.takeSent() == [1])
         // The client has no room for it.
-        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.deliver(.notSent([DeliveryToken(number: 1)]))
         bench.pass(0.3)
         #expect(bench.takeSent() == [1])
         bench.acknowledge(1)
@@ -576,7 +576,7 @@ import Testing
         bench.add()
         bench.answer(Self.written)
         _ = bench.takeSent()
-        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", .closed))
+        bench.deliver(.rejected(DeliveryToken(number: 1), topic: "t", .closed))
         #expect(bench.outbox.statistics.refusals.isEmpty && bench.lines.isEmpty)
         bench.pass(0.3)
         #expect(bench.takeSent() == [1] && bench.outbox.statistics.dropped == 0)
@@ -609,11 +609,11 @@ import Testing
         bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
-        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.deliver(.notSent([DeliveryToken(number: 1)]))
         #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 0)
         for _ in 0..<3 {
             bench.pass(0.3)
-            bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)]))
+            bench.deliver(.disconnected(undelivered: [DeliveryToken(number: 1)]))
             bench.deliver(.connected)
         }
         #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 1)
