@@ -97,6 +97,7 @@ final class AgentLoop {
             switch signals.next(within: pause(until: end), or: parts.mailbox.wake) {
             case .end: return
             case .reload: beginReload()
+            case .resize, .suspend: break
             case nil: break
             }
         }

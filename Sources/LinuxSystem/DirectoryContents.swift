@@ -1,5 +1,12 @@
 internal import Glibc
 
+/// A path without symbolic links (realpath(3)); `nil`, with errno set, if that cannot be found out.
+package func realPath(_ path: String) -> String? {
+    guard let target = realpath(path, nil) else { return nil }
+    defer { free(target) }
+    return String(cString: target)
+}
+
 /// Lists directories.
 package enum DirectoryContents {
     /// The names in a directory in order, without `.` and `..`: opendir(3), readdir(3).

@@ -1,7 +1,7 @@
 internal import CLinuxSystem
 internal import Glibc
 
-/// Reads whole files.
+/// Reads whole files. Writes files of /sys.
 package enum FileContents {
     /// A file's content, or its first `limit` bytes.
     ///
@@ -63,6 +63,22 @@ extension FileContents {
             if isDirectory { removeDirectory(entry) } else { unlink(entry) }
         }
         rmdir(path)
+    }
+}
+
+extension FileContents {
+    /// Writes a file of sysfs with the single write(2) that the kernel expects. `text` is not empty: without a byte the kernel
+    /// is not called.
+    package static func write(_ text: String, toAttribute path: String) throws(SystemFailure) {
+        let file = Glibc.open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+        guard file >= 0 else { throw SystemFailure(code: errno) }
+        defer { close(file) }
+        var text = text
+        let (written, code) = text.withUTF8 { bytes in
+            let written = Glibc.write(file, bytes.baseAddress, bytes.count)
+            return (written, errno)
+        }
+        guard written > 0 else { throw SystemFailure(code: written < 0 ? code : EIO) }
     }
 }
 

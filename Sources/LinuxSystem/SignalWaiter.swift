@@ -1,7 +1,7 @@
 internal import CLinuxSystem
 internal import Glibc
 
-/// Waits for the signals that end a program: sigtimedwait(2), signalfd(2).
+/// Waits for the signals that end a program, and for those that concern its terminal: sigtimedwait(2), signalfd(2).
 ///
 /// Create it before any thread starts: threads inherit the mask, so only the main thread receives the signals.
 package struct SignalWaiter: Sendable {
@@ -16,20 +16,27 @@ package struct SignalWaiter: Sendable {
         case end
         /// Read the configuration again.
         case reload
+        /// SIGWINCH: draw the screen again, because the size of the window changed.
+        case resize
+        /// SIGTSTP: restore the terminal, and stop.
+        case suspend
     }
 
     /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those that it starts later, and ignores SIGPIPE.
     ///
     /// With `mayReload`, SIGHUP asks to reload the configuration if the process has no terminal, as a service. With a
-    /// terminal it means that the terminal was closed, which ends the program.
-    package init(mayReload: Bool = false) {
+    /// terminal it means that the terminal was closed, which ends the program. A program that `drawsScreen` takes the signals
+    /// of the terminal, too.
+    package init(mayReload: Bool = false, drawsScreen: Bool = false) {
         reloadsOnHangup = mayReload && !SignalWaiter.hasTerminal
         var set = sigset_t()
         sigemptyset(&set)
-        sigaddset(&set, SIGTERM)
-        sigaddset(&set, SIGINT)
-        sigaddset(&set, SIGHUP)
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+        let screen = drawsScreen ? [SIGQUIT, SIGWINCH, SIGTSTP] : []
+        for number in [SIGTERM, SIGINT, SIGHUP] + screen { sigaddset(&set, number) }
+        var blocked = set
+        // Otherwise restoring the terminal from the background would stop the program.
+        if drawsScreen { sigaddset(&blocked, SIGTTOU) }
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
         signal(SIGPIPE, SIG_IGN)
         signals = set
         descriptor = signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
@@ -87,6 +94,8 @@ package struct SignalWaiter: Sendable {
         _ = LinuxSystem.wait(for: &entries, entries.count, within: limit)
         switch take(seconds: 0) {
         case SIGHUP where reloadsOnHangup: return .reload
+        case SIGWINCH: return .resize
+        case SIGTSTP: return .suspend
         case let signal: return signal > 0 ? .end : nil
         }
     }

@@ -43,7 +43,7 @@ import Testing
         outbox.dropExpired(at: Self.clocks(seconds))
         while sent.count < limit, let place = outbox.nextWaiting(from: 0) {
             let message = outbox[place].message.message(at: Self.clocks(seconds), eventExpiry: nil)
-            sent.append((String(decoding: message.payload, as: UTF8.self), outbox[place].token.row))
+            sent.append((String(decoding: message.payload, as: UTF8.self), outbox[place].token.number))
             outbox.wasSent(place)
         }
         return sent
@@ -56,9 +56,9 @@ import Testing
         #expect(first.map(\.token) == [1, 2, 3])
         #expect(sent(&outbox).isEmpty)
         #expect(outbox.count == 3 && outbox.bytes == 6)
-        outbox.acknowledge(OutboxToken(row: 2))
-        outbox.acknowledge(OutboxToken(row: 2))
-        outbox.acknowledge(OutboxToken(row: 99))
+        outbox.acknowledge(DeliveryToken(number: 2))
+        outbox.acknowledge(DeliveryToken(number: 2))
+        outbox.acknowledge(DeliveryToken(number: 99))
         #expect(outbox.count == 2 && outbox.bytes == 4 && outbox.dropped == 0)
         #expect(rows(outbox) == [1, 3])
     }
@@ -73,8 +73,8 @@ import Testing
     @Test func resendsReturnedMessagesInOrder() {
         var outbox = outbox(1...4)
         let first = sent(&outbox, limit: 3)
-        outbox.acknowledge(OutboxToken(row: first[1].token))
-        outbox.requeue([3, 1, 77].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.acknowledge(DeliveryToken(number: first[1].token))
+        outbox.requeue([3, 1, 77].map { DeliveryToken(number: $0) }, wereSent: true)
         let again = sent(&outbox)
         #expect(again.map(\.text) == ["1", "3", "4"])
         #expect(again.map(\.token) == [1, 3, 4])
@@ -87,7 +87,7 @@ import Testing
         outbox.append(message(6))
         #expect(outbox.count == 3 && outbox.dropped == 3)
         #expect(sent(&outbox).map(\.text) == ["6"])
-        outbox.acknowledge(OutboxToken(row: 1))
+        outbox.acknowledge(DeliveryToken(number: 1))
         #expect(outbox.count == 3)
     }
 
@@ -104,10 +104,10 @@ import Testing
     @Test func countsRejectedAsDropped() {
         var outbox = outbox(1...3)
         _ = sent(&outbox)
-        outbox.drop(OutboxToken(row: 2))
-        outbox.drop(OutboxToken(row: 2))
+        outbox.drop(DeliveryToken(number: 2))
+        outbox.drop(DeliveryToken(number: 2))
         #expect(outbox.count == 2 && outbox.dropped == 1)
-        outbox.requeue([1, 2, 3].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 2, 3].map { DeliveryToken(number: $0) }, wereSent: true)
         #expect(sent(&outbox).map(\.text) == ["1", "3"])
     }
 
@@ -126,14 +126,14 @@ import Testing
         var waiting: [Int64] = [1]
         var random = SystemRandomNumberGenerator()
         for number in 2...5000 {
-            waiting.append(outbox.append(message(number)).row)
+            waiting.append(outbox.append(message(number)).number)
             _ = sent(&outbox)
             if waiting.count > 200 || Bool.random(using: &random), let token = waiting.randomElement(using: &random) {
-                outbox.acknowledge(OutboxToken(row: token))
+                outbox.acknowledge(DeliveryToken(number: token))
                 waiting.removeAll { $0 == token }
             }
             if number.isMultiple(of: 97) {
-                outbox.requeue(waiting.map { OutboxToken(row: $0) }, wereSent: true)
+                outbox.requeue(waiting.map { DeliveryToken(number: $0) }, wereSent: true)
                 #expect(sent(&outbox).map(\.token) == waiting)
             }
         }
@@ -174,9 +174,9 @@ import Testing
         var outbox = mixed
         #expect(sent(&outbox, at: 30).map(\.text) == ["1", "3", "4"])
         #expect(outbox.expired == 1 && outbox.dropped == 0 && outbox.count == 3)
-        outbox.requeue([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 3, 4].map { DeliveryToken(number: $0) }, wereSent: true)
         #expect(sent(&outbox, at: 59.9).map(\.text) == ["1", "3", "4"])
-        outbox.requeue([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 3, 4].map { DeliveryToken(number: $0) }, wereSent: true)
         #expect(sent(&outbox, at: 60).map(\.text) == ["1", "3"])
         #expect(outbox.expired == 2)
     }
@@ -192,7 +192,7 @@ import Testing
         let tokens = sent(&outbox, at: 29).map(\.token)
         outbox.dropExpired(at: Self.clocks(3600))
         #expect(outbox.count == 4 && outbox.expired == 0)
-        for token in tokens { outbox.acknowledge(OutboxToken(row: token)) }
+        for token in tokens { outbox.acknowledge(DeliveryToken(number: token)) }
         #expect(outbox.count == 0)
     }
 
@@ -212,7 +212,7 @@ import Testing
         outbox.append(message(2, qos: .atMostOnce))
         outbox.append(message(3, qos: .atMostOnce))
         #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
-        outbox.requeue([1, 2].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 2].map { DeliveryToken(number: $0) }, wereSent: true)
         #expect(sent(&outbox).map(\.text) == ["1", "3"])
     }
 
@@ -225,11 +225,11 @@ import Testing
         #expect(first.added.map(\.row) == [1, 2, 3] && !outbox.hasMessageToWrite && outbox.inMemoryOnly == 3)
         _ = sent(&outbox)
         // Finished before it was on disk: its row must be deleted afterwards.
-        outbox.acknowledge(OutboxToken(row: 2))
+        outbox.acknowledge(DeliveryToken(number: 2))
         #expect(outbox.rowsToDelete.isEmpty)
         outbox.changesWereWritten(first)
         #expect(outbox.inMemoryOnly == 0 && outbox.rowsToDelete == [2])
-        outbox.acknowledge(OutboxToken(row: 1))
+        outbox.acknowledge(DeliveryToken(number: 1))
         let second = outbox.takeChanges()
         #expect(Set(second.removed) == [1, 2] && second.added.isEmpty)
         outbox.changesWereWritten(second)
@@ -240,13 +240,13 @@ import Testing
         var outbox = outbox(1...3)
         let first = outbox.takeChanges()
         _ = sent(&outbox)
-        outbox.acknowledge(OutboxToken(row: 1))
+        outbox.acknowledge(DeliveryToken(number: 1))
         outbox.changesWereNotWritten(first)
         // The first message is finished and not stored, so nothing is left of it.
         let second = outbox.takeChanges()
         #expect(second.added.map(\.row) == [2, 3] && second.removed.isEmpty)
         outbox.changesWereWritten(second)
-        outbox.acknowledge(OutboxToken(row: 2))
+        outbox.acknowledge(DeliveryToken(number: 2))
         let removal = outbox.takeChanges()
         outbox.changesWereNotWritten(removal)
         #expect(outbox.rowsToDelete == [2] && outbox.takeChanges().removed == [2])
@@ -257,7 +257,7 @@ import Testing
         let first = outbox.takeChanges()
         outbox.changesWereWritten(first)
         _ = sent(&outbox)
-        outbox.acknowledge(OutboxToken(row: 3))
+        outbox.acknowledge(DeliveryToken(number: 3))
         outbox.fileWasReplaced()
         #expect(outbox.rowsToDelete.isEmpty)
         let whole = outbox.takeChanges()

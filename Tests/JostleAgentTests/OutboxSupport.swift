@@ -65,10 +65,10 @@ final class OutboxRig {
             case .setGesture(let gesture, let isOpen): updates.append(.setGesture(gesture, isOpen: isOpen))
             case .connected: deliver(.connected, &updates)
             case .disconnected(let rows):
-                deliver(.disconnected(undelivered: rows.map { OutboxToken(row: $0) }), &updates)
-            case .acknowledged(let row): deliver(.acknowledged(OutboxToken(row: row)), &updates)
+                deliver(.disconnected(undelivered: rows.map { DeliveryToken(number: $0) }), &updates)
+            case .acknowledged(let row): deliver(.acknowledged(DeliveryToken(number: row)), &updates)
             case .rejected(let row):
-                deliver(.rejected(OutboxToken(row: row), topic: "t", .refused(.payloadFormatInvalid)), &updates)
+                deliver(.rejected(DeliveryToken(number: row), topic: "t", .refused(.payloadFormatInvalid)), &updates)
             }
         }
         take(&updates)
@@ -91,7 +91,7 @@ final class OutboxRig {
         for effect in effects {
             switch effect {
             case .publish(let message, let token):
-                sent.append((String(decoding: message.payload, as: UTF8.self), token?.row ?? 0))
+                sent.append((String(decoding: message.payload, as: UTF8.self), token?.number ?? 0))
             case .log(_, let text): lines.append(text)
             case .request(.write(let batch)): carryOut(outbox.handle(file.write(batch), at: clocks))
             case .request(.checkpoint): file.checkpoint()

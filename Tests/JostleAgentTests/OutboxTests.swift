@@ -5,7 +5,7 @@ import Testing
 
 @testable import JostleAgent
 
-private func tokens(_ rows: Int64...) -> [OutboxToken] { rows.map { OutboxToken(row: $0) } }
+private func tokens(_ rows: Int64...) -> [DeliveryToken] { rows.map { DeliveryToken(number: $0) } }
 
 private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
 
@@ -59,11 +59,11 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
         func deliver(_ event: ParticipantEvent) { carryOut(outbox.handle(event, at: clocks)) }
 
         func refuse(_ row: Int64, _ reason: MQTTReason = .quotaExceeded, topic: String = "t") {
-            deliver(.rejected(OutboxToken(row: row), topic: topic, .refused(reason)))
+            deliver(.rejected(DeliveryToken(number: row), topic: topic, .refused(reason)))
         }
 
         func acknowledge(_ rows: Int64...) {
-            for row in rows { deliver(.acknowledged(OutboxToken(row: row))) }
+            for row in rows { deliver(.acknowledged(DeliveryToken(number: row))) }
         }
 
         /// Provides the outcome of the oldest batch.
@@ -81,7 +81,7 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
             for effect in effects {
                 switch effect {
                 case .publish(let message, let token):
-                    sent.append(token?.row ?? 0)
+                    sent.append(token?.number ?? 0)
                     if String(decoding: message.payload, as: UTF8.self).contains(#""delayed":true"#) { delayed += 1 }
                 case .log(_, let text): lines.append(text)
                 case .request(.write(let batch)): batches.append(batch)
@@ -284,7 +284,7 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
         ] as [MQTTFailure])
     func dropsImpossibleMessages(failure: MQTTFailure) {
         bench.connectAndStore(2)
-        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", failure))
+        bench.deliver(.rejected(DeliveryToken(number: 1), topic: "t", failure))
         #expect(bench.outbox.statistics.count == 1 && bench.outbox.statistics.dropped == 1)
         #expect(bench.lines.count == 1 && bench.lines[0].hasPrefix("dropped a message to t: "), "\(bench.lines)")
         #expect(bench.outbox.statistics.refusals.isEmpty)
@@ -444,7 +444,7 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
             bench.deliver(.connected)
             let sent = bench.takeSent()
             if sent.contains(1) {
-                bench.deliver(.disconnected(undelivered: sent.map { OutboxToken(row: $0) }, failure))
+                bench.deliver(.disconnected(undelivered: sent.map { DeliveryToken(number: $0) }, failure))
             }
             return sent
         }
@@ -527,7 +527,7 @@ private let written = OutboxFile.Outcome.written(isCheckpointDue: false)
     @Test func resendsWhatTheConnectionRejected() {
         bench.connectAndStore()
         _ = bench.takeSent()
-        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", .closed))
+        bench.deliver(.rejected(DeliveryToken(number: 1), topic: "t", .closed))
         #expect(bench.outbox.statistics.refusals.isEmpty && bench.lines.isEmpty)
         bench.pass(0.3)
         #expect(bench.takeSent() == [1] && bench.outbox.statistics.dropped == 0)

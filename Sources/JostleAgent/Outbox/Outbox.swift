@@ -424,7 +424,7 @@ struct Outbox: Participant {
 extension Outbox {
     /// The connection ended, with these messages on their way.
     mutating func disconnected(
-        _ undelivered: [OutboxToken], _ failure: MQTTFailure, at now: Timestamp
+        _ undelivered: [DeliveryToken], _ failure: MQTTFailure, at now: Timestamp
     ) -> Effects {
         isConnected = false
         sendDue = nil
@@ -440,7 +440,7 @@ extension Outbox {
     }
 
     /// The broker has a message.
-    mutating func acknowledged(_ token: OutboxToken, at now: Timestamp) -> Effects {
+    mutating func acknowledged(_ token: DeliveryToken, at now: Timestamp) -> Effects {
         let message = queue.message(token)
         // The client acknowledges the others, which the broker does not answer.
         if message?.qos != .atMostOnce { enders.answered() }
@@ -463,7 +463,7 @@ extension Outbox {
 
     /// The broker or the client rejected a message.
     mutating func rejected(
-        _ token: OutboxToken, _ topic: String, _ failure: MQTTFailure, at now: Timestamp
+        _ token: DeliveryToken, _ topic: String, _ failure: MQTTFailure, at now: Timestamp
     ) -> Effects {
         if failure.concernsMessage { enders.answered() }
         let wasTried = refusals.endTry(token) != nil
@@ -514,7 +514,7 @@ struct ConnectionEnders {
     /// Consecutive connections that the broker ended before it answered.
     private var fruitless = 0
     /// The message that was alone on its way when the last ones of them ended, and the number of these.
-    private var suspect: (token: OutboxToken, count: Int)?
+    private var suspect: (token: DeliveryToken, count: Int)?
 
     /// The number of messages that may be on their way together; `nil` for no limit.
     var limit: Int? { fruitless >= ConnectionEnders.suspicious ? 1 : nil }
@@ -527,7 +527,7 @@ struct ConnectionEnders {
 
     /// A connection ended with these messages on their way. Returns the one that is the cause; `nil` if none is for
     /// certain.
-    mutating func disconnected(undelivered: [OutboxToken], _ failure: MQTTFailure) -> OutboxToken? {
+    mutating func disconnected(undelivered: [DeliveryToken], _ failure: MQTTFailure) -> DeliveryToken? {
         guard failure.mayBeForMessage, let first = undelivered.first else { return nil }
         fruitless += 1
         guard fruitless > ConnectionEnders.suspicious, undelivered.count == 1 else { return nil }

@@ -2,15 +2,6 @@ internal import JostleConfiguration
 internal import MosquittoClient
 internal import MotionCore
 
-/// Identifies a message in the outbox by its row in the file.
-typealias OutboxToken = DeliveryToken
-
-extension OutboxToken {
-    init(row: Int64) { self.init(number: row) }
-
-    var row: Int64 { number }
-}
-
 /// The messages in order of arrival, each with its state, until the broker has acknowledged them, and the rows of the
 /// file that are left over from finished ones.
 ///
@@ -18,7 +9,8 @@ extension OutboxToken {
 struct OutboxQueue: Sendable {
     /// A message and its state.
     struct Entry: Sendable {
-        let token: OutboxToken
+        /// Its number is the message's row in the file.
+        let token: DeliveryToken
         var message: OutgoingMessage
         var state: State
         /// Whether the client has the message.
@@ -86,7 +78,7 @@ struct OutboxQueue: Sendable {
 
     /// Appends a new message. One that is sent at most once is not stored.
     @discardableResult
-    mutating func append(_ message: OutgoingMessage) -> OutboxToken {
+    mutating func append(_ message: OutgoingMessage) -> DeliveryToken {
         insert(message, row: lastRow + 1, state: message.qos == .atMostOnce ? .neverStored : .due)
     }
 
@@ -96,7 +88,7 @@ struct OutboxQueue: Sendable {
     }
 
     @discardableResult
-    private mutating func insert(_ message: OutgoingMessage, row: Int64, state: State) -> OutboxToken {
+    private mutating func insert(_ message: OutgoingMessage, row: Int64, state: State) -> DeliveryToken {
         while count > 0, count >= limits.maximumCount || bytes + message.size > limits.maximumBytes,
             let oldest = entries.firstIndex(where: { $0.state != .finished })
         {
@@ -105,7 +97,7 @@ struct OutboxQueue: Sendable {
         }
         compact()
         lastRow = row
-        let token = OutboxToken(row: row)
+        let token = DeliveryToken(number: row)
         entries.append(Entry(token: token, message: message, state: state))
         if !message.time.isClockSet { mayHaveUnsetTimes = true }
         count += 1
@@ -146,7 +138,7 @@ struct OutboxQueue: Sendable {
     }
 
     /// A message that is not finished.
-    func message(_ token: OutboxToken) -> OutgoingMessage? { index(of: token.row).map { entries[$0].message } }
+    func message(_ token: DeliveryToken) -> OutgoingMessage? { index(of: token.number).map { entries[$0].message } }
 
     /// The number of messages that wait although the topic is one of these.
     func countWaiting(_ isIncluded: (String) -> Bool) -> Int {
@@ -154,30 +146,30 @@ struct OutboxQueue: Sendable {
     }
 
     /// Marks a message as acknowledged.
-    mutating func acknowledge(_ token: OutboxToken) {
-        if let index = index(of: token.row) { finish(index) }
+    mutating func acknowledge(_ token: DeliveryToken) {
+        if let index = index(of: token.number) { finish(index) }
     }
 
     /// Marks the messages to a topic that wait although this later one was accepted.
-    mutating func markOvertaken(by token: OutboxToken, topic: String) {
+    mutating func markOvertaken(by token: DeliveryToken, topic: String) {
         for index in entries.indices where entries[index].isWaiting && entries[index].message.topic == topic {
-            guard entries[index].token.row < token.row else { return }
+            guard entries[index].token.number < token.number else { return }
             entries[index].isOvertaken = true
         }
     }
 
     /// Drops a message that will never be accepted.
-    mutating func drop(_ token: OutboxToken) {
-        guard let index = index(of: token.row) else { return }
+    mutating func drop(_ token: DeliveryToken) {
+        guard let index = index(of: token.number) else { return }
         finish(index)
         dropped += 1
     }
 
     /// Makes messages that came back wait again. A message that is sent at most once is dropped if it may have been
     /// sent.
-    mutating func requeue(_ tokens: [OutboxToken], wereSent: Bool) {
+    mutating func requeue(_ tokens: [DeliveryToken], wereSent: Bool) {
         for token in tokens {
-            guard let index = index(of: token.row), entries[index].isSent else { continue }
+            guard let index = index(of: token.number), entries[index].isSent else { continue }
             if wereSent, entries[index].message.qos == .atMostOnce {
                 finish(index)
                 continue
@@ -216,7 +208,7 @@ struct OutboxQueue: Sendable {
     /// Ends the delivery of a message. The row of one that is being written is deleted when it is in the file.
     private mutating func finish(_ index: Int) {
         let entry = entries[index]
-        if entry.state == .stored || entry.state == .outdated { rowsToDelete.append(entry.token.row) }
+        if entry.state == .stored || entry.state == .outdated { rowsToDelete.append(entry.token.number) }
         if entry.isSent { sent -= 1 }
         count -= 1
         bytes -= entry.message.size
@@ -239,7 +231,7 @@ struct OutboxQueue: Sendable {
     mutating func takeChanges() -> OutboxBatch {
         var batch = OutboxBatch()
         for index in entries.indices {
-            let row = entries[index].token.row
+            let row = entries[index].token.number
             switch entries[index].state {
             case .due:
                 entries[index].state = .writing
@@ -303,9 +295,9 @@ struct OutboxQueue: Sendable {
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].token.row < row { low = middle + 1 } else { high = middle }
+            if entries[middle].token.number < row { low = middle + 1 } else { high = middle }
         }
-        guard low < entries.count, entries[low].token.row == row, entries[low].state != .finished else { return nil }
+        guard low < entries.count, entries[low].token.number == row, entries[low].state != .finished else { return nil }
         return low
     }
 }

@@ -19,7 +19,7 @@ struct TopicRefusals {
         var pause: Double
         var until: Timestamp
         /// The message to the topic that is on its way again. It may have left the queue meanwhile.
-        var tried: OutboxToken?
+        var tried: DeliveryToken?
         /// When the broker accepted messages again; `nil` while it refuses them.
         var accepted: Timestamp?
         /// How often the broker began to refuse messages.
@@ -51,7 +51,7 @@ struct TopicRefusals {
     }
 
     /// Begins to try a topic with a message. Returns whether it is due.
-    mutating func tries(_ topic: String, with token: OutboxToken, at now: Timestamp) -> Bool {
+    mutating func tries(_ topic: String, with token: DeliveryToken, at now: Timestamp) -> Bool {
         guard let refusal = refusals[topic], refusal.tried == nil, now >= refusal.until else { return false }
         refusals[topic]?.tried = token
         return true
@@ -59,7 +59,7 @@ struct TopicRefusals {
 
     /// A message is no longer on its way. Returns its topic if it was one that was tried.
     @discardableResult
-    mutating func endTry(_ token: OutboxToken) -> String? {
+    mutating func endTry(_ token: DeliveryToken) -> String? {
         guard let topic = refusals.first(where: { $0.value.tried == token })?.key else { return nil }
         refusals[topic]?.tried = nil
         return topic

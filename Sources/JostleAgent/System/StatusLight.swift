@@ -1,4 +1,3 @@
-internal import Glibc
 internal import JostleMessages
 internal import LinuxSystem
 
@@ -29,7 +28,7 @@ struct StatusLight {
     }
 
     private static func candidates(in root: String) -> [String] {
-        let found = (try? DirectoryContents.names(root)) ?? []
+        let found = DirectoryContents.names(ofOptional: root)
         let others = found.filter { name in functions.contains { name.hasSuffix(":\($0)") } }
         return names.filter(found.contains) + others
     }
@@ -46,13 +45,13 @@ struct StatusLight {
         brightest = StatusLight.word(in: "\(directory)/max_brightness") ?? "1"
         for (file, text) in [("trigger", "none"), ("brightness", brightness)] {
             let path = "\(directory)/\(file)"
-            try Failure.about("cannot write \(path)", .unavailable) { try StatusLight.write(text, to: path) }
+            try Failure.about("cannot write \(path)", .unavailable) { try FileContents.write(text, toAttribute: path) }
         }
     }
 
     /// Turns the LED on or off.
     func set(_ isLit: Bool) throws {
-        try StatusLight.write(isLit ? brightest : "0", to: "\(directory)/brightness")
+        try FileContents.write(isLit ? brightest : "0", toAttribute: "\(directory)/brightness")
     }
 
     /// Restores the LED's original trigger and brightness.
@@ -62,22 +61,12 @@ struct StatusLight {
         var first: (any Error)?
         // The trigger comes last, because one other than `none` sets the brightness itself.
         for (file, text) in [("brightness", brightness), ("trigger", trigger)] {
-            do { try StatusLight.write(text, to: "\(directory)/\(file)") } catch { first = first ?? error }
+            do { try FileContents.write(text, toAttribute: "\(directory)/\(file)") } catch { first = first ?? error }
         }
         if let first { throw first }
     }
 
     private static func word(in path: String) -> String? {
         FileContents.text(ofOptional: path, limit: 64)?.split { $0 == "\n" || $0 == " " }.first.map(String.init)
-    }
-
-    /// Writes a text with a single write(2), as sysfs files require.
-    private static func write(_ text: String, to path: String) throws {
-        let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
-        guard file >= 0 else { throw SystemFailure(code: errno) }
-        defer { close(file) }
-        var text = text
-        let written = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
-        guard written >= 0 else { throw SystemFailure(code: errno) }
     }
 }

@@ -34,19 +34,13 @@ struct UpgradeStatus: Equatable, Sendable {
     /// The status of the wanted version; `waiting` if the service has not reported about it yet.
     static func read(wanted: String, at path: String) -> UpgradeStatus {
         var status = UpgradeStatus(state: .waiting, wanted: wanted)
-        guard let text = FileContents.text(ofOptional: path, limit: maximumBytes) else { return status }
-        do {
-            let tree = try JSONReader.read(Array(text.utf8), source: .file(path))
-            guard tree["wanted"]?.text == wanted, let state = tree["state"]?.text.flatMap({ State(rawValue: $0) })
-            else {
-                return status
-            }
-            status.state = state
-            status.reason = tree["reason"]?.text.flatMap { $0.isEmpty ? nil : $0 }
-            status.seconds = tree["seconds"]?.text.flatMap { Double($0) }
-        } catch {
-            return status
-        }
+        guard let text = FileContents.text(ofOptional: path, limit: maximumBytes),
+            let tree = try? JSONReader.read(Array(text.utf8), source: .file(path)),
+            tree["wanted"]?.text == wanted, let state = tree["state"]?.text.flatMap({ State(rawValue: $0) })
+        else { return status }
+        status.state = state
+        status.reason = tree["reason"]?.text.flatMap { $0.isEmpty ? nil : $0 }
+        status.seconds = tree["seconds"]?.text.flatMap { Double($0) }
         return status
     }
 

@@ -205,12 +205,12 @@ struct LockSearch {
 
     /// The first process that holds the lock; `nil` if none is found.
     func holder() -> Int32? {
-        SystemFiles.names(in: "/proc").compactMap { Int32($0) }.sorted().first { isHolder($0) == true }
+        DirectoryContents.names(ofOptional: "/proc").compactMap { Int32($0) }.sorted().first { isHolder($0) == true }
     }
 
     /// Whether a process holds the lock; `nil` if that cannot be determined.
     func isHolder(_ process: Int32) -> Bool? {
-        let names = SystemFiles.names(in: "/proc/\(process)/fdinfo").filter { Int32($0) != nil }
+        let names = DirectoryContents.names(ofOptional: "/proc/\(process)/fdinfo").filter { Int32($0) != nil }
         // It cannot be read, or there is no such process.
         guard !names.isEmpty else { return nil }
         var isKnown = true

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// An I2C bus as the system lists it. Creating a value opens nothing.
 package struct I2CBus: Equatable, Sendable {
     /// The device file, `/dev/i2c-1`.
@@ -26,14 +28,15 @@ package struct I2CBus: Equatable, Sendable {
         let adapter = "\(places.system)/class/i2c-dev/i2c-\(number)"
         name = SystemFiles.line(of: "\(adapter)/name")
         // A device tree's cells are 32 bits, big-endian (Devicetree Specification 0.4, section 2.2.4).
-        if let cell = SystemFiles.bytes(of: "\(adapter)/device/of_node/clock-frequency"), cell.count == 4 {
+        let cell = try? FileContents.bytes(of: "\(adapter)/device/of_node/clock-frequency", limit: 256)
+        if let cell, cell.count == 4 {
             clockFrequency = cell.reduce(0) { $0 << 8 | Int($1) }
         }
     }
 
     /// Looks up the bus with this device file, which need not exist; `nil` if the path does not lead to a numbered bus.
     package init?(path: String) {
-        let name = SystemFiles.lastComponent(of: SystemFiles.resolved(path) ?? path)
+        let name = SystemFiles.lastComponent(of: realPath(path) ?? path)
         guard let number = SystemFiles.number(in: name, after: "i2c-") else { return nil }
         self.init(number: number)
     }
@@ -42,7 +45,7 @@ package struct I2CBus: Equatable, Sendable {
     package func kernelDriver(at address: UInt8, in places: SystemPlaces = SystemPlaces()) -> String? {
         let digits = String(address, radix: 16)
         let device = "\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
-        return SystemFiles.resolved("\(places.system)/bus/i2c/devices/\(device)/driver")
+        return realPath("\(places.system)/bus/i2c/devices/\(device)/driver")
             .map(SystemFiles.lastComponent(of:))
     }
 }

@@ -81,7 +81,7 @@ package final class IIOCapture {
         setUp.clearNotedRate(before: settings.rate, elements: elements, buffer: buffer)
         var rate = try setUp.configure(settings)
         var trigger: IIOTrigger?
-        if SystemFiles.resolved("\(device.path)/trigger") != nil {
+        if realPath("\(device.path)/trigger") != nil {
             trigger = try IIOTrigger.choose(for: setUp, rate: min(settings.rate, rate ?? settings.rate))
             guard let trigger else { return nil }
             rate = trigger.rate ?? rate
@@ -193,7 +193,7 @@ struct IIOTrigger: Equatable, Sendable {
         let directory = "\(places.system)/bus/iio/devices"
         return SystemFiles.numbers(in: directory, after: "trigger")
             .compactMap { number in
-                guard let path = SystemFiles.resolved("\(directory)/trigger\(number)"),
+                guard let path = realPath("\(directory)/trigger\(number)"),
                     let name = SystemFiles.line(of: "\(path)/name")
                 else { return nil }
                 return IIOTrigger(

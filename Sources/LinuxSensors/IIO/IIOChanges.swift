@@ -58,18 +58,8 @@ struct IIOChanges {
         return a == b
     }
 
-    /// Writes an attribute: open(2), write(2).
-    ///
-    /// An empty value is written as a newline, because the kernel is not called without at least one byte.
+    /// Writes an attribute, as a line: an empty value, too, calls the kernel then.
     static func write(_ path: String, _ value: String) throws(SystemFailure) {
-        let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
-        guard file >= 0 else { throw SystemFailure(code: errno) }
-        defer { close(file) }
-        var text = value + "\n"
-        let (written, code) = text.withUTF8 { bytes in
-            let written = Glibc.write(file, bytes.baseAddress, bytes.count)
-            return (written, errno)
-        }
-        guard written > 0 else { throw SystemFailure(code: written < 0 ? code : EIO) }
+        try FileContents.write(value + "\n", toAttribute: path)
     }
 }

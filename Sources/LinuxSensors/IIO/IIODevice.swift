@@ -61,12 +61,12 @@ package struct IIODevice: Equatable, Sendable {
     /// The directory of the chip that this one is connected through, if its bus is behind one as that of an MPU-9250
     /// (i2c-gate); otherwise `nil`.
     package var gate: String? {
-        SystemFiles.resolved("\(SystemFiles.directory(of: parent))/mux_device")
+        realPath("\(SystemFiles.directory(of: parent))/mux_device")
     }
 
     /// The kernel driver bound to the hardware; `nil` if unknown.
     package var driver: String? {
-        SystemFiles.resolved("\(parent)/driver").map(SystemFiles.lastComponent(of:))
+        realPath("\(parent)/driver").map(SystemFiles.lastComponent(of:))
     }
 
     /// The bus number and address if the hardware is a chip on an I2C bus.
@@ -87,13 +87,13 @@ package struct IIODevice: Equatable, Sendable {
     /// Looks up a device by its number; `nil` if there is none.
     private init?(number: Int, in places: SystemPlaces) {
         let identifier = "iio:device\(number)"
-        guard let path = SystemFiles.resolved("\(places.system)/bus/iio/devices/\(identifier)") else { return nil }
+        guard let path = realPath("\(places.system)/bus/iio/devices/\(identifier)") else { return nil }
         self.identifier = identifier
         self.number = number
         self.path = path
         name = SystemFiles.line(of: "\(path)/name")
         label = SystemFiles.line(of: "\(path)/label")
-        let names = Set(SystemFiles.names(in: path))
+        let names = Set(DirectoryContents.names(ofOptional: path))
         func measures(_ quantity: IIOQuantity) -> Bool {
             quantity.channels.allSatisfy { names.contains("\($0)_raw") }
         }

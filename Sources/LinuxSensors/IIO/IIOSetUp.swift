@@ -177,7 +177,7 @@ final class IIOSetUp {
         let optional = (withField ? IIOQuantity.magneticField.channels : []) + ["in_temp"]
         let wanted = axes + optional + ["in_timestamp"]
         var elements: [IIOFrameLayout.Element] = []
-        for file in SystemFiles.names(in: "\(device.path)/\(directory)") where file.hasSuffix("_en") {
+        for file in DirectoryContents.names(ofOptional: "\(device.path)/\(directory)") where file.hasSuffix("_en") {
             let name = String(file.dropLast(3))
             let isWanted = wanted.contains(name)
             do {

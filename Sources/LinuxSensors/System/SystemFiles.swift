@@ -4,36 +4,11 @@ package import MotionCore
 
 /// Queries of /dev, /proc and /sys. A file that cannot be read counts as absent; it is never an error.
 enum SystemFiles {
-    /// The first `limit` bytes of a file; `nil` if it cannot be read.
-    static func bytes(of path: String, limit: Int = 256) -> [UInt8]? {
-        do {
-            return try FileContents.bytes(of: path, limit: limit)
-        } catch {
-            return nil
-        }
-    }
-
     /// The first line of a file; `nil` if the file cannot be read or is empty.
     static func line(of path: String, limit: Int = 256) -> String? {
         guard let text = FileContents.text(ofOptional: path, limit: limit) else { return nil }
         let line = String(text.unicodeScalars.prefix { $0 != "\n" })
         return line.isEmpty ? nil : line
-    }
-
-    /// The names in a directory, in order; empty if it cannot be read.
-    static func names(in path: String) -> [String] {
-        do {
-            return try DirectoryContents.names(path)
-        } catch {
-            return []
-        }
-    }
-
-    /// A path without symbolic links (`realpath`); `nil` if it does not exist.
-    static func resolved(_ path: String) -> String? {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        return String(cString: resolved)
     }
 
     /// The part of a path after the last slash.
@@ -49,7 +24,7 @@ enum SystemFiles {
     /// The numbers of a directory's entries that are called by this prefix and a number, in order: what the system lists so
     /// are its buses, its GPIO chips, and the devices and triggers of its kernel drivers.
     static func numbers(in directory: String, after prefix: String) -> [Int] {
-        names(in: directory).compactMap { number(in: $0, after: prefix) }.sorted()
+        DirectoryContents.names(ofOptional: directory).compactMap { number(in: $0, after: prefix) }.sorted()
     }
 
     /// The digits after a prefix, as a number; `nil` if the text has any other form.

@@ -96,12 +96,7 @@ package final class GuidedCalibration: Sendable {
         var calibration = known
         calibration.take(bias: rest, seconds: biasSeconds)
         try manager.setCalibration(calibration)
-        return .done(before: remainder(of: check, before ?? known), after: remainder(of: check, calibration))
-    }
-
-    /// The rotation rate that remains in a rest after calibration, rad/s.
-    private static func remainder(of rest: RestingPose, _ calibration: StoredCalibration) -> Double {
-        calibration.effective.gyroscope.apply(rest.rate, temperature: rest.temperature).length
+        return .done(before: (before ?? known).remainingRate(of: check), after: calibration.remainingRate(of: check))
     }
 
     private static func accelerometer(
@@ -110,25 +105,12 @@ package final class GuidedCalibration: Sendable {
     ) throws -> Step {
         var fit = AccelerometerFit()
         while true {
-            let pose = try pose(session, until: deadline)
-            // Even if the fit refuses the pose, the turn to it is useful.
-            if let turn = session.lastTurn { fit.add(turn) }
-            do throws(AccelerometerFitError) {
-                try fit.add(pose)
-            } catch {
-                onStep(.refused("\(error)"))
-                continue
+            switch try fit.take(try pose(session, until: deadline), after: session.lastTurn, of: wanted) {
+            case .refused(let error): onStep(.refused("\(error)"))
+            case .needsMore(let up):
+                onStep(.pose(fit.poses.count, of: max(wanted, fit.poses.count + 1), next: side(up)))
+            case .solved(let solution): return try finish(solution, fit, manager)
             }
-            var missing = fit.mostUsefulDirection
-            if fit.poses.count >= wanted {
-                switch Result(catching: { () throws(AccelerometerFitError) in try fit.solve() }) {
-                case .success(let solution): return try finish(solution, fit, manager)
-                // A few more poses may cover the missing direction.
-                case .failure(.notSpread(let direction)) where fit.poses.count < wanted + 4: missing = direction
-                case .failure(let error): throw error
-                }
-            }
-            onStep(.pose(fit.poses.count, of: max(wanted, fit.poses.count + 1), next: side(missing)))
         }
     }
 
@@ -140,12 +122,45 @@ package final class GuidedCalibration: Sendable {
         calibration.take(solution)
         try manager.setCalibration(calibration)
         return .done(
-            before: largestError(of: known.chip.accelerometer, fit.poses),
-            after: largestError(of: solution.calibration, fit.poses))
+            before: fit.largestError(of: known.chip.accelerometer), after: fit.largestError(of: solution.calibration))
+    }
+}
+
+extension AccelerometerFit {
+    /// What a pose of a guided calibration leads to.
+    package enum Progress {
+        /// It is not used, and why.
+        case refused(AccelerometerFitError)
+        /// It is used. The direction that helps most if it is up in the next one.
+        case needsMore(up: Vector3)
+        case solved(Solution)
+    }
+
+    /// Takes a pose, and the turn that led to it; `wanted` poses are needed.
+    ///
+    /// - Throws: why the poses give no plausible calibration.
+    package mutating func take(
+        _ pose: RestingPose, after turn: TurnSegment?, of wanted: Int
+    ) throws(AccelerometerFitError) -> Progress {
+        // Even if the fit refuses the pose, the turn to it is useful.
+        if let turn { add(turn) }
+        do {
+            try add(pose)
+        } catch {
+            return .refused(error)
+        }
+        guard poses.count >= wanted else { return .needsMore(up: mostUsefulDirection) }
+        do {
+            return .solved(try solve())
+        } catch {
+            // A few more poses may cover the missing direction.
+            if case .notSpread(let missing) = error, poses.count < wanted + 4 { return .needsMore(up: missing) }
+            throw error
+        }
     }
 
     /// The largest error in the magnitude of gravity over all poses, m/s².
-    private static func largestError(of calibration: AccelerometerCalibration, _ poses: [RestingPose]) -> Double {
+    package func largestError(of calibration: AccelerometerCalibration) -> Double {
         poses.map { abs(calibration.apply($0.force).length - standardGravity) }.max() ?? 0
     }
 }
@@ -153,6 +168,11 @@ package final class GuidedCalibration: Sendable {
 extension StoredCalibration {
     /// If the learnt bias differs from a deliberately measured one by more than this (rad/s), it is discarded.
     private static let largestContradiction = 0.1 * radiansPerDegree
+
+    /// The rotation rate that remains in a rest after calibration, rad/s.
+    package func remainingRate(of rest: RestingPose) -> Double {
+        effective.gyroscope.apply(rest.rate, temperature: rest.temperature).length
+    }
 
     /// Applies the bias measured in a rest of this many seconds, and adds it to the learnt bias.
     package mutating func take(bias rest: RestingPose, seconds: Double) {

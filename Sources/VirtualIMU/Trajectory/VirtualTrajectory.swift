@@ -102,14 +102,6 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         }
     }
 
-    /// The trajectory with a name.
-    ///
-    /// - Throws: `UnknownTrajectory`, which lists the known names.
-    package static func named(_ name: String) throws(UnknownTrajectory) -> any Trajectory {
-        guard let known = VirtualTrajectory(rawValue: name) else { throw UnknownTrajectory(name: name) }
-        return known.trajectory
-    }
-
     /// The movement itself. All except `rest`, `fan` and those with walking repeat, and all begin with a rest of at
     /// least a second.
     package var trajectory: any Trajectory {
@@ -239,17 +231,6 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
             Rest(rest), turn(axis, degrees: degrees, duration: duration),
             Rest(rest), turn(axis, degrees: -degrees, duration: duration),
         ])
-    }
-}
-
-/// The error for an unknown trajectory name.
-package struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The unknown name.
-    package let name: String
-
-    package var description: String {
-        let known = VirtualTrajectory.allCases.map(\.name).joined(separator: ", ")
-        return "unknown trajectory \"\(name)\"; the known ones are \(known)"
     }
 }
 

@@ -132,25 +132,21 @@ extension CalibrateCommand {
             let number = fit.poses.count + 1
             let title = "Pose \(number) of \(max(wanted, number))"
             let pose = try measurement.nextPose(title, advice: advice)
-            // Also if the pose is refused, because the turn from it to the next pose is used too.
-            if let turn = measurement.lastTurn { fit.add(turn) }
+            let progress: AccelerometerFit.Progress
             do {
-                try fit.add(pose)
+                progress = try fit.take(pose, after: measurement.lastTurn, of: wanted)
             } catch {
-                dialogue.say("\(title): refused, \(reason(error))")
-                continue
+                throw Failure(.badData, "\(reason(error)); nothing was changed")
             }
-            var missing = fit.mostUsefulDirection
-            if number >= wanted {
-                let (solution, direction) = try solved(fit, mayContinue: number < wanted + 4)
-                if let solution {
-                    dialogue.say("\(title): good")
-                    return try finish(measurement, fit, solution)
-                }
-                missing = direction
+            switch progress {
+            case .refused(let error): dialogue.say("\(title): refused, \(reason(error))")
+            case .needsMore(let up):
+                advice = "turn it onto a side it has not lain on yet, best with \(sideWords(up)) up"
+                dialogue.say("\(title): good; \(advice)")
+            case .solved(let solution):
+                dialogue.say("\(title): good")
+                return try finish(measurement, fit, solution)
             }
-            advice = "turn it onto a side it has not lain on yet, best with \(sideWords(missing)) up"
-            dialogue.say("\(title): good; \(advice)")
         }
     }
 
@@ -159,8 +155,8 @@ extension CalibrateCommand {
     ) throws {
         let dialogue = measurement.dialogue
         let new = solution.calibration
-        let before = largestError(of: measurement.known.chip.accelerometer, fit.poses)
-        let after = largestError(of: new, fit.poses)
+        let before = milligravities(fit.largestError(of: measurement.known.chip.accelerometer))
+        let after = milligravities(fit.largestError(of: new))
         dialogue.say("Gravity error: \(before) mg before, \(after) mg after (the largest of \(fit.poses.count) poses).")
         let side = sideWords(solution.weakestDirection)
         dialogue.say(
@@ -177,26 +173,6 @@ extension CalibrateCommand {
         var calibration = measurement.known
         calibration.take(solution)
         try measurement.stop().store(calibration)
-    }
-
-    /// The calibration, or the direction in which a pose is missing.
-    ///
-    /// - Throws: status 65 if the poses give no plausible calibration.
-    private static func solved(
-        _ fit: AccelerometerFit, mayContinue: Bool
-    ) throws -> (solution: AccelerometerFit.Solution?, missing: Vector3) {
-        do {
-            return (try fit.solve(), .zero)
-        } catch {
-            if case .notSpread(let missing) = error, mayContinue { return (nil, missing) }
-            throw Failure(.badData, "\(reason(error)); nothing was changed")
-        }
-    }
-
-    /// The error of gravity in the worst pose, mg.
-    private static func largestError(of calibration: AccelerometerCalibration, _ poses: [RestingPose]) -> String {
-        let errors = poses.map { abs(calibration.apply($0.force).length - standardGravity) }
-        return milligravities(errors.max() ?? 0)
     }
 
     private static func milligravities(_ force: Double) -> String { decimal(force * 1000 / standardGravity, 1) }
@@ -241,17 +217,12 @@ extension CalibrateCommand {
 
         var calibration = measurement.known
         calibration.take(bias: rest, seconds: biasSeconds)
-        let before = remainder(of: check, measurement.known)
-        let after = remainder(of: check, calibration)
+        let before = measurement.known.remainingRate(of: check) * degreesPerRadian
+        let after = calibration.remainingRate(of: check) * degreesPerRadian
         dialogue.say("At rest it reads: \(decimal(before, 2)) °/s before, \(decimal(after, 2)) °/s after.")
         let temperature = rest.temperature.isFinite ? " at \(decimal(rest.temperature, 1)) °C" : ""
         dialogue.say("Bias: \(words(rest.rate * degreesPerRadian, 2)) °/s\(temperature).")
         try measurement.stop().store(calibration)
-    }
-
-    /// The rotation rate that remains at rest after a calibration, °/s.
-    private static func remainder(of rest: RestingPose, _ calibration: StoredCalibration) -> Double {
-        calibration.effective.gyroscope.apply(rest.rate, temperature: rest.temperature).length * degreesPerRadian
     }
 
     /// Computes scale and misalignment, from turns between rests.

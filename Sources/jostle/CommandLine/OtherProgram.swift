@@ -2,13 +2,6 @@ internal import Glibc
 internal import JostleCommandLine
 internal import LinuxSystem
 
-/// A path without symbolic links (realpath(3)); `nil`, with errno set, if that cannot be found out.
-func realPath(_ path: String) -> String? {
-    guard let target = realpath(path, nil) else { return nil }
-    defer { free(target) }
-    return String(cString: target)
-}
-
 /// A command that becomes a program of another package: `jostle page` becomes `jostle-page`.
 struct OtherProgram {
     static let page = OtherProgram(name: PageUsage.usage.program, package: "jostle-page")

@@ -25,14 +25,14 @@ struct DeviceScreen {
         var lines: [ScreenLine] = []
         let isLarge = size.columns >= 60 && size.rows >= 18
         if isLarge {
-            let health = health(device, now, size.columns)
+            let health = health(device, size.columns)
             let room = size.rows - header.count - health.count - 2 - 4
             lines += instruments(device, now, size, room: room)
             lines += health
             lines.append(ScreenLine(""))
         } else {
-            lines += brief(device, now)
-            if size.rows >= 10 { lines += health(device, now, size.columns) }
+            lines += brief(device)
+            if size.rows >= 10 { lines += health(device, size.columns) }
         }
         lines += gestures(device, room: size.rows - header.count - lines.count)
         // What an offline device last reported is not what it does now.
@@ -121,7 +121,7 @@ struct DeviceScreen {
     }
 
     /// Attitude and state on two lines, for a small window.
-    private func brief(_ device: FleetBoard, _ now: Timestamp) -> [ScreenLine] {
+    private func brief(_ device: FleetBoard) -> [ScreenLine] {
         var first = "attitude unknown"
         if let attitude = device.attitude {
             first =
@@ -159,7 +159,7 @@ struct DeviceScreen {
 
     // MARK: Health
 
-    private func health(_ device: FleetBoard, _ now: Timestamp, _ columns: Int) -> [ScreenLine] {
+    private func health(_ device: FleetBoard, _ columns: Int) -> [ScreenLine] {
         guard let health = device.health else { return [ScreenLine("health unknown", .dim)] }
         let items = WatchText.health(health).map(glyphs.clean)
         var lines: [String] = []

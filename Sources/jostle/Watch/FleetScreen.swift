@@ -50,10 +50,13 @@ struct FleetScreen {
         let hasLayers = devices.contains { !$0.layers.isEmpty }
         func row(
             _ id: String, _ availability: String, _ layers: String, _ rate: String, _ state: String, _ last: String
-        )
-            -> String
-        {
-            self.row(width, id, availability, hasLayers ? layers : nil, rate, state, last)
+        ) -> String {
+            let rateColumn = String(repeating: " ", count: max(0, 10 - rate.count)) + rate
+            var cells = [glyphs.fit(glyphs.clean(id), width), glyphs.fit(availability, 8)]
+            // As wide as the longest status, rolled_back.
+            if hasLayers { cells.append(glyphs.fit(glyphs.clean(layers), 11)) }
+            cells += [glyphs.fit(rateColumn, 10), glyphs.fit(glyphs.clean(state), 16), glyphs.clean(last)]
+            return cells.joined(separator: "  ")
         }
         var lines = [ScreenLine(row("device", "", "config", "rate", "state", "last gesture"), .dim)]
         // If there is no room for all devices, the last row has the number of the others.
@@ -69,18 +72,6 @@ struct FleetScreen {
         }
         if isCut { lines.append(ScreenLine("and \(devices.count - max(0, room - 2)) more", .dim)) }
         return lines
-    }
-
-    private func row(
-        _ width: Int, _ id: String, _ availability: String, _ layers: String?, _ rate: String, _ state: String,
-        _ last: String
-    ) -> String {
-        let rateColumn = String(repeating: " ", count: max(0, 10 - rate.count)) + rate
-        var cells = [glyphs.fit(glyphs.clean(id), width), glyphs.fit(availability, 8)]
-        // As wide as the longest status, rolled_back.
-        if let layers { cells.append(glyphs.fit(glyphs.clean(layers), 11)) }
-        cells += [glyphs.fit(rateColumn, 10), glyphs.fit(glyphs.clean(state), 16), glyphs.clean(last)]
-        return cells.joined(separator: "  ")
     }
 
     /// The last gesture, or for how long the device has been offline, or its problems, or the layer that it does not follow.

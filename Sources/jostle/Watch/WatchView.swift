@@ -62,7 +62,7 @@ final class WatchView {
     /// Runs until a signal or a key ends it, or for `seconds`.
     ///
     /// - Throws: status 73 if standard output cannot be written; the listener's failure with its exit status.
-    func run(for seconds: Double?, signals: ViewSignals) throws {
+    func run(for seconds: Double?, signals: SignalWaiter) throws {
         try listener.start()
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         if format == .screen { screen.enter() }
@@ -77,16 +77,16 @@ final class WatchView {
             if format == .screen { try draw(at: now) }
             // While a redraw is pending, further messages need not wake the view; the next screen shows them.
             let isWaitingToDraw = format == .screen && isChanged
-            for signal in signals.wait(
-                seconds: pause(at: WallClock.monotonic, until: end), listener: isWaitingToDraw ? nil : listener,
-                input: format == .screen && screen.hasKeys)
-            {
-                switch signal {
-                case .end: return
-                case .resize: redraw()
-                case .suspend: suspend()
-                }
+            let sources =
+                (isWaitingToDraw ? [] : [listener.wake.descriptor])
+                + (format == .screen && screen.hasKeys ? [STDIN_FILENO] : [])
+            switch signals.next(within: pause(at: WallClock.monotonic, until: end), orReadable: sources) {
+            case .end: return
+            case .resize: redraw()
+            case .suspend: suspend()
+            case .reload, nil: break
             }
+            if !isWaitingToDraw { listener.wake.clear() }
             if format == .screen, handleKeys() { return }
         }
     }
@@ -129,7 +129,7 @@ final class WatchView {
     /// Restores the terminal and stops until the program is continued.
     private func suspend() {
         screen.leave()
-        ViewSignals.stopHere()
+        kill(getpid(), SIGSTOP)
         guard format == .screen else { return }
         screen.enter()
         redraw()
@@ -342,7 +342,7 @@ enum WatchCommand {
         ] + CommandUsage.configurationOptions)
 
     static func run(_ arguments: Arguments) throws {
-        let signals = ViewSignals()
+        let signals = SignalWaiter(drawsScreen: true)
         let id = arguments.value("device")
         if let id { try DeviceIDArgument.check(id, option: "device") }
         try arguments.exclude("plain", "json")
