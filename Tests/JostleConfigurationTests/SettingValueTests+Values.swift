@@ -167,6 +167,8 @@ extension AcceptedValue {
         .init("mqtt.broker", "[mqtt://a, 'mqtts://[::1]']") {
             $0.mqtt.broker == .remote([BrokerAddress(host: "a"), BrokerAddress(host: "::1", usesTLS: true)])
         },
+        .init("mqtt.client_id", "'{id}'") { $0.mqtt.clientID == "{id}" },
+        .init("mqtt.client_id", "plant:{id}/1") { $0.mqtt.clientID == "plant:{id}/1" },
         .init("mqtt.username", "jostle") { $0.mqtt.username == "jostle" },
         .init("mqtt.username", "1234") { $0.mqtt.username == "1234" },
         .init("mqtt.password_file", "/etc/jostle/password") { $0.mqtt.passwordFile == "/etc/jostle/password" },
@@ -306,6 +308,8 @@ extension RefusedValue {
         ("mqtt.broker", ["[]"], "empty list"),
         ("mqtt.broker", ["[embedded]"], "no scheme"),
         ("mqtt.broker", ["[[mqtt://a]]"], "not a URL"),
+        ("mqtt.client_id", ["sensor-7"], "would disconnect one another"),
+        ("mqtt.client_id", ["a b{id}", "é{id}", "a+{id}", "'#{id}'", "a{id}{id}", "a{name}{id}"], "with one {id}"),
         ("mqtt.username", ["''"], "is empty"),
         ("mqtt.password_file", ["''"], "is empty"),
         ("mqtt.ca_file", ["\"a\\0b\""], "control characters"),

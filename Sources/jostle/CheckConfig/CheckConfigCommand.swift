@@ -180,7 +180,7 @@ struct FileCheck {
         let mqtt = loaded.settings.mqtt
         guard errors.isEmpty, unreadSecrets == 0, mqtt.usernameFile != nil || mqtt.passwordFile != nil else { return }
         do {
-            _ = try loaded.settings.mqttOptions(clientID: "check", brokers: [])
+            _ = try loaded.settings.mqttOptions(name: "check", brokers: [])
         } catch {
             refuse("mqtt.\(error.key)", error.path, error.reason)
         }
