@@ -210,7 +210,7 @@ import Testing
     }
 
     /// The client may need three attempts until it asks for MQTT 3.1.1.
-    @Test(arguments: [(TCPProxy.Quirk.closesOnVersion5, 20)])
+    @Test(arguments: [(TCPProxy.Quirk.closesOnVersion5, 20), (.ignoresVersion5, 1)])
     func findsBrokersWithoutMQTT5(_ quirk: TCPProxy.Quirk, runs: Int) async throws {
         let broker = try await rig.broker()
         let proxy = try rig.proxy(to: broker.port, quirk)
