@@ -272,7 +272,7 @@ extension JostleSettings {
 
     /// The options of a device's client, whose will marks the device as offline.
     package func clientOptions(_ topics: Topics, brokers: [MosquittoClient.BrokerAddress]) throws -> MQTTOptions {
-        var options = try mqttOptions(clientID: topics.device, brokers: brokers)
+        var options = try mqttOptions(name: topics.device, brokers: brokers)
         options.will = TelemetryPublisher.availability("offline", topics)
         return options
     }

@@ -33,6 +33,12 @@ package struct MQTTBackoff: Equatable, Sendable {
     /// one reconnects earlier to a broker that has been repaired.
     package var unreadableFactor = 60
 
+    /// The longest delay after another client took over the session, as a multiple of the cap. Default 1.
+    ///
+    /// Two clients with the same id end each other's connections for ever. The one with the larger factor leaves the
+    /// connection to the other one.
+    package var takeoverFactor = 1
+
     /// How long a connection must last for the delays to start over with the first bound. Default 10 s.
     package var stableAfter: Duration = .seconds(10)
 

@@ -125,12 +125,25 @@ package struct MQTTDisconnection: Equatable, Sendable {
     /// The delay before the next attempt; `nil` if the client has been stopped.
     package var retryAfter: Duration?
 
+    /// Whether the failure says nothing about the broker yet: the next attempt may try what this one did not, another
+    /// version of MQTT or another address.
+    package var triesMore = false
+
+    /// How many connections in a row may have ended because another client took over the session.
+    package var takeovers = 0
+
+    /// Whether another client uses the same client id, as the broker says, or as several closed connections suggest.
+    package var isTakeover: Bool { wasConnected && (failure == .closedByBroker(.sessionTakenOver) || takeovers >= 3) }
+
     /// What the user can do about it; `nil` if waiting is enough.
     package var advice: String? {
         // Some brokers close the connection without a reason if another client connects with the same id (mosquitto
         // 2.0.11).
         guard wasConnected, failure == .closed else { return failure.advice }
-        return "if this keeps happening, another client uses the same id: give each device its own"
+        guard isTakeover else {
+            return "if this keeps happening, another client uses the same id: give each device its own"
+        }
+        return "this happens again and again: probably \(MQTTFailure.takeoverAdvice)"
     }
 }
 

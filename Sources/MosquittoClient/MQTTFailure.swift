@@ -190,7 +190,7 @@ extension MQTTFailure: CustomStringConvertible {
         case .refused(.badUserNameOrPassword): "check user name and password"
         case .refused(.notAuthorised): "check user name and password, and the broker's access rules"
         case .refused(.clientIDNotValid): "choose another client id"
-        case .closedByBroker(.sessionTakenOver): "another client uses the same client id: give each its own"
+        case .closedByBroker(.sessionTakenOver): MQTTFailure.takeoverAdvice
         case .closed, .protocolError: "check that this is an MQTT port, and that TLS is on if the broker requires it"
         case .unreadable: "check that this is the broker you mean; libmosquitto 2.0.21 or newer reads more"
         case .file: "check the path and the file's permissions"
@@ -200,6 +200,11 @@ extension MQTTFailure: CustomStringConvertible {
 }
 
 extension MQTTFailure {
+    /// What ends a connection when another client takes over its session, and what to do.
+    static let takeoverAdvice =
+        "another client uses the same client id, or the same user if the broker takes that as the client id "
+        + "(use_username_as_clientid): give each its own"
+
     /// Whether the cause is certainly this device or its network. A broker that is frozen looks like a network without a
     /// connection, so a timeout is not certain.
     package var isOwnFault: Bool {

@@ -108,7 +108,7 @@ package struct MQTTOptions: Sendable {
         if backoff.base <= .zero || backoff.cap < backoff.base {
             throw .invalidOption("backoff", "the base must be more than zero, and not more than the cap")
         }
-        if !(1...1000).contains(backoff.unreadableFactor) {
+        if !(1...1000).contains(backoff.unreadableFactor) || !(1...1000).contains(backoff.takeoverFactor) {
             throw .invalidOption("backoff", "the factor must be 1 to 1,000")
         }
         if let will { try will.validate(maximumSize: 65_535) }

@@ -118,7 +118,7 @@ package final class HostileBroker {
     }
 
     /// The first complete packet of well-formed ones.
-    private static func takePacket(from bytes: inout [UInt8]) -> [UInt8]? {
+    package static func takePacket(from bytes: inout [UInt8]) -> [UInt8]? {
         var length = 0
         var place = 1
         while true {

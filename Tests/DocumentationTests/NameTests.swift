@@ -23,6 +23,23 @@ import Testing
         #expect(count > 30)
     }
 
+    /// What a message tells the reader to set.
+    @Test func configurationKeysInMessagesExist() throws {
+        let keys = ConfigurationSchema.keys.map(\.path)
+        let sections = Set(keys.compactMap { $0.split(separator: ".").first })
+        var count = 0
+        for text in NameTests.texts {
+            for match in text.matches(of: /(^|[^A-Za-z0-9_.\/-])([a-z_]+(\.[a-z_]+)+)/) {
+                let name = match.output.2
+                guard let section = name.split(separator: ".").first, sections.contains(section) else { continue }
+                count += 1
+                let exists = keys.contains(String(name)) || keys.contains { $0.hasPrefix("\(name).") }
+                #expect(exists, "there is no key \(name), which a message names: \(text)")
+            }
+        }
+        #expect(count > 50)
+    }
+
     @Test func makeTargetsScriptsAndTestsExist() throws {
         let makefile = try Documentation.text(of: "Makefile")
         let targets = Set(makefile.matches(of: /(?m)^([a-z-]+):/).map { String($0.1) })
@@ -124,6 +141,38 @@ import Testing
         let (isAssumed, isFromMemory) = (code.contains("No source"), code.contains("from memory"))
         #expect(!isAssumed && !isFromMemory, "constants without a source are marked with \"Unsourced\"")
     }
+
+    /// The texts in the program's code, without what is put into them, which are texts of their own.
+    private static let texts: [String] = {
+        var texts: [String] = []
+        // The texts that are open, and in each the parentheses of the expression that is put into it.
+        var open: [(text: String, isLong: Bool, depth: Int?)] = []
+        var rest = code[...]
+        while let character = rest.first {
+            let isLong = character == "\"" && rest.hasPrefix("\"\"\"")
+            let inText = open.last.map { $0.depth == nil } ?? false
+            switch character {
+            case "\n" where !open.allSatisfy(\.isLong): open = []
+            case "\\" where inText:
+                if rest.hasPrefix("\\(") { open[open.count - 1].depth = 0 }
+                rest.removeFirst()
+            case "\"" where inText && (isLong || open.last?.isLong == false):
+                texts.append(open.removeLast().text)
+                if isLong { rest.removeFirst(2) }
+            case "\"" where !inText:
+                open.append(("", isLong, nil))
+                if isLong { rest.removeFirst(2) }
+            case "(" where !inText && !open.isEmpty: open[open.count - 1].depth? += 1
+            case ")" where !inText && !open.isEmpty:
+                let depth = open[open.count - 1].depth ?? 0
+                open[open.count - 1].depth = depth > 0 ? depth - 1 : nil
+            case _ where inText: open[open.count - 1].text.append(character)
+            default: break
+            }
+            if !rest.isEmpty { rest.removeFirst() }
+        }
+        return texts
+    }()
 
     /// The program without comments, with the pieces of long texts joined.
     private static let code: String = {

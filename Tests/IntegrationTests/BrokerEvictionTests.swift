@@ -44,6 +44,33 @@ struct BrokerEvictionTests {
         #expect(await agent.terminate() == 0)
     }
 
+    /// On the port for boards, a second connection of the board's user ends the first one.
+    @Test func namesASecondClientOfTheBoardAndGivesWay() async throws {
+        let fleet = try await FleetBroker(rig)
+        let observer = try await fleet.client("observer").connected()
+        let agent = try fleet.agent("washer-1")
+        #expect(await observer.receives("jostle/washer-1/availability"), "\(agent.errors)")
+        let watch = try rig.run(
+            ["watch", "--plain", "--device", "washer-1"] + fleet.settings(of: "washer-1", .devices))
+        #expect(
+            await eventually { watch.output.contains("(use_username_as_clientid)") || !watch.isRunning },
+            "\(watch.output)")
+        #expect(watch.output.contains("set mqtt.command_broker"), "\(watch.output)")
+        // The delays of the command grow beyond those of the agent, which keeps the connection.
+        let connections = { agent.errors.components(separatedBy: "connected to mqtts://").count }
+        var before = 0
+        let isCalm = await eventually {
+            let now = connections()
+            defer { before = now }
+            guard now == before else { return false }
+            Thread.sleep(forTimeInterval: 5)
+            return connections() == now
+        }
+        #expect(isCalm, "\(agent.errors)")
+        #expect(await watch.terminate() == 0)
+        #expect(await agent.terminate() == 0)
+    }
+
     /// Home Assistant has a fixed client id. On the port for agents, no board can take it.
     @Test(arguments: [FleetBroker.Listener.devices, .commands], ["homeassistant", "_homeassistant"])
     func boardsCannotDisconnectHomeAssistant(_ listener: FleetBroker.Listener, _ clientID: String) async throws {

@@ -209,6 +209,19 @@ import Testing
         #expect(several["topics"]?.verdict == "ok")
     }
 
+    /// The client may need three attempts until it asks for MQTT 3.1.1.
+    @Test(arguments: [(TCPProxy.Quirk.closesOnVersion5, 20), (.ignoresVersion5, 1)])
+    func findsBrokersWithoutMQTT5(_ quirk: TCPProxy.Quirk, runs: Int) async throws {
+        let broker = try await rig.broker()
+        let proxy = try rig.proxy(to: broker.port, quirk)
+        for _ in 0..<runs {
+            let report = try await doctor("mqtt.broker=mqtt://127.0.0.1:\(proxy.port)", "sensor.enabled=false")
+            #expect(report.status == 0, "\(report.checks)")
+            #expect(report["broker"]?.text == "mqtt://127.0.0.1:\(proxy.port) answers, with MQTT 3.1.1")
+            #expect(report["topics"]?.verdict == "ok", "\(report.checks)")
+        }
+    }
+
     @Test func namesPortsThatSpeakSomethingElse() async throws {
         let broker = try await rig.broker()
         let tls = try await doctor("mqtt.broker=mqtts://127.0.0.1:\(broker.port)")
@@ -231,6 +244,10 @@ import Testing
         let name = try await doctor(
             "mqtt.broker=mqtts://127.0.0.1:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)")
         #expect(name["tls"]?.text.contains("another host name") == true, "\(name.checks)")
+        let careless = try await doctor(
+            "mqtt.broker=mqtts://127.0.0.1:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)",
+            "mqtt.server_name_check=false")
+        #expect(careless["tls"]?.text.hasSuffix("mqtt.server_name_check is false") == true, "\(careless.checks)")
         let plain = try await doctor("mqtt.broker=mqtt://localhost:\(broker.port)")
         #expect(plain["broker"]?.verdict == "failed" && plain["broker"]?.next.isEmpty == false, "\(plain.checks)")
     }

@@ -22,8 +22,8 @@ extension Rig {
     }
 
     /// A proxy to a port of this machine.
-    func proxy(to port: UInt16) throws -> TCPProxy {
-        let proxy = try TCPProxy(to: port)
+    func proxy(to port: UInt16, _ quirk: TCPProxy.Quirk? = nil) throws -> TCPProxy {
+        let proxy = try TCPProxy(to: port, quirk)
         atEnd { proxy.end() }
         return proxy
     }

@@ -182,6 +182,14 @@ import Testing
         let unknown = try await jostle("support", "--device", "nobody", "--broker", broker, "--output", "-")
         #expect(
             unknown.status == 69 && unknown.errors.contains("the broker knows no device nobody"), "\(unknown.errors)")
+        // The connection takes three attempts there.
+        let proxies = Rig()
+        let old = try proxies.proxy(to: rig.broker.port, .closesOnVersion5)
+        for _ in 0..<5 {
+            let outcome = try await jostle(
+                "support", "--device", "dut", "--broker", "mqtt://127.0.0.1:\(old.port)", "--output", "-")
+            #expect(outcome.status == 0 && outcome.output.contains("MQTT 3.1.1"), "\(outcome)")
+        }
         let nowhere = try await jostle("support", "--device", "dut", "--broker", "mqtt://127.0.0.1:1", "--output", "-")
         #expect(nowhere.status == 69 && nowhere.errors.contains("the broker was not reached"), "\(nowhere.errors)")
     }

@@ -20,15 +20,25 @@ final class TCPProxy: Sendable {
     let port: UInt16
     private let shared = Shared()
 
+    /// How the proxy makes mosquitto behave as another make of broker.
+    enum Quirk {
+        /// Closes the connection on a CONNECT of MQTT 5, as RabbitMQ 3.10 does.
+        case closesOnVersion5
+        /// Leaves it unanswered, as amqtt does.
+        case ignoresVersion5
+        /// Sends no retained messages for filters with a wildcard, as RabbitMQ does.
+        case withholdsRetained
+    }
+
     /// Creates a proxy for a port of this machine.
-    init(to target: UInt16) throws {
+    init(to target: UInt16, _ quirk: Quirk? = nil) throws {
         let listener = Socket()
         port = try Loopback.freePort()
         guard listener.withAddress(port, bind), listen(listener.descriptor, 16) == 0 else {
             throw TestBrokerError.noPort
         }
         let shared = shared
-        Thread.detachNewThread { Self.carry(from: listener, to: target, shared) }
+        Thread.detachNewThread { Self.carry(from: listener, to: target, quirk, shared) }
     }
 
     /// Stops the proxy.
@@ -40,8 +50,8 @@ final class TCPProxy: Sendable {
     /// Accepts new connections again.
     func restore() { shared.state.withLock { $0.isCut = false } }
 
-    private static func carry(from listener: Socket, to target: UInt16, _ shared: Shared) {
-        var peers: [Int32: (here: Socket, there: Socket)] = [:]
+    private static func carry(from listener: Socket, to target: UInt16, _ quirk: Quirk?, _ shared: Shared) {
+        var peers: [Int32: (here: Socket, there: Socket, filter: PacketFilter?)] = [:]
         while true {
             let state = shared.state.withLock { $0 }
             if state.hasEnded { return }
@@ -52,12 +62,13 @@ final class TCPProxy: Sendable {
                 let client = Socket(accept(listener.descriptor, nil, nil))
                 let broker = Socket()
                 if !state.isCut, broker.withAddress(target, connect) {
-                    peers[client.descriptor] = (client, broker)
-                    peers[broker.descriptor] = (broker, client)
+                    let filter = quirk.map { PacketFilter($0, client: client.descriptor) }
+                    peers[client.descriptor] = (client, broker, filter)
+                    peers[broker.descriptor] = (broker, client, filter)
                 }
             }
             for entry in entries.dropFirst() where entry.revents != 0 {
-                guard let pair = peers[entry.fd], !pair.there.forward(from: pair.here) else { continue }
+                guard let pair = peers[entry.fd], !pair.there.forward(from: pair.here, pair.filter) else { continue }
                 peers[pair.here.descriptor] = nil
                 peers[pair.there.descriptor] = nil
             }
@@ -92,11 +103,90 @@ final class TCPProxy: Sendable {
         }
 
         /// Forwards the available data; returns false at the end of the connection.
-        func forward(from other: Socket) -> Bool {
+        func forward(from other: Socket, _ filter: PacketFilter?) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = read(other.descriptor, &buffer, buffer.count)
             guard count > 0 else { return false }
-            return send(descriptor, buffer, count, Int32(MSG_NOSIGNAL)) == count
+            guard let filter else { return send(Array(buffer[..<count])) }
+            guard let (onward, back) = filter.pass(buffer[..<count], isFromClient: other.descriptor == filter.client)
+            else { return false }
+            return send(onward) && other.send(back)
+        }
+
+        private func send(_ bytes: [UInt8]) -> Bool {
+            bytes.isEmpty || Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+        }
+    }
+
+    /// The packets of one connection, as another make of broker would handle them.
+    private final class PacketFilter {
+        /// The descriptor of the client.
+        let client: Int32
+        private let quirk: Quirk
+        private var fromClient: [UInt8] = []
+        private var fromBroker: [UInt8] = []
+        private var isVersion5 = false
+        private var isIgnored = false
+        /// The filters without a wildcard that were subscribed to.
+        private var topics: Set<String> = []
+
+        init(_ quirk: Quirk, client: Int32) {
+            self.quirk = quirk
+            self.client = client
+        }
+
+        /// What to send onward, and what back; `nil` to close the connection.
+        func pass(_ bytes: ArraySlice<UInt8>, isFromClient: Bool) -> (onward: [UInt8], back: [UInt8])? {
+            var (onward, back): ([UInt8], [UInt8]) = ([], [])
+            if isFromClient {
+                fromClient += bytes
+                while let packet = HostileBroker.takePacket(from: &fromClient) {
+                    guard takeFromClient(packet) else { return nil }
+                    if !isIgnored { onward += packet }
+                }
+            } else {
+                fromBroker += bytes
+                while let packet = HostileBroker.takePacket(from: &fromBroker) {
+                    if let acknowledgement = withheld(packet) { back += acknowledgement } else { onward += packet }
+                }
+            }
+            return (onward, back)
+        }
+
+        private func takeFromClient(_ packet: [UInt8]) -> Bool {
+            switch packet[0] >> 4 {
+            case 1:
+                isVersion5 = FakeBroker.level(of: packet) == 5
+                isIgnored = isVersion5 && quirk == .ignoresVersion5
+                return !(isVersion5 && quirk == .closesOnVersion5)
+            case 8:
+                // After the identifier, without properties: one filter.
+                let filter = Self.text(in: packet, at: Self.body(of: packet) + (isVersion5 ? 3 : 2))
+                if !filter.contains(where: { "+#".contains($0) }) { topics.insert(filter) }
+                return true
+            default: return true
+            }
+        }
+
+        /// The acknowledgement of a message that is withheld; `nil` if the packet is passed on.
+        private func withheld(_ packet: [UInt8]) -> [UInt8]? {
+            guard quirk == .withholdsRetained, packet[0] >> 4 == 3, packet[0] & 1 == 1 else { return nil }
+            let start = Self.body(of: packet)
+            let topic = Self.text(in: packet, at: start)
+            if topics.contains(topic) { return nil }
+            guard packet[0] & 6 != 0 else { return [] }
+            let identifier = start + 2 + topic.utf8.count
+            return [0x40, 2] + packet[identifier..<identifier + 2]
+        }
+
+        /// Where the part after the remaining length begins.
+        private static func body(of packet: [UInt8]) -> Int {
+            (packet.dropFirst().firstIndex { $0 < 128 } ?? 1) + 1
+        }
+
+        private static func text(in packet: [UInt8], at start: Int) -> String {
+            let length = Int(packet[start]) << 8 | Int(packet[start + 1])
+            return String(decoding: packet[start + 2..<start + 2 + length], as: UTF8.self)
         }
     }
 }

@@ -66,6 +66,26 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
+    @Test func saysThatTheBrokerSendsNoRetainedMessages() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        try observer.publish(retained("dryer/availability", "online"))
+        #expect(await observer.availability("online", of: "dryer"))
+        let proxy = try rig.proxy(to: broker.port, .withholdsRetained)
+        let program = try watch(proxy.port)
+        #expect(await writes(program) { $0.contains("this broker sends no retained messages") }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+        let list = try await jostle("fleet", "list", "--broker", "mqtt://127.0.0.1:\(proxy.port)")
+        #expect(list.status == 69 && list.errors.contains("as RabbitMQ does not"), "\(list)")
+        // Nothing is left behind.
+        try await observer.catchUp()
+        let last = Dictionary(observer.all.map { ($0.topic, $0.payload) }, uniquingKeysWith: { $1 })
+        #expect(last.filter { $0.key.hasPrefix("jostle/_reply/") }.allSatisfy { $0.value.isEmpty }, "\(last.keys)")
+        // An empty broker that sends what it holds knows no device.
+        let empty = try await rig.broker()
+        let nothing = try await jostle("fleet", "list", "--broker", "mqtt://127.0.0.1:\(empty.port)")
+        #expect(nothing.status == 0 && nothing.output == "The broker knows no device.\n", "\(nothing)")
+    }
+
     @Test func survivesMalformedAndHostileMessages() async throws {
         let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("dut/availability", "online"))

@@ -48,6 +48,20 @@ import Testing
         #expect(log.lines(forLimitsOf: connection).isEmpty, "once")
     }
 
+    /// mosquitto 2.0.11 gives no reason.
+    @Test func namesATakeover() {
+        for (failure, takeovers, word) in [
+            (MQTTFailure.closed, 2, "if this keeps happening"), (.closed, 3, "probably another client"),
+            (.closedByBroker(.sessionTakenOver), 1, "use_username_as_clientid"),
+        ] {
+            var log = ConnectionLog()
+            let end = MQTTDisconnection(
+                broker: broker, failure: failure, wasConnected: true, undelivered: [], retryAfter: .seconds(3),
+                takeovers: takeovers)
+            #expect(log.line(for: .disconnected(end))?.text.contains(word) == true)
+        }
+    }
+
     /// A filter that is left out was not refused.
     @Test func namesSubscriptionsThatFail() {
         var log = ConnectionLog()

@@ -25,6 +25,8 @@ import Testing
         ("localhost:1883", "no scheme"),
         ("http://localhost", "scheme that is not supported"),
         ("tcp://localhost", "scheme that is not supported"),
+        ("ws://localhost:9001", "libmosquitto 2.1 is needed; use the broker's TCP port: mqtt://host:1883"),
+        ("WSS://localhost/mqtt", "MQTT over WebSockets"),
         ("mqtt://", "no host"),
         ("mqtt://:1883", "no host"),
         ("mqtt://a b", "neither a name nor an address"),

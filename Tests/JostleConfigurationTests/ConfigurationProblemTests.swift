@@ -34,7 +34,7 @@ import Testing
                 "jostle.yaml:8:5: gestures.shake.sensitvity: unknown key; did you mean \"sensitivity\"?",
                 "jostle.yaml:9:14: gestures.shake.enabled: \"yes\" is neither true nor false; allowed: true or false",
                 "jostle.yaml:10:7: mqtt: \"localhost\" is not a mapping of keys to values; allowed: broker: …, command_broker: …, "
-                    + "username: …, username_file: …, password_file: …, ca_file: …, ca_directory: …, "
+                    + "client_id: …, username: …, username_file: …, password_file: …, ca_file: …, ca_directory: …, "
                     + "server_name_check: …, alpn: …, certificate_file: …, key_file: …, prefix: …, keep_alive: …, "
                     + "version: …, event_expiry: …, outbox: …",
             ])

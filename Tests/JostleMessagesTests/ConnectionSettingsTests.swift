@@ -24,7 +24,7 @@ import Testing
     private func options(_ change: (inout JostleSettings) -> Void) throws(SecretFileError) -> MQTTOptions {
         var settings = JostleSettings()
         change(&settings)
-        return try settings.mqttOptions(clientID: "washer-1", brokers: settings.brokers(embeddedPort: 4711))
+        return try settings.mqttOptions(name: "washer-1", brokers: settings.brokers(embeddedPort: 4711))
     }
 
     /// The error for a password file; `nil` if it is accepted.
@@ -52,6 +52,7 @@ import Testing
             $0.mqtt.version = .v311
         }
         #expect(options.clientID == "_jostle-washer-1")
+        #expect(try self.options { $0.mqtt.clientID = "plant:{id}" }.clientID == "plant:washer-1")
         #expect(options.keepAlive == .milliseconds(7500))
         #expect(options.tls.caFile == "/ca" && options.tls.keyFile == "/key")
         #expect(options.tls.certificateFile == "/certificate")
@@ -170,7 +171,7 @@ import Testing
         var settings = JostleSettings()
         settings.mqtt.username = " me "
         settings.mqtt.passwordFile = try passwordFile(text)
-        let login = try settings.mqttOptions(clientID: "washer-1", brokers: []).credentials
+        let login = try settings.mqttOptions(name: "washer-1", brokers: []).credentials
         let doubt =
             "mqtt.password_file: \(directory.path("password")): its first line begins or ends with a blank, which is part "
             + "of it"

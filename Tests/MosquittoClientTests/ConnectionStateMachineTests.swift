@@ -126,6 +126,59 @@ import Testing
         #expect(abs(long - 1.7) < 0.001)
     }
 
+    /// How long the client waits after each of these connections, s.
+    private static func delays(
+        _ failure: MQTTFailure, after duration: Duration = .seconds(1), count: Int, wasIdle: Bool = true,
+        factor: Int = 1
+    ) -> [Double] {
+        var backoff = MQTTBackoff()
+        backoff.cap = .seconds(15)
+        backoff.takeoverFactor = factor
+        var machine = Machine(
+            brokerCount: 1, versions: .automatic, backoff: backoff, generator: FixedGenerator(value: 0))
+        _ = machine.start()
+        var now = Self.now
+        return (0..<count).map { _ in
+            machine.accepted(now: now)
+            now += duration
+            let action = machine.failed(failure, hasReached: true, wasIdle: wasIdle, now: now)
+            let delay = wait(action, from: now) ?? -1
+            now += .seconds(1000)
+            _ = machine.timerFired(now: now)
+            return delay
+        }
+    }
+
+    @Test("Clients that take over one another's session wait longer each time, without any luck")
+    func takeover() {
+        let taken = MQTTFailure.closedByBroker(.sessionTakenOver)
+        #expect(Self.delays(taken, count: 7) == [0, 0.85, 1.7, 3.4, 6.8, 7.5, 7.5])
+        // Brokers that give no reason.
+        #expect(Self.delays(.closed, count: 7) == Self.delays(taken, count: 7))
+        #expect(Self.delays(taken, count: 12, factor: 20).last == 150)
+        // A long connection, another reason, and a broker that closes instead of answering are no takeovers.
+        #expect(Self.delays(taken, after: .seconds(61), count: 4) == [0, 0, 0, 0])
+        #expect(Self.delays(.closed, after: .seconds(11), count: 4) == [0, 0, 0, 0])
+        #expect(Self.delays(.silent, count: 4) == [0, 0, 0, 0])
+        #expect(Self.delays(.closed, count: 4, wasIdle: false) == [0, 0, 0, 0])
+    }
+
+    @Test("Only what the client does not try in another way says something about the broker")
+    func triesMore() {
+        for (versions, isOpen) in [(MQTTOptions.Versions.automatic, true), (.only(.v5), false)] {
+            var machine = Self.machine(versions: versions)
+            _ = machine.start()
+            for _ in 0..<2 {
+                _ = Self.costly(&machine, .closed, at: Self.now)
+                #expect(machine.triesMore == isOpen)
+                _ = machine.timerFired(now: Self.now + .seconds(100))
+            }
+            // With 3.1.1, it has tried everything.
+            _ = Self.costly(&machine, .closed, at: Self.now)
+            #expect(!machine.triesMore)
+        }
+    }
+
     @Test("Brokers are tried in turn; a round of failures doubles the bound once; success returns to the first")
     func brokersInTurn() throws {
         var machine = Self.machine(brokers: 3)

@@ -271,6 +271,10 @@ extension ConfigurationSchema {
                 "The broker's address for commands that talk to agents (stop, start, simulate, watch, fleet), if it is "
                     + "another one."),
             .key(
+                "client_id", \.mqtt.clientID, .clientID,
+                "The client id at the broker, for one that prescribes it. {id} stands for device.id; commands such as "
+                    + "watch put a name of their own there."),
+            .key(
                 "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
                 "The user name at the broker."),
             .key(

@@ -37,6 +37,10 @@ extension BrokerAddress {
         switch url[..<separator.lowerBound].lowercased() {
         case "mqtt": usesTLS = false
         case "mqtts": usesTLS = true
+        case "ws", "wss":
+            throw ValueRefusal(
+                "is MQTT over WebSockets, for which libmosquitto 2.1 is needed; use the broker's TCP port: "
+                    + "mqtt://host:1883, or mqtts://host:8883 for TLS")
         default: throw ValueRefusal("has a scheme that is not supported")
         }
         var rest = url[separator.upperBound...]

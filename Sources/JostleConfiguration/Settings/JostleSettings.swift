@@ -209,6 +209,10 @@ extension JostleSettings {
         /// The broker for the commands that talk to agents, such as `jostle stop`. Default: none; that of the agent.
         package var commandBroker: Broker?
 
+        /// The client id at the broker, with `{id}` for the device's id. Default: `_jostle-{id}`. A program beside the
+        /// agent has a name of its own in the place of `{id}`.
+        package var clientID = "_jostle-{id}"
+
         /// The user name at the broker. Default: none.
         package var username: String?
 

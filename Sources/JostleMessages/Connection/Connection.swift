@@ -25,18 +25,19 @@ extension JostleSettings {
 
     /// The options of the MQTT client. Reads user name and password from their files.
     ///
-    /// Client ids start with an underscore, which a device's id cannot. So a broker that uses a device's user name as its
-    /// client id, and admits only such ids elsewhere, does not let anybody disconnect the device by taking its client id.
-    package func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
+    /// `name` is the device's id, or that of a program beside it. Unless the user sets something else, client ids start
+    /// with an underscore, which a device's id cannot. So a broker that uses a device's user name as its client id, and
+    /// admits only such ids elsewhere, does not let anybody disconnect the device by taking its client id.
+    package func mqttOptions(name: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
         -> MQTTOptions
     {
-        var options = MQTTOptions(brokers: brokers, clientID: "_jostle-\(clientID)")
+        var options = MQTTOptions(brokers: brokers, clientID: mqtt.clientID.replacing("{id}", with: name))
         // People notice a reconnect delay of 15 s; a thousand devices that return within it do not overload a broker.
         options.backoff.cap = .seconds(15)
         if homeAssistant.discovery {
             // Of events that arrive together, Home Assistant's event entities show only the last, so bursts are spaced out.
             options.spacing = MQTTSpacing(
-                prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(10))
+                prefix: Topics(prefix: mqtt.prefix, id: name).events, interval: .milliseconds(10))
         }
         options.keepAlive = .milliseconds(Int64(mqtt.keepAlive * 1000))
         options.tls.caFile = mqtt.caFile

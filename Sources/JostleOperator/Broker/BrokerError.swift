@@ -19,6 +19,8 @@ package enum BrokerError: Error, Sendable {
     case silent(id: String, isOnline: Bool?)
     /// The broker knows no such device, but these.
     case unknown(id: String, known: [String])
+    /// The broker sends no retained messages for subscriptions with a wildcard.
+    case withoutRetained
     /// The answer cannot be parsed.
     case malformed(String)
     /// A signal ended the wait.
@@ -38,7 +40,7 @@ extension BrokerError: FailureConvertible, CustomStringConvertible {
         let status: ExitStatus =
             switch self {
             case .privateBroker: .configuration
-            case .notConnected, .silent, .unknown: .unavailable
+            case .notConnected, .silent, .unknown, .withoutRetained: .unavailable
             case .refused, .notAllowed: .permission
             case .malformed: .badData
             case .incomplete, .unsettled, .interrupted: .temporary
@@ -59,6 +61,9 @@ extension BrokerError: FailureConvertible, CustomStringConvertible {
         case .silent(let id, false?): "no answer: \(id) is offline"
         case .silent(let id, true?): "no answer from \(id), although it is online; may this user send commands?"
         case .unknown(let id, let known): "no answer: \(BrokerError.unknownDevice(id, known: known))"
+        case .withoutRetained:
+            "this broker sends no retained messages for a subscription with a wildcard, as RabbitMQ does not: which devices "
+                + "there are cannot be known before they publish"
         case .malformed(let reason): "the answer cannot be parsed: \(reason)"
         case .interrupted: "interrupted"
         }

@@ -50,8 +50,9 @@ package final class BrokerView: Sendable {
         package fileprivate(set) var connections = 0
         /// Why the last connection ended or could not be made, in one line.
         package fileprivate(set) var lastFailure: String?
-        /// The last failures since there was a connection.
-        package fileprivate(set) var failures: [MQTTFailure] = []
+        /// How the last attempts at each broker ended since there was a connection.
+        fileprivate var ends: [MosquittoClient.BrokerAddress: [MQTTDisconnection]] = [:]
+        fileprivate let brokers: [MosquittoClient.BrokerAddress]
         /// The awaited filters that the broker has not answered on this connection.
         package fileprivate(set) var pending: Set<String> = []
         /// The filters that the broker refused, or that cannot be asked for.
@@ -63,16 +64,42 @@ package final class BrokerView: Sendable {
         /// Whether the connection supports response topics, as MQTT 5 does.
         package var hasProperties: Bool { connection?.version == .v5 }
 
-        /// Whether the broker refused the user, so that another attempt would not help.
+        /// Whether a broker refused the user, so that another attempt would not help.
         package var isBarred: Bool {
-            failures.contains { [.refused(.notAuthorised), .refused(.badUserNameOrPassword)].contains($0) }
+            ends.values.joined().contains {
+                [.refused(.notAuthorised), .refused(.badUserNameOrPassword)].contains($0.failure)
+            }
+        }
+
+        /// Whether further attempts would fail too, at each of the brokers.
+        package var isHopeless: Bool {
+            brokers.allSatisfy { broker in
+                // An attempt after which the client tries another version of MQTT or another address shows nothing.
+                let failures = ends[broker, default: []].filter { !$0.triesMore }.map(\.failure)
+                return failures.contains { failure in
+                    switch failure {
+                    case .hostNotFound, .timedOut, .file, .refused(.badUserNameOrPassword), .refused(.notAuthorised):
+                        true
+                    // A name may have several addresses, and the broker may listen on one of them.
+                    case .network, .tls: failures.count > 2
+                    default: failures.count > 1
+                    }
+                }
+            }
+        }
+
+        /// Of the failures since there was a connection, the one that says most.
+        package var failure: MQTTFailure? {
+            let failures = ends.values.joined().map(\.failure)
+            // One address may refuse the connection, and another one say more.
+            return failures.last { if case .network = $0 { false } else { true } } ?? failures.first
         }
     }
 
     fileprivate struct State {
         /// The largest size of the reports that wait to be taken, bytes.
         let capacity: Int
-        var status = Status()
+        var status: Status
         /// The filters whose answers are awaited, with whether their refusal is reported.
         var awaited: [String: Bool] = [:]
         var reports: [Report] = []
@@ -88,7 +115,7 @@ package final class BrokerView: Sendable {
     /// The memory beyond the capacity for reports that are no messages, bytes.
     fileprivate static let reserve = 1 << 20
 
-    /// The most failures that are kept.
+    /// The most failures of a broker that are kept.
     fileprivate static let mostFailures = 10
 
     /// Wakes the program when there are reports.
@@ -103,7 +130,7 @@ package final class BrokerView: Sendable {
     ///
     /// - Parameters:
     ///   - settings: the configuration of an agent; its broker for commands is used.
-    ///   - name: a part of the client id.
+    ///   - name: a part of the client id, in the place of a device's id.
     ///   - longestPause: between two attempts, s: short, because a person is waiting.
     ///   - capacity: the most bytes of messages that wait to be taken; further ones are dropped.
     ///   - queue: the most messages that wait to be sent.
@@ -118,8 +145,10 @@ package final class BrokerView: Sendable {
         let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw ifEmbedded }
         var options = try settings.mqttOptions(
-            clientID: "\(name)-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
+            name: "\(name)-\(RunName.new())", brokers: settings.brokers(embeddedPort: nil))
         options.backoff.cap = .seconds(longestPause)
+        // The agent of a user's board comes first.
+        options.backoff.takeoverFactor = 60
         options.queueCapacity = queue
         if let maximumMessage { options.maximumPacketSize = maximumMessage }
         let replyTopic = ReplyTopic.make(
@@ -133,7 +162,7 @@ package final class BrokerView: Sendable {
     /// - Throws: if they are invalid.
     package init(_ options: MQTTOptions, replyTopic: String = "", capacity: Int = 8 << 20) throws {
         guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
-        let state = Locked(State(capacity: capacity))
+        let state = Locked(State(capacity: capacity, status: Status(brokers: options.brokers)))
         client = try MQTTClient(options: options) { event in
             state.withLock { $0.take(event) }
             wake.signal()
@@ -247,7 +276,7 @@ extension BrokerView.State {
             status.isConnected = true
             status.connection = connection
             status.connections += 1
-            status.failures = []
+            status.ends = [:]
             status.pending = Set(awaited.keys)
             add(.connected(broker: "\(connection.broker)", version: "\(connection.version)"))
         case .subscribed(let filter, _): settle(filter)
@@ -258,9 +287,11 @@ extension BrokerView.State {
         case .rejected(let token, _, let failure): if let token { status.rejected[token] = failure }
         case .disconnected(let end):
             status.isConnected = false
-            if status.failures.count == BrokerView.mostFailures { status.failures.removeFirst() }
-            status.failures.append(end.failure)
-            let advice = end.advice.map { "; \($0)" } ?? ""
+            var ends = status.ends[end.broker, default: []]
+            if ends.count == BrokerView.mostFailures { ends.removeFirst() }
+            status.ends[end.broker] = ends + [end]
+            var advice = end.advice.map { "; \($0)" } ?? ""
+            if end.isTakeover { advice += ", or set mqtt.command_broker to a port that admits a user twice" }
             let reason = ForeignText.oneLine("\(end.broker): \(end.failure)\(advice)")
             status.lastFailure = reason
             add(.failed(reason, retryAfter: end.retryAfter.map { $0 / .seconds(1) }))

@@ -57,6 +57,8 @@ package final class FleetSession {
     /// The number of connections so far.
     package var connections: Int { view.status.connections }
 
+    private var check: WildcardCheck?
+
     /// Receives the messages that are none of the model's.
     private var onOther: ((MQTTMessage) -> Void)?
 
@@ -144,6 +146,20 @@ package final class FleetSession {
         guard WallClock.monotonic >= quiet else { throw BrokerError.unsettled(seconds: times.reading) }
     }
 
+    /// Whether the broker is one that does not send what it holds.
+    package func lacksRetained() throws -> Bool {
+        guard retainedCounts.isEmpty else { return false }
+        check = try WildcardCheck(view, at: WallClock.monotonic)
+        while let current = check, !current.isOver {
+            try wait(until: current.deadline) {
+                try check?.advance(at: WallClock.monotonic)
+                return check?.isOver != false || check?.deadline != current.deadline
+            }
+            try check?.advance(at: WallClock.monotonic)
+        }
+        return check?.isLacking == true
+    }
+
     /// Reads documents again, each by its own topic: one that the broker no longer holds is then no longer in the model.
     package func read(_ documents: [FleetDocumentID]) throws {
         model.forget(documents)
@@ -159,10 +175,10 @@ package final class FleetSession {
         try wait(until: WallClock.monotonic.advanced(bySeconds: seconds)) { isDone(model) }
     }
 
-    private func wait(until deadline: Timestamp, _ isDone: () -> Bool) throws {
+    private func wait(until deadline: Timestamp, _ isDone: () throws -> Bool) throws {
         try view.wait(until: deadline, signals) {
             take()
-            return isDone()
+            return try isDone()
         }
     }
 
@@ -170,6 +186,7 @@ package final class FleetSession {
         let taken = view.takeReports()
         dropped += taken.dropped
         let messages = taken.reports.compactMap { if case .message(let message) = $0 { message } else { nil } }
+            .filter { check?.take($0) != true }
         guard !messages.isEmpty else { return }
         let now = WallClock.monotonic
         for message in messages {

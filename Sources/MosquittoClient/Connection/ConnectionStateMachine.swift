@@ -44,6 +44,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         var older: (reason: MQTTFailure, until: Instant)?
         var forcesIPv4 = false
         var limits = MQTTLimits.none
+
+        /// Whether the next attempt tries 3.1.1 if MQTT 5 fails in the same way again.
+        var mayFallBack: Bool { failureOfV5 != nil }
     }
 
     /// How long a broker that has taken 3.1.1 is not asked for MQTT 5.
@@ -65,6 +68,15 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
 
     /// Why the last attempt or connection ended.
     private var lastFailure: MQTTFailure?
+
+    /// Whether the last failure says nothing about its broker yet: see `MQTTDisconnection.triesMore`.
+    private(set) var triesMore = false
+
+    /// Connections in a row that another client may have ended by taking over the session.
+    private(set) var takeovers = 0
+
+    /// After a connection that lasted longer, they are counted from zero.
+    private static var takeoverMemory: Duration { .seconds(60) }
 
     /// `unreadable` failures since the last connection that outlasted the longest delay after such a failure.
     private var unreadable = 0
@@ -144,29 +156,36 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     }
 
     /// A connection ended or could not be established. `hasReached`: the attempt established a TCP connection.
-    /// `overIPv6`: a host name was resolved to an IPv6 address.
+    /// `overIPv6`: a host name was resolved to an IPv6 address. `wasIdle`: the broker owed no answer.
     mutating func failed(
-        _ failure: MQTTFailure, hasReached: Bool, overIPv6: Bool = false, now: Instant
+        _ failure: MQTTFailure, hasReached: Bool, overIPv6: Bool = false, wasIdle: Bool = true, now: Instant
     ) -> Action {
         let wasStable = isStable(at: now)
         var isCheap = false
         lastFailure = failure
+        triesMore = false
         switch state {
         case .connecting(let attempt):
             if let other = alternative(to: attempt, after: failure, hasReached: hasReached, overIPv6: overIPv6) {
                 state = .connecting(other)
+                triesMore = true
                 return .connect(other)
             }
             let isV5 = attempt.version == .v5
             brokers[attempt.broker].failureOfV5 = isV5 && failure.mayBeForV5(hasReached) ? failure : nil
             if !isV5, failure == .refused(.unsupportedProtocolVersion) { brokers[attempt.broker].older = nil }
             brokers[attempt.broker].forcesIPv4 = false
+            if case .automatic = versions { triesMore = brokers[attempt.broker].mayFallBack }
+            // A broker that is away is another reason.
+            if !triesMore { takeovers = 0 }
             isCheap = !hasReached && failure != .unreadable
             if !isCheap { failures += 1 }
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
-            earliest = givingWay.map { now + backoff.delay(of: $0, using: &generator) }
             let duration = since.duration(to: now)
+            countTakeovers(failure, after: duration, wasIdle: wasIdle)
+            earliest = [givingWay, takeoverDelay].compactMap { $0 }.max()
+                .map { now + backoff.delay(of: $0, using: &generator) }
             if duration >= backoff.cap * backoff.unreadableFactor { unreadable = 0 }
             isSpread = false
             if wasStable, failure.allowsStableConnection {
@@ -205,6 +224,23 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             unreadable += 1
         }
         return backoff.delay(afterRounds: rounds, capFactor: capFactor, using: &generator)
+    }
+
+    /// Counts the connections that another client may have ended: the broker says so, or closed one without a reason and
+    /// without anything to answer, soon after it was made.
+    private mutating func countTakeovers(_ failure: MQTTFailure, after duration: Duration, wasIdle: Bool) {
+        if duration >= Self.takeoverMemory { takeovers = 0 }
+        switch failure {
+        case .closedByBroker(.sessionTakenOver): takeovers += 1
+        case .closed where wasIdle: if duration < backoff.stableAfter { takeovers += 1 }
+        default: takeovers = 0
+        }
+    }
+
+    /// The shortest delay after another client took over the session again: it doubles up to the cap.
+    private var takeoverDelay: Duration? {
+        guard takeovers > 1 else { return nil }
+        return min(backoff.cap * backoff.takeoverFactor, backoff.base * (1 << min(takeovers - 2, 30))) / 2
     }
 
     private var preferredVersion: MQTTVersion {

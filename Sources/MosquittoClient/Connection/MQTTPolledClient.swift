@@ -362,12 +362,13 @@ package final class MQTTPolledClient: MQTTPublisher {
             events.append(.subscriptionLeftOut(filter: filter, .noAnswer))
         }
         let action = machine.failed(
-            failure, hasReached: session?.hasReached ?? false, overIPv6: session?.isOverIPv6 ?? false, now: now)
+            failure, hasReached: session?.hasReached ?? false, overIPv6: session?.isOverIPv6 ?? false,
+            wasIdle: session?.isIdle ?? true, now: now)
         var retryAfter = Duration.zero
         if case .wait(let until) = action { retryAfter = now.duration(to: until) }
         let disconnection = MQTTDisconnection(
             broker: options.brokers[attempt.broker], failure: failure, wasConnected: session?.isAccepted ?? false,
-            undelivered: tokens, retryAfter: retryAfter)
+            undelivered: tokens, retryAfter: retryAfter, triesMore: machine.triesMore, takeovers: machine.takeovers)
         events.append(.disconnected(disconnection))
         perform(action)
     }

@@ -144,6 +144,9 @@ final class Session {
     /// Whether a graceful disconnect has started.
     var isDisconnecting: Bool { gracefulDisconnect != nil }
 
+    /// Whether the broker owes no answer.
+    var isIdle: Bool { inFlight.isEmpty && subscribing.isEmpty }
+
     /// Whether everything has been written and acknowledged.
     var isDrained: Bool { inFlight.isEmpty && !handle.wantsWrite }
 

@@ -180,7 +180,7 @@ struct FileCheck {
         let mqtt = loaded.settings.mqtt
         guard errors.isEmpty, unreadSecrets == 0, mqtt.usernameFile != nil || mqtt.passwordFile != nil else { return }
         do {
-            let options = try loaded.settings.mqttOptions(clientID: "check", brokers: [])
+            let options = try loaded.settings.mqttOptions(name: "check", brokers: [])
             for doubt in loaded.settings.doubts(about: options.credentials) {
                 warn("mqtt.\(doubt.key)", doubt.path, doubt.reason)
             }

@@ -67,7 +67,7 @@ struct BrokerExamination {
     /// The agent's connection settings; `nil` after a finding if a secret cannot be read.
     private mutating func options(for broker: MosquittoClient.BrokerAddress) -> MQTTOptions? {
         do {
-            var options = try settings.mqttOptions(clientID: "doctor-\(RunName.new())", brokers: [broker])
+            var options = try settings.mqttOptions(name: "doctor-\(RunName.new())", brokers: [broker])
             options.connectTimeout = .seconds(8)
             options.backoff.base = .milliseconds(200)
             options.backoff.cap = .seconds(1)
@@ -112,8 +112,8 @@ struct BrokerExamination {
                 settings.mqtt.checksServerName
                     ? .ok(.tls, "the certificate of \(broker.host) is valid")
                     : .warning(
-                        .tls, "the certificate is valid, but its name is not checked: mqtt.check_server_name is false",
-                        "Use a certificate with the broker's name, and remove mqtt.check_server_name"))
+                        .tls, "the certificate is valid, but its name is not checked: mqtt.server_name_check is false",
+                        "Use a certificate with the broker's name, and remove mqtt.server_name_check"))
         } else if settings.unencryptedBrokers(among: [broker]).isEmpty == false {
             findings.append(
                 .warning(
@@ -255,7 +255,7 @@ final class BrokerProbe {
         defer { view.stop() }
         try wait(30) { status in
             outcome.connection = status.connection
-            return outcome.connection != nil || Self.isHopeless(status.failures)
+            return outcome.connection != nil || status.isHopeless
         }
         if outcome.connection != nil {
             try wait(Self.answerTime) { $0.pending.isEmpty }
@@ -267,23 +267,9 @@ final class BrokerProbe {
             try testEvents()
             try testDiscovery(id)
         }
-        let failures = view.status.failures
-        // One address may refuse the connection, and another one say more.
-        outcome.failure = failures.last { if case .network = $0 { false } else { true } } ?? failures.first
+        outcome.failure = view.status.failure
         outcome.device = model.boards[id] ?? outcome.device
         return outcome
-    }
-
-    /// Whether another attempt would fail too. The first one may only show that the broker speaks MQTT 3.1.1.
-    private static func isHopeless(_ failures: [MQTTFailure]) -> Bool {
-        failures.contains { failure in
-            switch failure {
-            case .hostNotFound, .timedOut, .file, .refused(.badUserNameOrPassword), .refused(.notAuthorised): true
-            // A name may have several addresses, and the broker may listen on one of them.
-            case .network, .tls: failures.count > 2
-            default: failures.count > 1
-            }
-        }
     }
 
     /// Publishes like an event, and waits until it comes back.

@@ -271,9 +271,9 @@ struct SupportSubject {
 
 /// What a device has published, and answers, over MQTT.
 private struct DeviceMessages {
-    /// Seconds within which everything must have arrived, those of silence after which nothing more is expected, and
-    /// those within which the device must answer.
-    private static let times = (reading: 10.0, quiet: 1.0, answer: 5.0)
+    /// Seconds within which there must be a connection, then those within which everything must have arrived, those of
+    /// silence after which nothing more is expected, and those within which the device must answer.
+    private static let times = (connection: 30.0, reading: 10.0, quiet: 1.0, answer: 5.0)
 
     /// The most events that are kept.
     private static let mostEvents = 20
@@ -316,7 +316,7 @@ private struct DeviceMessages {
     ) throws {
         try listener.start()
         defer { listener.stop() }
-        let start = WallClock.monotonic
+        var start = WallClock.monotonic
         var (isListening, lastMessage) = (false, start)
         while true {
             let taken = listener.takeReports()
@@ -325,6 +325,7 @@ private struct DeviceMessages {
                 case .connecting: break
                 case .connected(let broker, let version):
                     isConnected = true
+                    start = WallClock.monotonic
                     connection.append("connected to \(broker), MQTT \(version)")
                 case .failed(let reason, _): connection.append("no connection: \(reason)")
                 case .refused(let filter, let reason): connection.append("may not read \(filter): \(reason)")
@@ -337,9 +338,9 @@ private struct DeviceMessages {
             if taken.dropped > 0 { connection.append("\(taken.dropped) messages arrived too fast, or were too long") }
             let now = WallClock.monotonic
             if isListening, now.seconds(since: lastMessage) > DeviceMessages.times.quiet { return }
-            // One refusal may be chance, a second one is not.
-            let isHopeless = !isConnected && connection.count >= 2
-            if isHopeless || now.seconds(since: start) > DeviceMessages.times.reading { return }
+            if !isConnected, listener.status.isHopeless { return }
+            let limit = isConnected ? DeviceMessages.times.reading : DeviceMessages.times.connection
+            if now.seconds(since: start) > limit { return }
             if signals.wait(seconds: 0.05) { throw BrokerError.interrupted }
         }
     }

@@ -45,6 +45,8 @@ final class WatchView {
     private var othersTime: Timestamp?
     /// How many devices were left out when that was last reported.
     private var reportedLeftOut = 0
+    /// Why no device is known: perhaps because the broker does not send what it holds.
+    private var check: WildcardCheck?
 
     private var isChanged = true
     private var drawn = Timestamp(nanoseconds: .min / 2)
@@ -74,6 +76,7 @@ final class WatchView {
             if let choiceTime, now >= choiceTime { try chooseDevice() }
             if let askTime, now >= askTime { try ask(at: now) }
             if let othersTime, now >= othersTime { try reportUnknownDevice() }
+            try advanceCheck(at: now)
             if format == .screen { try draw(at: now) }
             // While a redraw is pending, further messages need not wake the view; the next screen shows them.
             let isWaitingToDraw = format == .screen && isChanged
@@ -97,7 +100,7 @@ final class WatchView {
         if format == .screen {
             next = drawn.advanced(bySeconds: isChanged ? WatchView.period : WatchView.idlePeriod)
         }
-        for time in [choiceTime, askTime, othersTime] { if let time { next = min(next, time) } }
+        for time in [choiceTime, askTime, othersTime, check?.deadline] { if let time { next = min(next, time) } }
         if let end { next = min(next, end) }
         return max(0.001, next.seconds(since: now))
     }
@@ -160,6 +163,7 @@ final class WatchView {
         if !reports.isEmpty { isChanged = true }
         for report in reports {
             if case .message(let message) = report {
+                if check?.take(message) == true { continue }
                 try handle(message, at: now)
             } else if case .listening = report {
                 let settled = now.advanced(bySeconds: WatchView.settlingTime)
@@ -192,9 +196,20 @@ final class WatchView {
         choiceTime = nil
         isChoiceOpen = false
         let known = model.boards.values.filter { $0.isOnline != nil }
+        if known.isEmpty { check = try? WildcardCheck(listener, at: WallClock.monotonic) }
         guard known.count == 1, let id = known.first?.id else { return }
         model.narrow(to: id)
         try listener.narrow(to: id, prefix: model.prefix)
+    }
+
+    private func advanceCheck(at now: Timestamp) throws {
+        try check?.advance(at: now)
+        guard let check, check.isOver else { return }
+        self.check = nil
+        guard check.isLacking == true else { return }
+        connection.unknownDevice = "\(BrokerError.withoutRetained)"
+        isChanged = true
+        try write("\(BrokerError.withoutRetained)")
     }
 
     // MARK: Asking
