@@ -43,8 +43,11 @@ package struct FleetModel: Sendable {
     /// Whose documents count; `nil` for everybody's.
     package var trust: DocumentTrust?
 
-    /// The highest revision number of each document that this machine has seen earlier.
-    package var seenNumbers: [FleetDocumentID: Int64] = [:]
+    /// The time up to which documents can have been published, milliseconds since 1970; `nil` for any.
+    package var latestPublication: Int64?
+
+    /// The last revision of each document that this machine has seen earlier.
+    package var seen: [FleetDocumentID: DocumentRevision] = [:]
 
     /// The revision numbers that this machine sent earlier, and has not seen at the broker.
     package var sentNumbers: [FleetDocumentID: Set<Int64>] = [:]
@@ -144,7 +147,7 @@ package struct FleetModel: Sendable {
         }
         do {
             try admit(message, replacing: documents[id]?.bytes.count ?? 0)
-            documents[id] = StoredDocument(id, message.payload, trust: trust)
+            documents[id] = StoredDocument(id, message.payload, trust: trust, latest: latestPublication)
         } catch {
             skip(message.topic, "\(error)")
         }

@@ -172,6 +172,7 @@ package final class FleetSession {
         let messages = taken.reports.compactMap { if case .message(let message) = $0 { message } else { nil } }
         guard !messages.isEmpty else { return }
         let now = WallClock.monotonic
+        model.latestPublication = WallClock.milliseconds(at: now) + 86_400_000
         for message in messages {
             model.update(with: message, at: now)
             onOther?(message)
@@ -181,9 +182,9 @@ package final class FleetSession {
         if messages.contains(where: \.retain) { lastRetained = WallClock.monotonic }
     }
 
-    /// Takes the revision numbers that this machine has seen earlier, and those that it sent without seeing them.
-    package func remember(_ seen: [FleetDocumentID: Int64], sent: [FleetDocumentID: Set<Int64>]) {
-        model.seenNumbers = seen
+    /// Takes the revisions that this machine has seen earlier, and the numbers of those that it sent without seeing them.
+    package func remember(_ seen: [FleetDocumentID: DocumentRevision], sent: [FleetDocumentID: Set<Int64>]) {
+        model.seen = seen
         model.sentNumbers = sent
     }
 

@@ -87,10 +87,10 @@ package struct WaitCondition: Equatable, Sendable {
             return .waiting("it does not report layers: its program is too old")
         }
         guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
-        let standing = layer.standing(on: revision.number, hash: revision.shortHash)
+        let standing = layer.standing(on: revision)
         if standing == .applied { return .applied }
         let reported = "it reports \(name) \(layer.status.word)"
-        guard let number = layer.revision, number >= revision.number else {
+        guard let number = layer.revision, layer.epoch == revision.epoch, number >= revision.number else {
             let number = layer.revision.map { " \($0)" } ?? ""
             return .waiting("\(reported)\(number), not revision \(revision.number)")
         }
