@@ -64,7 +64,7 @@ package struct BoardReport: Equatable, Sendable {
 
         /// What the views of many boards show of it.
         var shown: [String?] {
-            [name, status.word, revision.map(String.init), inForce.map(String.init), error, candidateError]
+            [name, status.word, epoch, revision.map(String.init), inForce.map(String.init), error, candidateError]
         }
 
         /// Returns `nil` if the value is no object.
