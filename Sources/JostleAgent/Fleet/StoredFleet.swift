@@ -487,7 +487,11 @@ struct LayerRecord: Equatable, Sendable {
         do throws(DocumentProblem) {
             let document = try LayerDocument(reading: payload, layer: name.text)
             if let problem = keys.problem(of: document.envelope, topic: topic) { throw problem }
-            if let problem = document.revision.problem(at: now, layer: name) { throw problem }
+            if let problem = document.revision.problem(at: now, layer: name) {
+                // It may be acceptable when it is read again.
+                lastPayload = []
+                throw problem
+            }
             take(document, at: now)
         } catch {
             offered = nil
@@ -549,7 +553,7 @@ extension DocumentRevision {
         guard let at, let latest = now.latestPublication, at > latest else { return nil }
         return DocumentProblem(
             at: DocumentPosition(.layer(layer.text)), path: "at", found: "\(at)",
-            "is more than a day ahead of this device's clock", allowed: "0 … \(latest)")
+            "is more than a day ahead of this device's clock")
     }
 }
 

@@ -40,7 +40,7 @@ package struct StoredDocument: Equatable, Sendable {
             if let at = envelope.at, let latest, at > latest {
                 throw DocumentProblem(
                     at: DocumentPosition(.layer(id.text)), path: "at", found: "\(at)",
-                    "is more than a day ahead of this machine's clock", allowed: "0 … \(latest)")
+                    "is more than a day ahead of this machine's clock")
             }
             content =
                 trust.flatMap { $0.keys.problem(of: envelope, topic: id.topic($0.topics)) }.map { .untrusted($0) }

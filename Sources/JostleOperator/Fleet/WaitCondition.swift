@@ -86,6 +86,9 @@ package struct WaitCondition: Equatable, Sendable {
         guard report.layers != nil else {
             return .waiting("it does not report layers: its program is too old")
         }
+        guard report.takesEpochs || revision.epoch.isEmpty else {
+            return .refused(["\(name) \(revision.number): its program is too old for an epoch"])
+        }
         guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
         let standing = layer.standing(on: revision)
         if standing == .applied { return .applied }
