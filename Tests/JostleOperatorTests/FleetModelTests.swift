@@ -247,6 +247,18 @@ import Testing
         #expect(plan.base?.epoch == "0123abcd")
     }
 
+    /// Another broker has a document of the epoch before.
+    @Test func olderEpochAtAnotherBrokerMustBeReplaced() {
+        let model = fleet([
+            "_all/config": #"{"schema":1,"revision":7,"epoch":"0123abcd","config":{},"at":100}"#,
+            "a/availability": "online",
+            "a/config/reported": report(
+                #""all":{"status":"stale","revision":9,"in_force":7,"accepted_epoch":"0123abcd"}"#),
+        ])
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.isOlderElsewhere && plan.mustRepeat && !plan.isUpToDate && !plan.isLost && plan.next == 8)
+    }
+
     /// An older epoch that somebody put back, and one that this machine has not seen.
     @Test func seenEpochsAreOrderedByTime() {
         var model = fleet(["_all/config": #"{"schema":1,"revision":7,"epoch":"0123abcd","config":{},"at":100}"#])

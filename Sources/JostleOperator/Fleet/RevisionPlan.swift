@@ -108,7 +108,8 @@ package struct RevisionPlan: Equatable, Sendable {
             return
         }
         let older = claims {
-            $0.status == .stale && $0.epoch == held.epoch && ($0.revision ?? held.number) < held.number
+            $0.status == .stale && $0.acceptedEpoch == held.epoch
+                && ($0.epoch != held.epoch || ($0.revision ?? held.number) < held.number)
         }.filter { $0.isOnline == true }
         let others = claims {
             $0.epoch == held.epoch && $0.revision == held.number
