@@ -560,5 +560,5 @@ extension DocumentRevision {
 extension ClockReading {
     /// The latest time at which a document can have been published: the clocks of operators may be a day ahead. `nil` if
     /// this clock cannot be trusted.
-    var latestPublication: Int64? { isSet ? wall + 86_400_000 : nil }
+    var latestPublication: Int64? { isSet ? wall + DocumentRevision.clockTolerance : nil }
 }

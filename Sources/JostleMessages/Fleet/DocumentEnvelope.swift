@@ -32,6 +32,9 @@ package struct DocumentRevision: Hashable, Sendable {
     /// The largest number that earlier programs accepted, and boards may still have: integers up to here are exact in JSON.
     package static let maximumStored: Int64 = 1 << 53
 
+    /// How far ahead the clock of a publisher may be, milliseconds: a day.
+    package static let clockTolerance: Int64 = 86_400_000
+
     /// How a document follows another one on its topic.
     package enum Order: Equatable, Sendable {
         case newer, same, conflict, older

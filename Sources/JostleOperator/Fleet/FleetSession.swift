@@ -172,7 +172,7 @@ package final class FleetSession {
         let messages = taken.reports.compactMap { if case .message(let message) = $0 { message } else { nil } }
         guard !messages.isEmpty else { return }
         let now = WallClock.monotonic
-        model.latestPublication = WallClock.milliseconds(at: now) + 86_400_000
+        model.latestPublication = WallClock.milliseconds(at: now) + DocumentRevision.clockTolerance
         for message in messages {
             model.update(with: message, at: now)
             onOther?(message)

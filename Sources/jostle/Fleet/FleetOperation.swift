@@ -130,7 +130,7 @@ struct FleetOperation {
     ) throws -> FleetPublication {
         var author = author
         // The clock of another operator may be ahead.
-        if let now = author.at, let before = revision.base?.at, before <= now + 86_400_000 {
+        if let now = author.at, let before = revision.base?.at, before <= now + DocumentRevision.clockTolerance {
             author.at = max(now, before + 1)
         }
         return try FleetPublication(
