@@ -198,14 +198,16 @@ class Ledger:
                     self.judge_rollback(name, agent, layer, entry)
             is_subject = status in ("applied", "missing") and revision == entry.get("revision")
             in_force[layer] = revision, entry.get("hash") if is_subject else None
-            floor = account.floors.get(layer)
-            if floor and (revision or 0) < floor and status != "rolled_back":
+            # Revisions count within an epoch.
+            epoch = entry.get("accepted_epoch", entry.get("epoch", ""))
+            floor_epoch, floor = account.floors.get(layer, (epoch, None))
+            if floor and epoch == floor_epoch and (revision or 0) < floor and status != "rolled_back":
                 self.violation(
                     name, f"the layer {layer} was in force with revision {floor}, and now with {revision}", entry,
                     previous["layers"].get(layer), f"run {previous['run']} before, {report['run']} now")
             if status == "rejected":
                 self.violation(name, f"the layer {layer} was rejected", entry)
-            account.floors[layer] = revision
+            account.floors[layer] = epoch, revision
         self.compare_settings(name, report, in_force)
         local = magnitude(report["settings"], local_key)
         floor, life = account.local_floor

@@ -31,6 +31,6 @@ struct TypingTests {
                 #expect(status == 0, "\(page.path):\(block.line): \(output.suffix(1000))")
             }
         }
-        #expect(typed > 50 && untyped < 20)
+        #expect(typed > 50 && untyped <= 20)
     }
 }

@@ -25,7 +25,7 @@ func decodeDocument(_ bytes: [UInt8]) {
 /// nothing.
 private func decodeLayer(_ bytes: [UInt8]) {
     guard let document = try? LayerDocument(reading: bytes, layer: "all") else {
-        _ = DocumentEnvelope.number(in: bytes)
+        _ = DocumentEnvelope.revision(in: bytes)
         return
     }
     var layer = StoredLayer(.all)

@@ -171,9 +171,10 @@ import Testing
         }
         #expect(await observer.sees { $0.all.contains { $0.topic == "jostle/door/availability" } })
         let set = try await fleet(broker, "set", "--all", "log.level=debug")
-        #expect(set.status == 65 && set.errors.contains("a number that boards refuse"), "\(set.errors)")
+        #expect(set.status == 65 && set.errors.contains("allowed: 1 … 2147483647"), "\(set.errors)")
         let back = try await fleet(broker, "rollback", "all")
-        #expect(back.status == 0 && back.output.contains("all: published as revision 2"), "\(back.errors)")
+        #expect(
+            back.status == 0 && back.output.contains("all: published as revision 1 of a new epoch"), "\(back.errors)")
         #expect(try await document(observer, "_all/config")["config"] as? NSDictionary == ["sensor": ["rate": "50Hz"]])
     }
 
@@ -380,9 +381,33 @@ import Testing
         let apply = try await fleet(broker, "apply", directory.path).expect(status: 0)
         #expect(
             apply.output.contains(
-                "all: lost by the broker\nall: published as revision 42\n1 of 1 device applied it"))
-        #expect(boards.boards[0].layers["all"]?.contains("\"revision\":42") == true)
-        try await fleet(broker, "set", "--all", "sensor.rate=25Hz").expect(status: 0)
+                "all: lost by the broker\nall: published as revision 1 of a new epoch\n1 of 1 device applied it"))
+        #expect(boards.boards[0].layers["all"]?.contains("\"revision\":1,") == true)
+        let next = try await fleet(broker, "set", "--all", "sensor.rate=25Hz").expect(status: 0)
+        #expect(next.output.contains("all: published as revision 2\n"), "\(next.output)")
+    }
+
+    /// One board claims the last number there is, and another has a program from before epochs.
+    @Test func liarsAndOldProgramsAreNamed() async throws {
+        let broker = try await rig.broker()
+        var liar = SimulatedBoards.Board(id: "liar", behaviour: .isSilent)
+        liar.layers["all"] = #"{"status":"applied","revision":9007199254740990}"#
+        let boards = try await SimulatedBoards(
+            broker.port, FleetCommandTests.three + [liar, .init(id: "old", takesEpochs: false)])
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 0)
+        #expect(set.output.contains("all: published as revision 1\n"), "\(set.output)")
+        #expect(
+            set.errors.contains(
+                "all: some boards claim a later document than the broker's, up to revision 9007199254740990: liar;"),
+            "\(set.errors)")
+        #expect(await eventually { boards.boards.last?.layers["all"]?.contains("applied") == true })
+        try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")
+        let apply = try await fleet(broker, "apply", directory.path, "--new-epoch").expect(status: 75)
+        #expect(apply.output.contains("all: in a new epoch\nall: published as revision 1 of a new epoch"))
+        #expect(apply.errors.contains("the program is too old for documents with an epoch"), "\(apply.errors)")
+        #expect(apply.errors.contains("and rejects them, on old: install"), "\(apply.errors)")
+        #expect(apply.errors.contains("old: all 1: its program is too old for an epoch"), "\(apply.errors)")
+        #expect(boards.boards[0].layers["all"]?.contains("\"epoch\":") == true)
     }
 
     @Test func garbageOnLayerIsNotBuiltUpon() async throws {

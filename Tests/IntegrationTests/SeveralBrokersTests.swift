@@ -130,6 +130,39 @@ import Testing
         }
     }
 
+    /// A broker comes back with the documents from before a new epoch, and passes them on.
+    @Test func newEpochOutlivesABrokerThatComesBack() async throws {
+        let (first, second) = try await bridged()
+        defer {
+            first.kill()
+            second.kill()
+        }
+        let both = urls(first, second)
+        let observer = try await Observer(second.port)
+        let swarm = try swarm(both)
+        #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
+        for value in [2, 3] {
+            try await fleet(["set", "--all", "gestures.shake.sensitivity=\(value)"], both).expect(status: 0)
+        }
+        first.kill()
+        try FileManager.default.createDirectory(atPath: directory.path("fleet"), withIntermediateDirectories: true)
+        try directory.write("gestures: { shake: { sensitivity: 4 } }\n", to: "fleet/all.yaml")
+        let apply = ["apply", directory.path("fleet"), "--wait", "30s"]
+        let epoch = try await fleet(apply + ["--new-epoch"], both).expect(status: 0)
+        #expect(epoch.output.contains("all: published as revision 1 of a new epoch"), "\(epoch.output)")
+        try await first.start()
+        try await Task.sleep(for: .seconds(4))
+        // Revision 2 is older than revision 1 of the new epoch.
+        #expect(try revisions(observer) == [1])
+        try await fleet(apply, both).expect(status: 0)
+        for broker in [first, second] {
+            let get = try await fleet(["get", "--all"], urls(broker))
+            #expect(get.output.contains("gestures.shake.sensitivity=4"), "\(get.output)")
+        }
+        swarm.signal(SIGTERM)
+        #expect(await swarm.exitStatus() == 0)
+    }
+
     @Test func rolloutGoesOnAtTheOtherBroker() async throws {
         let (first, second) = try await bridged()
         defer {

@@ -161,9 +161,12 @@ import Testing
         let get = try await run(["get", "--all"] + broker)
         #expect(get.output.contains("signed with ops-1"), "\(get.output)")
 
-        let unsigned = try await run(["set", "--all", "gestures.shake.sensitivity=8", "--wait", "5s"] + broker)
+        let change = ["set", "--all", "gestures.shake.sensitivity=8", "--wait", "5s"] + broker
+        let refused = try await run(change)
+        #expect(refused.status == 64 && refused.errors.contains("all is signed with ops-1"), "\(refused.errors)")
+        #expect(try await run(["get", "--all"] + broker).output == get.output)
+        let unsigned = try await run(change + ["--unsigned"])
         #expect(unsigned.status == 75)
-        #expect(unsigned.errors.contains("all was signed, and the new revision is not"), "\(unsigned.errors)")
         #expect(unsigned.errors.contains("all 2 rejected: signature: is missing"), "\(unsigned.errors)")
         let other = try await run(
             ["set", "--all", "gestures.shake.sensitivity=9", "--sign-key", stranger.path, "--wait", "5s"] + broker)

@@ -23,6 +23,8 @@ final class SimulatedBoards: Sendable {
         var groups: [String] = []
         var behaviour = Behaviour.takesAll
         var isOnline = true
+        /// Whether its program takes documents with an epoch.
+        var takesEpochs = true
         /// The reports of its layers, by their names.
         var layers: [String: String] = [:]
         var registry: String?
@@ -34,7 +36,8 @@ final class SimulatedBoards: Sendable {
             let layers = layers.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
             let groups = groups.map { "\"\($0)\"" }.joined(separator: ",")
             let registry = registry.map { ",\"registry\":\($0)" } ?? ""
-            return "{\"run\":\"1\",\"groups\":[\(groups)],\"layers\":{\(layers)}\(registry),"
+            let epochs = takesEpochs ? ",\"epochs\":true" : ""
+            return "{\"run\":\"1\"\(epochs),\"groups\":[\(groups)],\"layers\":{\(layers)}\(registry),"
                 + "\"settings\":\(settings),\"origins\":\(origins)}"
         }
     }
@@ -144,24 +147,31 @@ extension SimulatedBoards.Board {
         case .registry(let id):
             guard id == self.id, let document = try? RegistryDocument(reading: payload) else { return false }
             groups = document.groups
-            registry = #"{"status":"applied","revision":\#(document.revision.number)}"#
+            let epoch = document.revision.epoch.isEmpty ? "" : ",\"epoch\":\"\(document.revision.epoch)\""
+            registry = #"{"status":"applied","revision":\#(document.revision.number)\#(epoch)}"#
         case .layer(let name, let id):
             if let id, id != self.id { return false }
             if case .group(let group) = name, !groups.contains(group) { return false }
             guard let document = try? LayerDocument(reading: payload, layer: name.text) else { return false }
             let revision = document.revision
+            let epoch = revision.epoch.isEmpty ? "" : ",\"epoch\":\"\(revision.epoch)\""
+            if !takesEpochs, !revision.epoch.isEmpty {
+                layers[name.text] =
+                    #"{"status":"rejected","revision":\#(revision.number),"in_force":0,"errors":[{"path":"epoch","reason":"unknown key"}]}"#
+                return true
+            }
             let isChosen = document.candidate?.selects(self.id) == true
             if behaviour == .rejectsSensitivity, document.config["gestures"]?["shake"]?["sensitivity"] != nil {
                 let error =
                     #"{"path":"gestures.shake.sensitivity","value":7,"allowed":"1 … 6","reason":"out of bounds"}"#
                 layers[name.text] =
-                    #"{"status":"rejected","revision":\#(revision.number),"in_force":0,"errors":[\#(error)]}"#
+                    #"{"status":"rejected","revision":\#(revision.number)\#(epoch),"in_force":0,"errors":[\#(error)]}"#
             } else if isChosen, behaviour == .undoesCandidates {
                 layers[name.text] =
-                    #"{"status":"rolled_back","revision":\#(revision.number),"in_force":0,"reason":"no samples"}"#
+                    #"{"status":"rolled_back","revision":\#(revision.number)\#(epoch),"in_force":0,"reason":"no samples"}"#
             } else {
                 layers[name.text] =
-                    #"{"status":"applied","revision":\#(revision.number),"hash":"\#(revision.shortHash)","candidate":\#(isChosen)}"#
+                    #"{"status":"applied","revision":\#(revision.number),"hash":"\#(revision.shortHash)"\#(epoch),"candidate":\#(isChosen)}"#
             }
         }
         return true

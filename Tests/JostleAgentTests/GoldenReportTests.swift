@@ -202,8 +202,14 @@ import Testing
         try board.publish(.all, "7")
         golden.add("unreadable, nothing in force", try report(&board))
         try board.publish(.all, layer(1 << 33, sensitivity: 4))
-        try board.publish(.all, layer(1 << 34, sensitivity: 5))
-        golden.add("too large a step", try report(&board))
+        golden.add("too large a revision", try report(&board))
+        let epoch = #""epoch":"0123abcd","at":1794999999999"#
+        try board.publish(.all, layer(2, sensitivity: 4, epoch))
+        golden.add("of an epoch", try report(&board))
+        try board.publish(.all, layer(3, sensitivity: 4))
+        golden.add("stale, of another epoch", try report(&board))
+        try board.publish(.all, layer(1, sensitivity: 4, #""at":1795999999999"#))
+        golden.add("from the future", try report(&board))
 
         board = try FleetBench()
         try board.publish(

@@ -49,6 +49,9 @@ import Testing
             topic: "jostle/_registry/a", document: try RegistryDocument(reading: Array(groups.utf8)))
         fleet.former.remember(DocumentRevision(number: 5, hash: "ab"), of: "jostle/_group/attic/config")
         fleet.former.remember(DocumentRevision(number: 1 << 40, hash: "cd"), of: "jostle/b/config/desired")
+        fleet.former.remember(
+            DocumentRevision(number: 2, hash: "ef", epoch: "5d59f73717e546dc", at: 1_795_182_603_123),
+            of: "jostle/_group/cellar/config")
         fleet.probation = StoredProbation(
             boot: "boot-1", deaths: 2, hasEndedProperly: true, hadSamples: true, touchesNetwork: false)
         return fleet

@@ -194,7 +194,7 @@ import Testing
         builder.apply(try YAMLReader.read(Array(yaml.utf8), source: .file("jostle.yaml")))
         var layers = FleetLayers(stored, id: "a", settings: try builder.finish().settings)
         #expect(layers.patches.allSatisfy { $0.patches.isEmpty })
-        guard case .rejected(revision: 1, let problems) = layers.records[0].finding else {
+        guard case .rejected(let revision, let problems) = layers.records[0].finding, revision?.number == 1 else {
             Issue.record("\(String(describing: layers.records[0].finding))")
             return
         }
@@ -204,9 +204,29 @@ import Testing
         // The same revision with a signature is taken again.
         let text = try signed(layer(1, sensitivity: 9))
         let keys = TrustedKeys(try builder.finish().settings.fleet.trustedKeys)
-        let isTaken = layers.records[0].receive(Array(text.utf8), trusting: keys, at: .init(nanoseconds: 1))
+        let isTaken = layers.records[0].receive(Array(text.utf8), trusting: keys, at: board.bench.clocks)
         #expect(isTaken)
         #expect(layers.records[0].offered != nil)
+    }
+
+    /// An epoch needs a signature like every document, and one that was signed before is older.
+    @Test func epochsAreSigned() throws {
+        let now = 1_795_000_000_000
+        func document(_ epoch: String, _ sensitivity: Int, at time: Int) -> String {
+            layer(1, sensitivity: sensitivity, #""epoch":"\#(epoch)","at":\#(time)"#)
+        }
+        let first = try signed(document("0123abcd", 3, at: now))
+        var board = try FleetBench(yaml, retained: [Self.all: first])
+        #expect(try board.status("all") == "applied 1")
+        try board.publish(.all, document("ffff0000", 9, at: now + 1))
+        #expect(try board.status("all") == "rejected 1" && board.sensitivity == 3)
+        let genuine = try signed(document("89abcdef", 4, at: now + 2))
+        try board.publish(.all, genuine.replacingOccurrences(of: "89abcdef", with: "ffff0000"))
+        #expect(try board.status("all") == "rejected 1" && board.sensitivity == 3)
+        try board.publish(.all, genuine)
+        #expect(try board.status("all") == "applied 1" && board.sensitivity == 4)
+        try board.publish(.all, first)
+        #expect(try board.status("all") == "stale 1" && board.sensitivity == 4)
     }
 
     @Test func defaultsAreNarrowerWithKeys() throws {

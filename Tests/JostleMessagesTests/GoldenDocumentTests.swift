@@ -25,13 +25,13 @@ import Testing
     /// Adds a document, and the same one signed for its topic.
     private func add(
         _ name: String, _ draft: DocumentDraft, _ author: DocumentAuthor = DocumentAuthor(), revision: Int64,
-        topic: String, to golden: inout GoldenText
+        epoch: String = "", topic: String, to golden: inout GoldenText
     ) throws {
         golden.heading(name)
-        let bytes = draft.bytes(revision: revision, author: author)
+        let bytes = draft.bytes(revision: revision, epoch: epoch, author: author)
         let plain = try envelope(bytes, topic)
         let signature = try #require(try signer().sign(plain, topic: topic))
-        let signedBytes = draft.bytes(revision: revision, author: author, signature: signature)
+        let signedBytes = draft.bytes(revision: revision, epoch: epoch, author: author, signature: signature)
         let signed = try envelope(signedBytes, topic)
         golden.add("document", bytes)
         golden.add("signed document", signedBytes)
@@ -81,6 +81,9 @@ import Testing
         try add(
             "an empty registry", DocumentDraft(groups: []), DocumentAuthor(note: "none"), revision: 4,
             topic: Self.topics.registry("door"), to: &golden)
+        try add(
+            "a layer of an epoch", DocumentDraft(config: config), DocumentAuthor(by: "ada@desk", at: 1_795_182_603_123),
+            revision: 1, epoch: "5d59f73717e546dc", topic: all, to: &golden)
         golden.heading("keys")
         golden.add("key file", try signer().fileText)
         golden.add("trusted key", try #require(try signer().trustedKey).text)
@@ -151,6 +154,12 @@ import Testing
             #"{"schema":1,"revision":1,"config":{},"candidate":{"config":{},"percent":5,"seed":""}}"#,
             #"{"schema":1,"revision":1,"config":{},"candidate":{"config":{},"percent":5,"seed":"x","x":1}}"#,
             #"{"schema":1,"revision":1,"config":{},"by":7}"#, #"{"schema":1,"revision":1,"config":{},"by":""}"#,
+            #"{"schema":1,"revision":2147483648,"config":{}}"#, #"{"schema":1,"revision":2147483647,"config":{}}"#,
+            #"{"schema":1,"revision":1,"epoch":"0123abcd","config":{}}"#,
+            #"{"schema":1,"revision":1,"epoch":"0123abc","config":{},"at":1}"#,
+            #"{"schema":1,"revision":1,"epoch":"0123abcg","config":{},"at":1}"#,
+            #"{"schema":1,"revision":1,"epoch":7,"config":{},"at":1}"#,
+            #"{"schema":1,"revision":1,"epoch":"0123ABCD","config":{},"at":1}"#,
             #"{"schema":1,"revision":1,"config":{},"at":-1}"#, #"{"schema":1,"revision":1,"config":{},"at":"1"}"#,
             #"{"schema":1,"revision":1,"config":{},"note":"a\u0007b"}"#,
             #"{"schema":1,"revision":1,"config":{},"signature":"x"}"#,

@@ -16,7 +16,10 @@ import Testing
     }
 
     private func summary(_ plan: ApplyPlan) -> [String] {
-        plan.items.map { "\($0.document.text) \($0.revision.next) \($0.reason)" }
+        plan.items.map { item in
+            let epoch = item.revision.beginsEpoch ? " of a new epoch" : ""
+            return "\(item.document.text) \(item.revision.next)\(epoch) \(item.reason)"
+        }
     }
 
     @Test func publishesOnlyWhatDiffers() {
@@ -49,12 +52,31 @@ import Testing
         let model = fleet([
             "_all/config": layer(3, #"{"sensor":{"rate":50}}"#),
             "a/config/reported": report(
+                groups: ["g"],
                 #""all":{"status":"stale","revision":3,"in_force":9},"group:g":{"status":"missing","revision":4}"#),
+            "a/availability": "online",
         ])
         let plan = plan(files, model)
-        #expect(summary(plan) == ["all 10 lost by the broker"])
+        #expect(summary(plan) == ["all 1 of a new epoch lost by the broker"])
         #expect(plan.extra == [.group("g")])
-        #expect(summary(self.plan(files, model, prunes: true)).last == "group:g 5 not in the directory")
+        #expect(
+            summary(self.plan(files, model, prunes: true)).last == "group:g 1 of a new epoch not in the directory")
+    }
+
+    /// Everything is published again, also what the broker holds.
+    @Test func newEpochOnDemand() {
+        let files = directory(["all.yaml": "sensor: { rate: 50 }", "registry.yaml": "a: [g]", "devices/b.yaml": ""])
+        let model = fleet([
+            "_all/config": layer(3, #"{"sensor":{"rate":50}}"#),
+            "_registry/a": #"{"schema":1,"revision":2,"groups":[]}"#,
+        ])
+        let plan = ApplyPlan(files, model, newEpoch: true)
+        #expect(
+            summary(plan) == [
+                "all 1 of a new epoch in a new epoch", "device:b 1 of a new epoch new",
+                "registry:a 1 of a new epoch changed",
+            ])
+        #expect(plan.unchanged.isEmpty)
     }
 
     @Test func publishesAgainWhatDevicesRefuse() {
@@ -69,7 +91,7 @@ import Testing
             "_all/config": layer(9_000_000_000_000, config),
             "a/config/reported": report(#""all":{"status":"rejected","revision":9000000000000,"in_force":3}"#),
         ])
-        #expect(summary(plan(files, huge)) == ["all 4 under a number that boards refuse"])
+        #expect(summary(plan(files, huge)) == ["all 1 of a new epoch unreadable on the broker"])
     }
 
     /// What devices do with keys that they do not know stays as it is, unless the command says otherwise.

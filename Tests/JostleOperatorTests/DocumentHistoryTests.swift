@@ -30,7 +30,7 @@ import Testing
         // Two documents of the same revision, from two operators, are both kept.
         try history.keep([.all: stored(30, #"{"log":{}}"#)])
         #expect(history.revisions(of: .all).prefix(2).compactMap(\.number) == [30, 30])
-        #expect(history.numbers == [.all: 30, .group("laundry"): 4])
+        #expect(history.latest.mapValues(\.number) == [.all: 30, .group("laundry"): 4])
     }
 
     /// A broker that lost everything begins with revision 1 again: what was seen last counts.
@@ -43,6 +43,21 @@ import Testing
         // Seeing one again changes nothing.
         try history.keep([.all: stored(110)])
         #expect(history.revisions(of: .all).first?.number == 2)
+    }
+
+    /// Epochs follow each other by their times, whatever was seen first.
+    @Test func latestEpoch() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let history = history()
+        let id = FleetDocumentID.device("abcdef12-3")
+        for (number, epoch, at) in [(7, "0123abcd", 100), (2, "ffff0000", 300), (9, "89abcdef", 200)] {
+            let text = layer(Int64(number), "{}", more: #","epoch":"\#(epoch)","at":\#(at)"#)
+            try history.keep([id: StoredDocument(id, Array(text.utf8))])
+        }
+        try history.keep([id: StoredDocument(id, Array(layer(1000, "{}").utf8))])
+        let latest = try #require(history.latest[id])
+        #expect(latest.number == 2 && latest.epoch == "ffff0000" && latest.at == 300)
+        #expect(Set(history.revisions(of: id).compactMap(\.number)) == [7, 2, 9, 1000])
     }
 
     private func publication(_ revision: Int64, _ config: String = "{}") throws -> FleetPublication {
@@ -58,14 +73,14 @@ import Testing
         try history.keep([.all: stored(6)])
         try history.keep(sending: [publication(7), publication(7, #"{"log":{}}"#)])
         try history.keep(sending: [publication(7)])
-        #expect(history.numbers == [.all: 6] && history.sentNumbers == [.all: [7]])
+        #expect(history.latest.mapValues(\.number) == [.all: 6] && history.sentNumbers == [.all: [7]])
         #expect(history.revisions(of: .all).compactMap(\.number) == [6])
         #expect(history.sentRevisions(of: .all).count == 2)
         // An older one proves nothing; a newer one replaces both.
         try history.keep([.all: stored(5)])
         #expect(history.sentRevisions(of: .all).count == 2)
         try history.keep([.all: stored(8)])
-        #expect(history.sentNumbers.isEmpty && history.numbers == [.all: 8])
+        #expect(history.sentNumbers.isEmpty && history.latest.mapValues(\.number) == [.all: 8])
         for revision in 9...40 { try history.keep(sending: [publication(Int64(revision))]) }
         #expect(history.sentNumbers == [.all: Set<Int64>(21...40)])
         try history.keep([.all: stored(21)])

@@ -67,7 +67,7 @@ import Testing
     func statusMeans(text: String, standing: BoardReport.Layer.Standing) throws {
         let model = fleet(["a/config/reported": report("\"all\":{\(text)}")])
         let layer = try #require(model.boards["a"]?.status(of: .all))
-        #expect(layer.standing(on: 7, hash: "0f3a") == standing)
+        #expect(layer.standing(on: DocumentRevision(number: 7, hash: "0f3a")) == standing)
     }
 
     @Test func emptyMessageRemovesDocument() {
@@ -213,19 +213,23 @@ import Testing
             "b/config/reported": report(#""all":{"status":"rejected","revision":6,"in_force":5}"#),
         ])
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.held == 7 && plan.next == 8 && plan.ahead.isEmpty && plan.implausible.isEmpty)
+        #expect(plan.held?.number == 7 && plan.next == 8 && plan.ahead.isEmpty && !plan.beginsEpoch)
         #expect(RevisionPlan(for: .group("x"), in: model).next == 1)
     }
 
     @Test func knowsWhetherTheLostDocumentIsKept() {
         let messages: KeyValuePairs = [
             "_all/config": layer(6, "{}"), "a/config/reported": report(#""all":{"status":"applied","revision":7}"#),
+            "a/availability": "online",
         ]
         func isKept(seen: Int64, sent: Set<Int64>) -> Bool {
             var model = fleet(messages)
-            model.seenNumbers = [.all: seen]
+            model.seen = [.all: DocumentRevision(number: seen, hash: "")]
             model.sentNumbers = [.all: sent]
-            return RevisionPlan(for: .all, in: model).isAheadKept
+            let plan = RevisionPlan(for: .all, in: model)
+            // What this machine knows needs no new epoch.
+            #expect(plan.isLost && plan.beginsEpoch != plan.isLostKept && plan.next == (plan.isLostKept ? 8 : 1))
+            return plan.isLostKept
         }
         #expect(!isKept(seen: 6, sent: []) && isKept(seen: 7, sent: []))
         #expect(isKept(seen: 6, sent: [7, 8]) && !isKept(seen: 6, sent: [6, 8]))
@@ -233,73 +237,120 @@ import Testing
         var model = fleet(["_all/config": layer(6, "{}")])
         model.sentNumbers = [.all: [7]]
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(!plan.isAheadKept && plan.isUpToDate && plan.next == 7)
+        #expect(!plan.isLostKept && plan.isUpToDate && plan.next == 7)
     }
 
     @Test func devicesAheadOfTheBrokerAreFound() {
-        let model = fleet([
-            "_all/config": layer(2, "{}"), "a/config/reported": report(#""all":{"status":"missing","revision":41}"#),
-            "b/config/reported": report(#""all":{"status":"stale","revision":2,"in_force":40}"#),
-            "c/config/reported": report(#""all":{"status":"applied","revision":2}"#),
-        ])
-        let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.next == 42)
+        func model(_ b: String) -> FleetModel {
+            fleet([
+                "_all/config": layer(2, "{}"),
+                "a/config/reported": report(#""all":{"status":"missing","revision":41}"#),
+                "b/config/reported": report("\"all\":{\(b)}"),
+                "c/config/reported": report(#""all":{"status":"applied","revision":2}"#),
+                "a/availability": "online", "b/availability": "online", "c/availability": "online",
+            ])
+        }
+        let plan = RevisionPlan(for: .all, in: model(#""status":"stale","revision":2,"in_force":40"#))
+        #expect(plan.isLost && plan.beginsEpoch && plan.next == 1 && plan.lostNumber == 41 && !plan.isUpToDate)
         #expect(plan.ahead == [.init(id: "b", number: 40), .init(id: "a", number: 41)])
+        // The claim of one of three changes nothing.
+        let minority = RevisionPlan(for: .all, in: model(#""status":"applied","revision":2"#))
+        #expect(!minority.isLost && !minority.beginsEpoch && minority.next == 3 && minority.isUpToDate)
+        #expect(minority.ahead == [.init(id: "a", number: 41)])
     }
 
-    @Test func hugeClaimOfOneDeviceDoesNotCount() {
-        let claim = DocumentRevision.maximum
-        let model = fleet([
-            "_all/config": layer(2, "{}"),
-            "evil/config/reported": report("\"all\":{\"status\":\"applied\",\"revision\":\(claim)}"),
-        ])
+    /// A number that somebody published by hand, and that boards of earlier programs may have accepted, ends the epoch.
+    @Test(arguments: [Int64(1 << 31), 9_000_000_000_000, 1 << 53])
+    func hugeNumberOfTheBrokerIsReplaced(number: Int64) {
+        let model = fleet(["_all/config": layer(number, "{}")])
+        #expect(model.documents[.all]?.problem?.allowed == "1 … 2147483647")
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.next == 3 && plan.ahead.isEmpty)
-        #expect(plan.implausible == [.init(id: "evil", number: claim)])
-        let lost = fleet([
-            "a/config/reported": report(#""all":{"status":"missing","revision":12}"#),
-            "evil/config/reported": report("\"all\":{\"status\":\"applied\",\"revision\":\(claim)}"),
-        ])
-        #expect(RevisionPlan(for: .all, in: lost).next == 13)
+        #expect(plan.held == nil && plan.next == 1 && plan.beginsEpoch && !plan.isUpToDate)
     }
 
-    /// A number that somebody published by hand, and that no device accepts, is no base for the next one.
-    @Test(arguments: [Int64(9_000_000_000_000), 1 << 53])
-    func hugeNumberOfTheBrokerDoesNotCount(number: Int64) {
-        let refusal = "\"all\":{\"status\":\"rejected\",\"revision\":\(number),\"in_force\":3}"
-        let model = fleet([
-            "_all/config": layer(number, "{}"), "a/config/reported": report(refusal),
-            "b/config/reported": report(refusal),
-        ])
-        let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.next == 4 && !plan.isHeldCredible && !plan.isUpToDate && plan.implausible.isEmpty)
-        #expect(plan.ahead.map(\.id) == ["a", "b"])
-    }
-
-    @Test func lastNumberIsNoBase() {
+    @Test func lastNumberEndsTheEpoch() {
         let model = fleet([
             "_registry/a": "{\"schema\":1,\"revision\":\(DocumentRevision.maximum),\"groups\":[]}"
         ])
         let plan = RevisionPlan(for: .registry("a"), in: model)
-        #expect(plan.next == 1 && !plan.isHeldCredible)
+        #expect(plan.next == 1 && plan.beginsEpoch && plan.held != nil)
+    }
+
+    /// The broker holds revision 7 of an epoch. Whether another epoch is later, only a board that has judged the document
+    /// knows.
+    @Test(
+        arguments: [
+            (#""status":"applied","revision":7,"epoch":"0123abcd""#, .applied, false),
+            (#""status":"applied","revision":8,"epoch":"0123abcd""#, .newer, true),
+            (#""status":"applied","revision":9007199254740991"#, .waiting, false),
+            (
+                #""status":"rejected","revision":7,"epoch":"0123abcd","in_force":41,"accepted_epoch":"""#, .refused,
+                false
+            ),
+            (#""status":"rejected","revision":9,"in_force":8"#, .waiting, false),
+            (
+                #""status":"stale","revision":7,"epoch":"0123abcd","in_force":1,"accepted_epoch":"ffff0000""#, .newer,
+                true
+            ),
+            (#""status":"stale","revision":9,"in_force":7,"accepted_epoch":"0123abcd""#, .applied, false),
+            (#""status":"missing","revision":41"#, .waiting, false),
+        ] as [(String, BoardReport.Layer.Standing, Bool)])
+    func epochsAreCompared(text: String, standing: BoardReport.Layer.Standing, isAhead: Bool) throws {
+        let document = #"{"schema":1,"revision":7,"epoch":"0123abcd","config":{},"at":1795182603123}"#
+        let model = fleet([
+            "_all/config": document, "a/config/reported": report("\"all\":{\(text)}"), "a/availability": "online",
+        ])
+        let board = try #require(model.boards["a"]?.status(of: .all))
+        #expect(board.standing(on: try revision(.all, model)) == standing)
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.isLost == isAhead && plan.beginsEpoch == isAhead && plan.next == (isAhead ? 1 : 8))
+        #expect(plan.base?.epoch == "0123abcd")
+    }
+
+    /// Another broker has a document of the epoch before.
+    @Test func olderEpochAtAnotherBrokerMustBeReplaced() {
+        let model = fleet([
+            "_all/config": #"{"schema":1,"revision":7,"epoch":"0123abcd","config":{},"at":100}"#,
+            "a/availability": "online",
+            "a/config/reported": report(
+                #""all":{"status":"stale","revision":9,"in_force":7,"accepted_epoch":"0123abcd"}"#),
+        ])
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.isOlderElsewhere && plan.mustRepeat && !plan.isUpToDate && !plan.isLost && plan.next == 8)
+    }
+
+    /// An older epoch that somebody put back, and one that this machine has not seen.
+    @Test func seenEpochsAreOrderedByTime() {
+        var model = fleet(["_all/config": #"{"schema":1,"revision":7,"epoch":"0123abcd","config":{},"at":100}"#])
+        model.seen[.all] = DocumentRevision(number: 3, hash: "", epoch: "ffff0000", at: 101)
+        let older = RevisionPlan(for: .all, in: model)
+        #expect(
+            older.seenNewer?.number == 3 && older.next == 4 && older.base?.epoch == "ffff0000" && !older.beginsEpoch)
+        model.seen[.all] = DocumentRevision(number: 9, hash: "", epoch: "ffff0000", at: 99)
+        let newer = RevisionPlan(for: .all, in: model)
+        #expect(newer.seenNewer == nil && newer.next == 8 && newer.base?.epoch == "0123abcd")
+    }
+
+    /// A document from the future is no base: what follows would be older than it.
+    @Test func documentFromTheFutureIsNotUsed() {
+        let bytes = Array(#"{"schema":1,"revision":7,"config":{},"at":200}"#.utf8)
+        #expect(StoredDocument(.all, bytes, latest: 200).problem == nil)
+        #expect(StoredDocument(.all, bytes, latest: 199).problem?.path == "at")
     }
 
     /// A device that was forgotten keeps its revisions, and this machine may be the only one that knows them.
     @Test func numbersSeenEarlierCount() {
         var model = fleet(["a/availability": "offline"])
-        model.seenNumbers[.device("a")] = 7
+        model.seen[.device("a")] = DocumentRevision(number: 7, hash: "")
         #expect(RevisionPlan(for: .device("a"), in: model).next == 8)
-        #expect(RevisionPlan(for: .device("a"), in: model).seenNewer == 7)
+        #expect(RevisionPlan(for: .device("a"), in: model).seenNewer?.number == 7)
         model = fleet(["_all/config": layer(3, "{}")])
-        model.seenNumbers[.all] = 9_000_000_000_000
+        model.seen[.all] = DocumentRevision(number: 2, hash: "")
         #expect(RevisionPlan(for: .all, in: model).next == 4)
         #expect(RevisionPlan(for: .all, in: model).isUpToDate)
-        model.seenNumbers[.all] = 2
-        #expect(RevisionPlan(for: .all, in: model).next == 4)
-        #expect(RevisionPlan(for: .all, in: model).isUpToDate)
-        model.seenNumbers[.all] = 5
+        model.seen[.all] = DocumentRevision(number: 5, hash: "")
         let older = RevisionPlan(for: .all, in: model)
-        #expect(older.isOlderThanSeen && !older.isUpToDate && older.next == 6)
+        #expect(older.seenNewer != nil && !older.isUpToDate && older.next == 6)
     }
 
     /// Two operators published at the same time: a device has the other document of this revision.
@@ -321,6 +372,6 @@ import Testing
         let broken = fleet(["_all/config": #"{"schema":1,"revision":9,"x":1}"#])
         #expect(RevisionPlan(for: .all, in: broken).next == 10)
         let huge = fleet(["_all/config": #"{"schema":1,"revision":9007199254740992,"x":1}"#])
-        #expect(RevisionPlan(for: .all, in: huge).next == 1)
+        #expect(RevisionPlan(for: .all, in: huge).next == 1 && RevisionPlan(for: .all, in: huge).beginsEpoch)
     }
 }

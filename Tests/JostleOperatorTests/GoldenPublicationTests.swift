@@ -37,7 +37,9 @@ import Testing
             "_registry/a": #"{"schema":1,"revision":2,"groups":["laundry","x-1"]}"#,
             "_registry/b": #"{"schema":1,"revision":2,"groups":[]}"#,
             "_registry/gone": #"{"schema":1,"revision":2,"groups":["x"]}"#,
+            "a/availability": "online",
             "a/config/reported": report(
+                groups: ["lost"],
                 #""all":{"status":"applied","revision":3},"group:lost":{"status":"missing","revision":4}"#),
         ])
     }

@@ -14,12 +14,12 @@ extension FleetLayers {
             let (trial, rejections) = judge(stack)
             for (index, problems) in rejections.sorted(by: { $0.key < $1.key }) {
                 guard let offered = records[index].offered else { continue }
-                steps += reject(index, .rejected(revision: offered.revision.number, problems))
+                steps += reject(index, .rejected(offered.revision, problems))
             }
             // What came after a rejected document may be newer than what is in force.
             let hasLater = rejections.keys.contains { records[$0].later != nil }
             guard hasLater else { return steps + stage(trial, rejections, stack, at: now) }
-            for index in rejections.keys { records[index].takeLater(at: now.monotonic) }
+            for index in rejections.keys { records[index].takeLater(at: now) }
         }
     }
 
@@ -147,7 +147,7 @@ extension FleetLayers {
             if records[index].offered?.revision == acceptance.content.document.revision { records[index].offered = nil }
             records[index].applicationTime = acceptance.offeredAt.map { now.monotonic.seconds(since: $0) }
             steps.append(.log(.info, FleetLayers.line(acceptedIn: records[index].stored)))
-            records[index].takeLater(at: now.monotonic)
+            records[index].takeLater(at: now)
             if records[index].finding != nil { steps += logFinding(of: records[index]) }
         }
         stack.setPatches(patches)

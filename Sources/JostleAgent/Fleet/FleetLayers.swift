@@ -152,9 +152,9 @@ struct FleetLayers: Sendable {
         mustStore = !untrusted.isEmpty || self.stored != stored
         for index in records.indices {
             guard let problem = untrusted[records[index].topic] else { continue }
-            records[index].finding = .rejected(revision: records[index].stored.highest?.number, [problem])
+            records[index].finding = .rejected(records[index].stored.highest, [problem])
         }
-        if let problem = untrusted[topics.registry(id)] { registryFinding = .rejected(revision: nil, [problem]) }
+        if let problem = untrusted[topics.registry(id)] { registryFinding = .rejected(nil, [problem]) }
     }
 
     /// The names of the layers, lowest first.
@@ -263,7 +263,7 @@ struct FleetLayers: Sendable {
             records[index].wasSeen = true
             return []
         }
-        guard records[index].receive(message.payload, trusting: trustedKeys, at: now.monotonic) else { return [] }
+        guard records[index].receive(message.payload, trusting: trustedKeys, at: now) else { return [] }
         hasNews = hasNews || !records[index].isWaiting
         var steps: [Step] = logFinding(of: records[index])
         if reading?.isFirst != true { steps += evaluate(&stack, at: now) }
@@ -290,21 +290,20 @@ struct FleetLayers: Sendable {
         do throws(DocumentProblem) {
             document = try RegistryDocument(reading: payload)
             if let problem = trustedKeys.problem(of: document.envelope, topic: topics.registry(id)) { throw problem }
-            if let problem = document.revision.problem(after: acceptedRegistry, layer: .device) { throw problem }
+            if let problem = document.revision.problem(at: now, layer: .device) { throw problem }
         } catch {
-            registryFinding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])
+            registryFinding = .rejected(DocumentEnvelope.revision(in: payload), [error])
             return [.log(.warning, "the groups of the registry are rejected: \(error)")]
         }
-        if let accepted = acceptedRegistry, document.revision.number <= accepted.number,
-            // What was dropped is accepted again.
-            registry != nil || document.revision != accepted
-        {
-            registryFinding =
-                document.revision.number < accepted.number
-                ? .stale(document.revision) : document.revision == accepted ? nil : .conflict(document.revision)
-            return []
-        }
-        registryFinding = nil
+        let order = document.revision.order(after: acceptedRegistry, latest: now.latestPublication)
+        registryFinding =
+            switch order {
+            case .newer, .same: nil
+            case .conflict: .conflict(document.revision)
+            case .older: .stale(document.revision)
+            }
+        // What was dropped is accepted again.
+        guard order == .newer || order == .same && registry == nil else { return [] }
         registry = document
         former.forget(topics.registry(id))
         mustStore = true
@@ -406,15 +405,17 @@ extension FleetLayers {
             let event = isReceived ? "removed from the broker" : "not received: removed from the broker, or too large"
             return [.log(.info, "\(name): \(event)\(rest)")]
         case .rejected(let revision, let problems):
-            let number = revision.map { " \($0)" } ?? ""
+            let number = revision.map { " \($0.number)" } ?? ""
             return problems.prefix(5).map { .log(.warning, "\(name): revision\(number) rejected: \($0)") }
         case .conflict(let revision):
             return [
                 .log(.warning, "\(name): another document has the accepted revision \(revision.number) and is ignored")
             ]
         case .stale(let revision):
-            let accepted = record.stored.highest?.number ?? 0
-            return [.log(.info, "\(name): revision \(revision.number) is older than \(accepted) and is ignored")]
+            let accepted = record.stored.highest
+            let epoch = revision.epoch == accepted?.epoch ? "" : " of another epoch"
+            let text = "revision \(revision.number)\(epoch) is older than \(accepted?.number ?? 0) and is ignored"
+            return [.log(.info, "\(name): \(text)")]
         }
     }
 }
@@ -442,32 +443,24 @@ extension FleetLayers {
 
     private func report(_ record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp) -> JSONValue {
         let stored = record.stored
-        let number = stored.inForce?.document.revision.number
+        let inForce = stored.inForce?.document.revision
         if let offered = record.offered, record.finding == nil,
             record.offeredAt.map({ now.seconds(since: $0) >= FleetLayers.pendingTime }) ?? true
         {
-            var members = status("pending", offered.revision, inForce: number)
+            var members = status("pending", offered.revision) + accepted(stored.highest, inForce, offered.revision)
             if let storageFailure { members.append(.init("reason", .string("cannot be saved: \(storageFailure)"))) }
             return .object(members)
         }
-        switch record.finding {
-        case .rejected(let revision, let problems):
-            return .object(
-                [.init("status", "rejected")] + (revision.map { [.init("revision", .number("\($0)"))] } ?? [])
-                    + inForce(number) + highest(stored.highest, number) + [.init("errors", FleetLayers.json(problems))])
-        case .conflict(let revision): return .object(status("conflict", revision, inForce: number))
-        case .stale(let revision):
-            return .object(status("stale", revision, inForce: number) + highest(stored.highest, number))
-        case nil: break
-        }
+        if let finding = record.finding { return report(finding, stored.highest, inForce) }
         if let undone = stored.undone {
+            let revision = DocumentRevision(number: undone.revision, hash: "", epoch: stored.highest?.epoch ?? "")
             return .object(
-                [.init("status", "rolled_back"), .init("revision", .number("\(undone.revision)"))]
-                    + inForce(number) + [.init("reason", .string(undone.reason))])
+                status("rolled_back", revision) + accepted(nil, inForce, revision)
+                    + [.init("reason", .string(undone.reason))])
         }
         guard let content = stored.inForce else {
-            return .object(
-                [.init("status", .string(record.isMissing ? "missing" : "none"))] + highest(stored.highest, nil))
+            let isMissing = record.isMissing && stored.highest != nil
+            return .object(status(isMissing ? "missing" : "none", nil) + accepted(stored.highest, nil, nil))
         }
         return report(content, record, outcome)
     }
@@ -477,11 +470,10 @@ extension FleetLayers {
         guard let chosen = outcome?.chosen else {
             // It was valid before another layer or the file changed.
             return .object(
-                status("rejected", revision, inForce: nil)
-                    + [.init("errors", FleetLayers.json(outcome?.problems.last ?? []))])
+                status("rejected", revision) + [.init("errors", FleetLayers.json(outcome?.problems.last ?? []))])
         }
         let isCandidate = content.usesCandidate(for: id) && chosen == 0
-        var members = status(record.isMissing ? "missing" : "applied", revision, inForce: nil)
+        var members = status(record.isMissing ? "missing" : "applied", revision)
         members.append(.init("candidate", .bool(isCandidate)))
         if let errors = content.candidateErrors { members.append(.init("candidate_errors", errors)) }
         if record.stored.proven != nil { members.append(.init("probation", true)) }
@@ -494,36 +486,53 @@ extension FleetLayers {
         return .object(members)
     }
 
-    private func status(_ word: String, _ revision: DocumentRevision, inForce number: Int64?) -> [JSONValue.Member] {
-        let head: [JSONValue.Member] = [
-            .init("status", .string(word)), .init("revision", .number("\(revision.number)")),
-            .init("hash", .string(revision.shortHash)),
-        ]
-        return head + (number == revision.number ? [] : inForce(number))
+    /// What a message was that was not accepted.
+    private func report(
+        _ finding: LayerRecord.Finding, _ highest: DocumentRevision?, _ inForce: DocumentRevision?
+    ) -> JSONValue {
+        switch finding {
+        case .rejected(var revision, let problems):
+            revision?.hash = ""
+            return .object(
+                status("rejected", revision) + accepted(highest, inForce, revision)
+                    + [.init("errors", FleetLayers.json(problems))])
+        case .conflict(let revision):
+            let other = inForce?.number == revision.number ? nil : inForce
+            return .object(status("conflict", revision) + accepted(nil, other, revision))
+        case .stale(let revision): return .object(status("stale", revision) + accepted(highest, inForce, revision))
+        }
     }
 
-    /// The highest accepted revision, if it is not the one in force: a document needs a higher one.
-    private func highest(_ revision: DocumentRevision?, _ inForce: Int64?) -> [JSONValue.Member] {
-        guard let number = revision?.number, number != inForce else { return [] }
-        return [.init("highest", .number("\(number)"))]
+    private func status(_ word: String, _ revision: DocumentRevision?) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = [.init("status", .string(word))]
+        guard let revision else { return members }
+        members.append(.init("revision", .number("\(revision.number)")))
+        if !revision.hash.isEmpty { members.append(.init("hash", .string(revision.shortHash))) }
+        if !revision.epoch.isEmpty { members.append(.init("epoch", .string(revision.epoch))) }
+        return members
     }
 
-    private func inForce(_ number: Int64?) -> [JSONValue.Member] {
-        number.map { [.init("in_force", .number("\($0)"))] } ?? []
+    /// The revision in force, and the highest accepted one if it is not that: a document needs a higher one. And the epoch
+    /// of these, if it is not that of the document that the report is about.
+    private func accepted(
+        _ highest: DocumentRevision?, _ inForce: DocumentRevision?, _ revision: DocumentRevision?
+    ) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        if let inForce { members.append(.init("in_force", .number("\(inForce.number)"))) }
+        guard let highest else { return members }
+        if highest.number != inForce?.number || highest.epoch != inForce?.epoch {
+            members.append(.init("highest", .number("\(highest.number)")))
+        }
+        if highest.epoch != revision?.epoch ?? "" {
+            members.append(.init("accepted_epoch", .string(highest.epoch)))
+        }
+        return members
     }
 
     private var registryReport: JSONValue? {
         let accepted = registry?.revision
-        let highest = highest(acceptedRegistry, accepted?.number)
-        switch registryFinding {
-        case .rejected(let revision, let problems):
-            return .object(
-                [.init("status", "rejected")] + (revision.map { [.init("revision", .number("\($0)"))] } ?? [])
-                    + inForce(accepted?.number) + highest + [.init("errors", FleetLayers.json(problems))])
-        case .conflict(let revision): return .object(status("conflict", revision, inForce: accepted?.number))
-        case .stale(let revision): return .object(status("stale", revision, inForce: accepted?.number) + highest)
-        case nil: return accepted.map { .object(status("applied", $0, inForce: nil)) }
-        }
+        if let registryFinding { return report(registryFinding, acceptedRegistry, accepted) }
+        return accepted.map { .object(status("applied", $0)) }
     }
 
     static func json(_ problems: [DocumentProblem]) -> JSONValue {

@@ -72,8 +72,11 @@ extension StoredFleet {
     }
 
     private static func json(_ revision: DocumentRevision, _ members: [JSONValue.Member] = []) -> JSONValue {
-        .object(
-            members + [.init("revision", .number("\(revision.number)")), .init("hash", .string(revision.hash))])
+        var members =
+            members + [.init("revision", .number("\(revision.number)")), .init("hash", .string(revision.hash))]
+        if !revision.epoch.isEmpty { members.append(.init("epoch", .string(revision.epoch))) }
+        if let time = revision.at { members.append(.init("at", .number("\(time)"))) }
+        return .object(members)
     }
 
     private static func json(_ content: LayerContent) -> JSONValue {
@@ -110,7 +113,8 @@ extension StoredFleet {
         }
         if let node = tree["registry"] {
             guard let topic = node["topic"]?.text, let text = node["document"]?.text else { throw damaged() }
-            registry = StoredRegistry(topic: topic, document: try RegistryDocument(reading: Array(text.utf8)))
+            registry = StoredRegistry(
+                topic: topic, document: try RegistryDocument(reading: Array(text.utf8), isStored: true))
         }
         if let nodes = tree["former"]?.elements {
             for node in nodes {
@@ -137,7 +141,8 @@ extension DocumentRevision {
         guard let number = node["revision"]?.text.flatMap({ Int64($0) }), let hash = node["hash"]?.text else {
             return nil
         }
-        self.init(number: number, hash: hash)
+        self.init(
+            number: number, hash: hash, epoch: node["epoch"]?.text ?? "", at: node["at"]?.text.flatMap { Int64($0) })
     }
 }
 
@@ -146,6 +151,8 @@ extension StoredLayer {
         self.init(name)
         highest = node["highest"].flatMap { DocumentRevision(stored: $0) }
         if let content = node["in_force"] { inForce = try StoredLayer.content(content, name) }
+        // Earlier programs did not store the time beside the revision.
+        if let revision = inForce?.document.revision, revision.hash == highest?.hash { highest = revision }
         acceptedAt = node["accepted_at"]?.text.flatMap { Int64($0) }
         if let content = node["proven"] {
             proven = Proven(content: content.isNull ? nil : try StoredLayer.content(content, name))
@@ -164,7 +171,7 @@ extension StoredLayer {
             throw DocumentProblem(at: node.position, "not a list of layers")
         }
         return LayerContent(
-            document: try LayerDocument(reading: Array(text.utf8), layer: name.text),
+            document: try LayerDocument(reading: Array(text.utf8), layer: name.text, isStored: true),
             skipsCandidate: node["skips_candidate"]?.text == "true",
             candidateErrors: node["candidate_errors"])
     }
@@ -411,7 +418,7 @@ struct LayerRecord: Equatable, Sendable {
     /// What the last message turned out to be, if it was not accepted.
     enum Finding: Equatable, Sendable {
         /// It cannot be read, or does not fit the layers below. The revision is unknown if there was none to read.
-        case rejected(revision: Int64?, [DocumentProblem])
+        case rejected(DocumentRevision?, [DocumentProblem])
         /// It has the accepted revision with another content.
         case conflict(DocumentRevision)
         /// It is older than the accepted one.
@@ -470,7 +477,7 @@ struct LayerRecord: Equatable, Sendable {
     /// Takes a message.
     ///
     /// - Returns: whether anything changed.
-    mutating func receive(_ payload: [UInt8], trusting keys: TrustedKeys, at now: Timestamp) -> Bool {
+    mutating func receive(_ payload: [UInt8], trusting keys: TrustedKeys, at now: ClockReading) -> Bool {
         wasSeen = true
         guard !payload.isEmpty else { return setMissing() }
         guard payload != lastPayload || isMissing else { return false }
@@ -480,44 +487,42 @@ struct LayerRecord: Equatable, Sendable {
         do throws(DocumentProblem) {
             let document = try LayerDocument(reading: payload, layer: name.text)
             if let problem = keys.problem(of: document.envelope, topic: topic) { throw problem }
+            if let problem = document.revision.problem(at: now, layer: name) {
+                // It may be acceptable when it is read again.
+                lastPayload = []
+                throw problem
+            }
             take(document, at: now)
         } catch {
             offered = nil
-            finding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])
+            finding = .rejected(DocumentEnvelope.revision(in: payload), [error])
         }
         return true
     }
 
     /// The document before the last message was accepted or rejected: judges the last message.
-    mutating func takeLater(at now: Timestamp) {
+    mutating func takeLater(at now: ClockReading) {
         guard staged == nil, !isWaiting, let document = later else { return }
         later = nil
         take(document, at: now)
     }
 
-    private mutating func take(_ document: LayerDocument, at now: Timestamp) {
+    private mutating func take(_ document: LayerDocument, at now: ClockReading) {
         let revision = document.revision
-        let undecided = [isWaiting ? offered?.revision : nil, staged].compactMap { $0 }.max { $0.number < $1.number }
-        if let undecided, revision.number <= undecided.number {
+        // What waits is newer than what is being written.
+        if let undecided = isWaiting ? offered?.revision : staged, revision.order(after: undecided) != .newer {
             // A repetition needs no judgement of its own.
             if revision != undecided { later = document }
             return
         }
         offered = nil
         finding = nil
-        if let problem = revision.problem(after: stored.highest, layer: name) {
-            finding = .rejected(revision: revision.number, [problem])
-        } else if let highest = stored.highest, revision.number < highest.number {
-            // After a revision was undone, the one before it is in force.
-            if revision != stored.inForce?.document.revision { finding = .stale(revision) }
-        } else if let highest = stored.highest, revision.number == highest.number {
-            if revision.hash != highest.hash {
-                finding = .conflict(revision)
-            } else if stored.isDropped {
-                offer(document, at: now)
-            }
-        } else {
-            offer(document, at: now)
+        switch revision.order(after: stored.highest, latest: now.latestPublication) {
+        case .newer: offer(document, at: now.monotonic)
+        case .same: if stored.isDropped { offer(document, at: now.monotonic) }
+        case .conflict: finding = .conflict(revision)
+        // After a revision was undone, the one before it is in force.
+        case .older: if revision != stored.inForce?.document.revision { finding = .stale(revision) }
         }
     }
 
@@ -536,20 +541,24 @@ struct LayerRecord: Equatable, Sendable {
         later = nil
         offered = nil
         finding = nil
-        isMissing = stored.highest != nil
+        // What is being written is accepted already.
+        isMissing = stored.highest != nil || staged != nil
         return self != before
     }
 }
 
 extension DocumentRevision {
-    /// Why a document must not follow the highest accepted one, whatever it contains.
-    func problem(after highest: DocumentRevision?, layer: LayerName) -> DocumentProblem? {
-        // A device that has lost its state, or is new, accepts any.
-        guard let base = highest?.number, number > base, number - base > DocumentRevision.maximumStep else {
-            return nil
-        }
+    /// Why no document must be accepted with this time, whatever it contains: those of later epochs could not follow.
+    func problem(at now: ClockReading, layer: LayerName) -> DocumentProblem? {
+        guard let at, let latest = now.latestPublication, at > latest else { return nil }
         return DocumentProblem(
-            at: DocumentPosition(.layer(layer.text)), path: "revision", found: "\(number)",
-            "is too far above the last one", allowed: "\(base + 1) … \(base + DocumentRevision.maximumStep)")
+            at: DocumentPosition(.layer(layer.text)), path: "at", found: "\(at)",
+            "is more than a day ahead of this device's clock")
     }
+}
+
+extension ClockReading {
+    /// The latest time at which a document can have been published: the clocks of operators may be a day ahead. `nil` if
+    /// this clock cannot be trusted.
+    var latestPublication: Int64? { isSet ? wall + DocumentRevision.clockTolerance : nil }
 }

@@ -377,7 +377,7 @@ struct SettingsStore: Participant {
     private func payload(at now: ClockReading) -> [UInt8] {
         let kept = stack.resolution.refused.map { SettingRefusal($0, key: $0.path) }
         var members: [JSONValue.Member] = [
-            .init("t", .number("\(now.wall)")), .init("run", .string(run)),
+            .init("t", .number("\(now.wall)")), .init("run", .string(run)), .init("epochs", true),
             .init("settings", stack.values), .init("origins", stack.origins),
             .init("refused", .array((kept + refusals).map { $0.json })),
         ]

@@ -2,7 +2,7 @@ internal import Cryptography
 package import Documents
 internal import JostleConfiguration
 
-/// What identifies a document: its number, which grows with every publication on a topic, and its hash.
+/// What identifies a document: its number, which grows with every publication on a topic within an epoch, and its hash.
 package struct DocumentRevision: Hashable, Sendable {
     /// From 1; compared with the number that was accepted before.
     package var number: Int64
@@ -10,19 +10,47 @@ package struct DocumentRevision: Hashable, Sendable {
     /// SHA-256 of the canonical form (RFC 8785) without the signature, 64 hexadecimal digits.
     package var hash: String
 
-    package init(number: Int64, hash: String) {
+    /// The epoch in which the numbers count; empty for a document without one.
+    package var epoch: String
+
+    /// When it was published, milliseconds since 1970, as the publisher says: what orders epochs.
+    package var at: Int64?
+
+    package init(number: Int64, hash: String, epoch: String = "", at: Int64? = nil) {
         self.number = number
         self.hash = hash
+        self.epoch = epoch
+        self.at = at
     }
 
     /// The hash in reports: the first 16 digits.
     package var shortHash: String { String(hash.prefix(16)) }
 
-    /// The largest step between two revisions. A larger one would leave too little room for the next ones.
-    package static let maximumStep: Int64 = 1 << 31
+    /// The largest number.
+    package static let maximum: Int64 = (1 << 31) - 1
 
-    /// The largest number: all integers up to here are exact in JSON.
-    package static let maximum: Int64 = 1 << 53
+    /// The largest number that earlier programs accepted, and boards may still have: integers up to here are exact in JSON.
+    package static let maximumStored: Int64 = 1 << 53
+
+    /// How far ahead the clock of a publisher may be, milliseconds: a day.
+    package static let clockTolerance: Int64 = 86_400_000
+
+    /// How a document follows another one on its topic.
+    package enum Order: Equatable, Sendable {
+        case newer, same, conflict, older
+    }
+
+    /// How the document follows the one that was last accepted, or `nil` if none was. That one's time does not count if it
+    /// is later than `latest`.
+    package func order(after accepted: DocumentRevision?, latest: Int64? = nil) -> Order {
+        guard let accepted else { return .newer }
+        guard epoch == accepted.epoch else {
+            let time = accepted.at.flatMap { $0 > latest ?? .max ? nil : $0 }
+            return (at ?? -1) > (time ?? -1) ? .newer : .older
+        }
+        guard number == accepted.number else { return number > accepted.number ? .newer : .older }
+        return hash == accepted.hash ? .same : .conflict
+    }
 }
 
 /// What all documents of a fleet have in common: a layer, or the groups of a device.
@@ -55,12 +83,14 @@ package struct DocumentEnvelope: Equatable, Sendable {
 
     private static let limits = ReaderLimits(bytes: maximumBytes, keys: 1000)
 
-    private static let members = ["schema", "revision", "by", "at", "note", "signature"]
+    private static let members = ["schema", "revision", "epoch", "by", "at", "note", "signature"]
 
-    /// Reads a document whose members are those of every envelope and `more`.
+    /// Reads a document whose members are those of every envelope and `more`. One that is stored may have a larger number.
     ///
     /// - Throws: the first problem, with the path of the member.
-    init(reading bytes: [UInt8], source: DocumentSource, more: [String]) throws(DocumentProblem) {
+    init(
+        reading bytes: [UInt8], source: DocumentSource, more: [String], isStored: Bool = false
+    ) throws(DocumentProblem) {
         let tree = try JSONReader.read(bytes, source: source, limits: DocumentEnvelope.limits)
         guard let entries = tree.members else {
             throw DocumentProblem(at: tree.position, "not a JSON object")
@@ -79,26 +109,45 @@ package struct DocumentEnvelope: Equatable, Sendable {
                 at: unknown.position, path: unknown.name, "unknown key",
                 allowed: names.joined(separator: ", "))
         }
-        let number = try tree.integer("revision", in: 1...DocumentRevision.maximum)
+        let number = try tree.integer(
+            "revision", in: 1...(isStored ? DocumentRevision.maximumStored : DocumentRevision.maximum))
         guard let number else { throw DocumentProblem(at: tree.position, "has no key \"revision\"") }
         by = try tree.line("by", maximum: 200)
-        at = try tree.integer("at", in: 0...DocumentRevision.maximum)
+        at = try tree.integer("at", in: 0...DocumentRevision.maximumStored)
+        let epoch = try DocumentEnvelope.epoch(in: tree)
+        guard epoch.isEmpty || at != nil else {
+            throw DocumentProblem(at: tree.position, path: "at", "is missing; a document with an epoch needs its time")
+        }
         note = try tree.line("note", maximum: 1000)
         signature = try DocumentEnvelope.signature(in: tree)
         let canonical = try DocumentEnvelope.withoutSignature(tree).canonicalText()
-        revision = DocumentRevision(number: number, hash: SHA256Digest(of: canonical.utf8).hexadecimal)
+        revision = DocumentRevision(
+            number: number, hash: SHA256Digest(of: canonical.utf8).hexadecimal, epoch: epoch, at: at)
         self.bytes = bytes
         self.tree = tree
     }
 
-    /// The revision number of a document that may be unreadable otherwise; `nil` if it has none.
-    package static func number(in bytes: [UInt8]) -> Int64? {
+    /// The revision of a document that may be unreadable otherwise, with an empty hash; `nil` if it has none.
+    package static func revision(in bytes: [UInt8]) -> DocumentRevision? {
         do {
             let tree = try JSONReader.read(bytes, source: .message(""), limits: limits)
-            return try tree.integer("revision", in: 1...DocumentRevision.maximum)
+            let number = try tree.integer("revision", in: 1...DocumentRevision.maximumStored)
+            let at = try tree.integer("at", in: 0...DocumentRevision.maximumStored)
+            return try number.map { try DocumentRevision(number: $0, hash: "", epoch: epoch(in: tree), at: at) }
         } catch {
             return nil
         }
+    }
+
+    private static func epoch(in tree: JSONValue) throws(DocumentProblem) -> String {
+        guard let node = tree["epoch"] else { return "" }
+        guard let text = node.string, (8...32).contains(text.utf8.count),
+            text.allSatisfy({ $0.isASCII && $0.isHexDigit })
+        else {
+            throw DocumentProblem(
+                at: node.position, path: "epoch", found: node.text, "is no epoch", allowed: "8 … 32 hexadecimal digits")
+        }
+        return text
     }
 
     /// The whole document but for the signature.
@@ -190,9 +239,12 @@ package struct DocumentDraft: Equatable, Sendable {
 
     /// The message to publish.
     package func bytes(
-        revision: Int64, author: DocumentAuthor = DocumentAuthor(), signature: DocumentEnvelope.Signature? = nil
+        revision: Int64, epoch: String = "", author: DocumentAuthor = DocumentAuthor(),
+        signature: DocumentEnvelope.Signature? = nil
     ) -> [UInt8] {
-        var members: [JSONValue.Member] = [.init("schema", 1), .init("revision", .number("\(revision)"))] + content
+        var members: [JSONValue.Member] = [.init("schema", 1), .init("revision", .number("\(revision)"))]
+        if !epoch.isEmpty { members.append(.init("epoch", .string(epoch))) }
+        members += content
         if let by = author.by { members.append(.init("by", .string(by))) }
         if let at = author.at { members.append(.init("at", .number("\(at)"))) }
         if let note = author.note { members.append(.init("note", .string(note))) }

@@ -35,12 +35,12 @@ package struct LayerDocument: Equatable, Sendable {
 
     package var revision: DocumentRevision { envelope.revision }
 
-    /// Reads a document of the layer with this name.
+    /// Reads a document of the layer with this name, as it was received or as an earlier program stored it.
     ///
     /// - Throws: the first problem. The configuration itself is not checked.
-    package init(reading bytes: [UInt8], layer: String) throws(DocumentProblem) {
+    package init(reading bytes: [UInt8], layer: String, isStored: Bool = false) throws(DocumentProblem) {
         envelope = try DocumentEnvelope(
-            reading: bytes, source: .layer(layer), more: ["config", "candidate", "unknown"])
+            reading: bytes, source: .layer(layer), more: ["config", "candidate", "unknown"], isStored: isStored)
         let tree = envelope.tree
         guard let config = tree["config"] else {
             throw DocumentProblem(at: tree.position, "has no key \"config\"")
@@ -106,11 +106,12 @@ package struct RegistryDocument: Equatable, Sendable {
 
     package var revision: DocumentRevision { envelope.revision }
 
-    /// Reads a document.
+    /// Reads a document, as it was received or as an earlier program stored it.
     ///
     /// - Throws: the first problem.
-    package init(reading bytes: [UInt8]) throws(DocumentProblem) {
-        envelope = try DocumentEnvelope(reading: bytes, source: .layer("registry"), more: ["groups"])
+    package init(reading bytes: [UInt8], isStored: Bool = false) throws(DocumentProblem) {
+        envelope = try DocumentEnvelope(
+            reading: bytes, source: .layer("registry"), more: ["groups"], isStored: isStored)
         let tree = envelope.tree
         guard let node = tree["groups"] else { throw DocumentProblem(at: tree.position, "has no key \"groups\"") }
         guard let elements = node.elements, elements.count <= JostleSettings.Device.maximumGroups else {

@@ -35,10 +35,14 @@ package struct BoardReport: Equatable, Sendable {
         package var status: LayerStatus
         /// The document that the status is about.
         package var revision: Int64?
+        /// Its epoch; empty for a document without one.
+        package var epoch: String
         /// The document in force, if that is another one.
         package var inForce: Int64?
         /// The highest number that the device has accepted, if that is not the document in force.
         package var highest: Int64?
+        /// The epoch of these two.
+        package var acceptedEpoch: String
         /// The first 16 digits of the hash.
         package var hash: String?
         package var isCandidate: Bool
@@ -60,7 +64,7 @@ package struct BoardReport: Equatable, Sendable {
 
         /// What the views of many boards show of it.
         var shown: [String?] {
-            [name, status.word, revision.map(String.init), inForce.map(String.init), error, candidateError]
+            [name, status.word, epoch, revision.map(String.init), inForce.map(String.init), error, candidateError]
         }
 
         /// Returns `nil` if the value is no object.
@@ -70,7 +74,9 @@ package struct BoardReport: Equatable, Sendable {
             layer = LayerName(name)
             status = LayerStatus(fields["status"]?.foreignString ?? "unknown")
             revision = fields["revision"]?.revisionNumber
+            epoch = fields["epoch"]?.foreignString ?? ""
             inForce = fields["in_force"]?.revisionNumber
+            acceptedEpoch = fields["accepted_epoch"]?.string.map { ForeignText.bounded($0) } ?? epoch
             highest = fields["highest"]?.revisionNumber
             hash = fields["hash"]?.foreignString
             isCandidate = fields["candidate"]?.bool ?? false
@@ -93,6 +99,9 @@ package struct BoardReport: Equatable, Sendable {
 
     /// The run of the agent.
     package let run: String?
+
+    /// Whether the device accepts documents with an epoch: earlier programs reject the unknown key.
+    package let takesEpochs: Bool
 
     /// The groups that are in force, lowest layer first; `nil` if the device does not report any.
     package let groups: [String]?
@@ -128,6 +137,7 @@ package struct BoardReport: Equatable, Sendable {
     init(_ tree: JSONValue, keeping bytes: [UInt8]) {
         self.bytes = bytes
         run = tree["run"]?.foreignText
+        takesEpochs = tree["epochs"]?.bool ?? false
         groups = tree["groups"]?.elements.map { nodes in
             nodes.prefix(JostleSettings.Device.maximumGroups).compactMap(\.text).filter(JostleSettings.Device.isID)
         }
@@ -220,41 +230,54 @@ extension BoardReport.Layer {
         case unknown
     }
 
-    /// What the device has of the revision `held` of the broker, with its hash if that is known. It may have reported another
-    /// revision.
-    package func standing(on held: Int64?, hash heldHash: String? = nil) -> Standing {
-        let isBehind = held.map { (revision ?? 0) < $0 } ?? false
+    /// What the device has of the broker's document, whose hash is empty if it is not known. It may have reported another
+    /// one.
+    package func standing(on held: DocumentRevision?) -> Standing {
+        let isBehind = held.map { epoch != $0.epoch || (revision ?? 0) < $0.number } ?? false
         switch status {
         case .other: return .unknown
         case .pending: return .waiting
         case .none: return held == nil ? .none : .waiting
         // The device has it already, and got an older one from another broker, which it ignores.
-        case .stale: return held != nil && inForce == held ? .applied : .newer
+        case .stale:
+            return held != nil && inForce == held?.number && acceptedEpoch == held?.epoch ? .applied : .newer
         case .conflict: return .conflict
         case .rejected, .rolledBack: return isBehind ? .waiting : .refused
         case .missing: return isBehind ? .waiting : .missing
         case .applied:
             if isBehind { return .waiting }
             guard let held, let revision else { return .applied }
-            return revision > held ? .newer : hasHash(heldHash) ? .applied : .conflict
+            return revision > held.number ? .newer : hasHash(held.shortHash) ? .applied : .conflict
         }
     }
 
     /// Whether the document can have this hash, as far as both are known.
-    package func hasHash(_ other: String?) -> Bool { hash == nil || other == nil || hash == other }
+    package func hasHash(_ other: String) -> Bool { hash == nil || other.isEmpty || hash == other }
 
-    /// The highest number that the device is known to have accepted.
+    /// The number that the device says it has last accepted.
     package var acceptedNumber: Int64? {
         switch status {
-        case .rejected, .pending: [inForce, highest].compactMap { $0 }.max()
-        default: [revision, inForce, highest].compactMap { $0 }.max()
+        case .rejected, .pending: highest ?? inForce
+        case .stale: highest ?? inForce ?? revision
+        default: revision ?? highest ?? inForce
         }
+    }
+
+    /// Whether the device says that it has a later document than this one. Which of two epochs is the later one only the
+    /// device knows: it has judged the broker's document, or, with `isLost`, the broker does not hold this one.
+    func claimsLater(than base: DocumentRevision?, isLost: Bool = false) -> Bool {
+        guard let number = acceptedNumber, number > 0 else { return false }
+        guard let base else { return true }
+        guard acceptedEpoch == base.epoch else {
+            return isLost || status == .stale && revision == base.number && epoch == base.epoch
+        }
+        return number > base.number
     }
 }
 
 extension JSONValue {
     fileprivate var revisionNumber: Int64? {
-        integer.flatMap { (0...DocumentRevision.maximum).contains($0) ? $0 : nil }
+        integer.flatMap { (0...DocumentRevision.maximumStored).contains($0) ? $0 : nil }
     }
 }
 

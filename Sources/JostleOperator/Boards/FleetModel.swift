@@ -44,8 +44,11 @@ package struct FleetModel: Sendable {
     /// Whose documents count; `nil` for everybody's.
     package var trust: DocumentTrust?
 
-    /// The highest revision number of each document that this machine has seen earlier.
-    package var seenNumbers: [FleetDocumentID: Int64] = [:]
+    /// The time up to which documents can have been published, milliseconds since 1970; `nil` for any.
+    package var latestPublication: Int64?
+
+    /// The last revision of each document that this machine has seen earlier.
+    package var seen: [FleetDocumentID: DocumentRevision] = [:]
 
     /// The revision numbers that this machine sent earlier, and has not seen at the broker.
     package var sentNumbers: [FleetDocumentID: Set<Int64>] = [:]
@@ -172,7 +175,7 @@ package struct FleetModel: Sendable {
             return skip(message.topic, FleetModel.noMemory)
         }
         if documents[id] == nil, let other = rankedDocuments.admit(id, rank) { drop(other) }
-        let stored = StoredDocument(id, message.payload, trust: trust)
+        let stored = StoredDocument(id, message.payload, trust: trust, latest: latestPublication)
         documents[id] = stored
         if stored.problem == nil { noteDocument(id) }
     }

@@ -23,10 +23,11 @@ package struct StoredDocument: Equatable, Sendable {
     /// The revision number, if even an unreadable document has one.
     package let number: Int64?
 
-    package init(_ id: FleetDocumentID, _ bytes: [UInt8], trust: DocumentTrust? = nil) {
+    /// Takes a message. A document that was published later than `latest`, milliseconds since 1970, cannot be used.
+    package init(_ id: FleetDocumentID, _ bytes: [UInt8], trust: DocumentTrust? = nil, latest: Int64? = nil) {
         self.bytes = bytes
-        number = DocumentEnvelope.number(in: bytes)
-        do {
+        number = DocumentEnvelope.revision(in: bytes)?.number
+        do throws(DocumentProblem) {
             let envelope: DocumentEnvelope
             let readable: Content
             if case .registry = id {
@@ -35,6 +36,11 @@ package struct StoredDocument: Equatable, Sendable {
             } else {
                 let document = try LayerDocument(reading: bytes, layer: id.text)
                 (envelope, readable) = (document.envelope, .layer(document))
+            }
+            if let at = envelope.at, let latest, at > latest {
+                throw DocumentProblem(
+                    at: DocumentPosition(.layer(id.text)), path: "at", found: "\(at)",
+                    "is more than a day ahead of this machine's clock")
             }
             content =
                 trust.flatMap { $0.keys.problem(of: envelope, topic: id.topic($0.topics)) }.map { .untrusted($0) }
@@ -72,6 +78,12 @@ package struct StoredDocument: Equatable, Sendable {
         }
     }
 
+    /// Whether it is newer than a document, or another one of its revision; even if it cannot be used.
+    package func isNewer(than other: DocumentRevision) -> Bool {
+        let order = (revision ?? DocumentEnvelope.revision(in: bytes))?.order(after: other)
+        return order == .newer || order == .conflict
+    }
+
     /// Whether no trusted key has signed the document.
     package var isUntrusted: Bool { if case .untrusted = content { true } else { false } }
 
@@ -101,18 +113,19 @@ package struct FleetPublication: Equatable, Sendable {
     ///
     /// - Throws: why devices would refuse the document: too large, too many keys, nested too deeply.
     package init(
-        _ draft: DocumentDraft, of document: FleetDocumentID, revision number: Int64,
+        _ draft: DocumentDraft, of document: FleetDocumentID, revision number: Int64, epoch: String = "",
         author: DocumentAuthor = DocumentAuthor(), topics: FleetTopics, signer: DocumentSigner? = nil
     ) throws {
         func problem(_ reason: String) -> DocumentProblem {
             DocumentProblem(at: DocumentPosition(.layer(document.text)), reason)
         }
-        var stored = StoredDocument(document, draft.bytes(revision: number, author: author))
+        var stored = StoredDocument(document, draft.bytes(revision: number, epoch: epoch, author: author))
         if let signer, let envelope = stored.envelope {
             guard let signature = try signer.sign(envelope, topic: document.topic(topics)) else {
                 throw problem("cannot be signed: OpenSSL has no Ed25519")
             }
-            stored = StoredDocument(document, draft.bytes(revision: number, author: author, signature: signature))
+            stored = StoredDocument(
+                document, draft.bytes(revision: number, epoch: epoch, author: author, signature: signature))
         }
         guard let revision = stored.revision else { throw stored.problem ?? problem("unreadable") }
         self.document = document

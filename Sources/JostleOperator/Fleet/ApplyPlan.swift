@@ -6,7 +6,7 @@ package import JostleMessages
 package struct FleetChange: Equatable, Sendable {
     package let document: FleetDocumentID
     package let draft: DocumentDraft
-    /// The number above what broker and devices know.
+    /// The revision that it gets.
     package let revision: RevisionPlan
     /// Why `apply` publishes it; empty for other commands.
     package let reason: String
@@ -22,8 +22,8 @@ package struct FleetChange: Equatable, Sendable {
 /// What `jostle fleet apply` publishes to make the broker hold what the files of a directory say.
 package struct ApplyPlan: Equatable, Sendable {
     /// The documents to be published, lowest layer first, and why: `new`, `changed`, `lost by the broker`, `held in two
-    /// versions`, `older at another broker`, `older than this machine has seen`, `not signed by a trusted key`, `not in the
-    /// directory`.
+    /// versions`, `older at another broker`, `older than this machine has seen`, `not signed by a trusted key`, `in a new
+    /// epoch`, `not in the directory`.
     package private(set) var items: [FleetChange] = []
 
     /// The documents that the broker holds already.
@@ -35,11 +35,16 @@ package struct ApplyPlan: Equatable, Sendable {
     /// The layers whose candidate stays as it is.
     package private(set) var candidates: [FleetDocumentID] = []
 
-    /// Plans the publications; with `prunes`, documents that are not in the directory are emptied. Without
-    /// `ignoresUnknownKeys`, the documents at the broker say what devices do with keys that they do not know.
+    private let beginsEpoch: Bool
+
+    /// Plans the publications; with `prunes`, documents that are not in the directory are emptied. With `newEpoch` all
+    /// documents are published, in a new epoch. Without `ignoresUnknownKeys`, the documents at the broker say what devices
+    /// do with keys that they do not know.
     package init(
-        _ directory: FleetDirectory, _ model: FleetModel, prunes: Bool = false, ignoresUnknownKeys: Bool? = nil
+        _ directory: FleetDirectory, _ model: FleetModel, prunes: Bool = false, newEpoch: Bool = false,
+        ignoresUnknownKeys: Bool? = nil
     ) {
+        beginsEpoch = newEpoch
         for (id, config) in directory.layers.sorted(by: { $0.key < $1.key }) {
             plan(id, config, model, ignoresUnknownKeys)
         }
@@ -52,13 +57,14 @@ package struct ApplyPlan: Equatable, Sendable {
         for id in extra {
             let isRegistry = if case .registry = id { true } else { false }
             let draft = isRegistry ? DocumentDraft(groups: []) : DocumentDraft(config: .object([]))
-            items.append(FleetChange(id, draft, RevisionPlan(for: id, in: model), reason: "not in the directory"))
+            let revision = RevisionPlan(for: id, in: model, newEpoch: newEpoch)
+            items.append(FleetChange(id, draft, revision, reason: "not in the directory"))
         }
     }
 
     private mutating func plan(_ id: FleetDocumentID, _ config: JSONValue, _ model: FleetModel, _ wanted: Bool?) {
         let stored = model.documents[id]
-        let revision = RevisionPlan(for: id, in: model)
+        let revision = RevisionPlan(for: id, in: model, newEpoch: beginsEpoch)
         let ignores = wanted ?? stored?.layer?.ignoresUnknownKeys ?? false
         let isEqual = stored?.layer.map {
             $0.ignoresUnknownKeys == ignores && LayerEdit.isEqual($0.config, config)
@@ -75,7 +81,7 @@ package struct ApplyPlan: Equatable, Sendable {
 
     private mutating func plan(_ id: FleetDocumentID, _ groups: [String], _ model: FleetModel) {
         let stored = model.documents[id]
-        let revision = RevisionPlan(for: id, in: model)
+        let revision = RevisionPlan(for: id, in: model, newEpoch: beginsEpoch)
         let isEqual = stored?.registry.map { $0.groups == groups }
         if isEqual == true, revision.isUpToDate { return unchanged.append(id) }
         add(id, DocumentDraft(groups: groups), revision, stored, isEqual: isEqual)
@@ -88,25 +94,25 @@ package struct ApplyPlan: Equatable, Sendable {
         let reason =
             if stored?.isUntrusted == true {
                 "not signed by a trusted key"
-            } else if !revision.isHeldCredible {
-                "under a number that boards refuse"
-            } else if !revision.ahead.isEmpty {
+            } else if revision.isLost {
                 "lost by the broker"
             } else if stored == nil {
                 "new"
             } else if isEqual == nil {
                 "unreadable on the broker"
             } else if isEqual == true {
-                revision.hasConflict
-                    ? "held in two versions"
-                    : revision.isOlderElsewhere ? "older at another broker" : "older than this machine has seen"
+                revision.beginsEpoch
+                    ? "in a new epoch"
+                    : revision.hasConflict
+                        ? "held in two versions"
+                        : revision.isOlderElsewhere ? "older at another broker" : "older than this machine has seen"
             } else {
                 "changed"
             }
         items.append(FleetChange(id, draft, revision, reason: reason))
     }
 
-    /// The documents that say anything: on the broker, or of which devices have a newer revision than the broker.
+    /// The documents that say anything: on the broker, or lost by it.
     private static func known(in model: FleetModel) -> Set<FleetDocumentID> {
         var known: Set<FleetDocumentID> = []
         for (id, stored) in model.documents {
@@ -117,15 +123,11 @@ package struct ApplyPlan: Equatable, Sendable {
             case .unreadable, .untrusted: known.insert(id)
             }
         }
+        var claimed: Set<FleetDocumentID> = []
         for board in model.boards.values {
-            for (id, layer) in board.statuses where !known.contains(id) {
-                // Of a layer that the device does not read any more, it has nothing in force.
-                guard layer.status != .none, let number = layer.acceptedNumber,
-                    number > model.documents[id]?.number ?? 0
-                else { continue }
-                known.insert(id)
-            }
+            // Of a layer that the device does not read any more, it has nothing in force.
+            for (id, layer) in board.statuses where layer.status != .none { claimed.insert(id) }
         }
-        return known
+        return known.union(claimed.subtracting(known).filter { RevisionPlan(for: $0, in: model).isLost })
     }
 }

@@ -1,5 +1,5 @@
 package import JostleConfiguration
-internal import JostleMessages
+package import JostleMessages
 internal import LinuxSystem
 
 /// The documents that this machine has seen, one file for each: what `jostle fleet rollback` goes back to.
@@ -42,7 +42,7 @@ package struct DocumentHistory: Sendable {
         let names = names()
         for (id, stored) in readable {
             guard let revision = stored.revision else { continue }
-            for entry in names[id] ?? [] where !entry.isSeen && entry.number <= revision.number {
+            for entry in names[id] ?? [] where !entry.isSeen && entry.revision.order(after: revision) != .newer {
                 try FileContents.remove("\(directory)/\(entry.name)")
             }
             try add(id, revision, stored.bytes, isSeen: true, beside: names)
@@ -69,21 +69,23 @@ package struct DocumentHistory: Sendable {
         let name = DocumentHistory.name(id, revision, isSeen: isSeen)
         guard !kept.contains(where: { $0.name == name }) else { return }
         try FileContents.replace("\(directory)/\(name)", with: bytes)
-        kept.append(Entry(name: name, number: revision.number, isSeen: isSeen, keptAt: .max))
+        kept.append(Entry(name: name, revision: revision, isSeen: isSeen, keptAt: .max))
         for old in kept.dropLast(DocumentHistory.maximumRevisions) {
             try FileContents.remove("\(directory)/\(old.name)")
         }
     }
 
-    /// The highest revision number that was seen of each document.
-    package var numbers: [FleetDocumentID: Int64] {
-        names().compactMapValues { $0.filter(\.isSeen).map(\.number).max() }
+    /// The last revision that was seen of each document; its hash is the one in reports.
+    package var latest: [FleetDocumentID: DocumentRevision] {
+        names().compactMapValues { entries in
+            entries.filter(\.isSeen).map(\.revision).reduce(nil) { $1.order(after: $0) == .newer ? $1 : $0 }
+        }
     }
 
     /// The revision numbers of documents that were sent, and have not been seen at the broker.
     package var sentNumbers: [FleetDocumentID: Set<Int64>] {
         names().compactMapValues { entries in
-            let numbers = Set(entries.filter { !$0.isSeen }.map(\.number))
+            let numbers = Set(entries.filter { !$0.isSeen }.map(\.revision.number))
             return numbers.isEmpty ? nil : numbers
         }
     }
@@ -114,17 +116,33 @@ package struct DocumentHistory: Sendable {
 
     private struct Entry {
         var name: String
-        var number: Int64
+        /// With the hash in reports, and without the time of a document without an epoch.
+        var revision: DocumentRevision
         /// Whether the broker held it.
         var isSeen: Bool
         /// When this machine first saw or sent it, nanoseconds since 1970.
         var keptAt: Int64
     }
 
-    /// `group.laundry.12.0f3a….json`, or `….sent`: an id has no dots.
+    /// `group.laundry.12.0f3a….json`, or `….sent`: an id has no dots. An epoch and its time stand before the number.
     private static func name(_ id: FleetDocumentID, _ revision: DocumentRevision, isSeen: Bool) -> String {
         let layer = id.text.split(separator: ":").joined(separator: ".")
-        return "\(layer).\(revision.number).\(revision.shortHash).\(isSeen ? "json" : "sent")"
+        let epoch = revision.epoch.isEmpty ? "" : "\(revision.epoch)-\(revision.at ?? 0)."
+        return "\(layer).\(epoch)\(revision.number).\(revision.shortHash).\(isSeen ? "json" : "sent")"
+    }
+
+    /// The document and the revision in a name without its ending.
+    private static func document(_ parts: ArraySlice<String>) -> (FleetDocumentID, DocumentRevision)? {
+        guard parts.count >= 3, let hash = parts.last, let number = Int64(parts[parts.endIndex - 2]) else { return nil }
+        var revision = DocumentRevision(number: number, hash: hash)
+        let head = parts.dropLast(2)
+        if let id = FleetDocumentID(head.joined(separator: ":")) { return (id, revision) }
+        let epoch = head.last?.split(separator: "-") ?? []
+        guard epoch.count == 2, let at = Int64(epoch[1]),
+            let id = FleetDocumentID(head.dropLast().joined(separator: ":"))
+        else { return nil }
+        (revision.epoch, revision.at) = (String(epoch[0]), at)
+        return (id, revision)
     }
 
     /// The files in the order in which this machine first saw or sent them. None if they cannot be read.
@@ -138,14 +156,13 @@ package struct DocumentHistory: Sendable {
         var names: [FleetDocumentID: [Entry]] = [:]
         for name in files {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count >= 4, parts.last == "json" || parts.last == "sent",
-                let number = Int64(parts[parts.count - 3]),
-                let id = FleetDocumentID(parts.dropLast(3).joined(separator: ":"))
+            guard parts.last == "json" || parts.last == "sent",
+                let (id, revision) = DocumentHistory.document(parts.dropLast())
             else { continue }
             let time = DirectoryContents.modificationTime("\(directory)/\(name)") ?? 0
             names[id, default: []].append(
-                Entry(name: name, number: number, isSeen: parts.last == "json", keptAt: time))
+                Entry(name: name, revision: revision, isSeen: parts.last == "json", keptAt: time))
         }
-        return names.mapValues { $0.sorted { ($0.keptAt, $0.number) < ($1.keptAt, $1.number) } }
+        return names.mapValues { $0.sorted { ($0.keptAt, $0.revision.number) < ($1.keptAt, $1.revision.number) } }
     }
 }

@@ -189,6 +189,7 @@ package final class FleetSession {
             .filter { check?.take($0) != true }
         guard !messages.isEmpty else { return }
         let now = WallClock.monotonic
+        model.latestPublication = WallClock.milliseconds(at: now) + DocumentRevision.clockTolerance
         for message in messages {
             model.update(with: message, at: now)
             onOther?(message)
@@ -201,9 +202,9 @@ package final class FleetSession {
     /// Takes the devices that this machine knows, before `connect`.
     package func remember(_ devices: KnownDevices) { model.remember(devices) }
 
-    /// Takes the revision numbers that this machine has seen earlier, and those that it sent without seeing them.
-    package func remember(_ seen: [FleetDocumentID: Int64], sent: [FleetDocumentID: Set<Int64>]) {
-        model.seenNumbers = seen
+    /// Takes the revisions that this machine has seen earlier, and the numbers of those that it sent without seeing them.
+    package func remember(_ seen: [FleetDocumentID: DocumentRevision], sent: [FleetDocumentID: Set<Int64>]) {
+        model.seen = seen
         model.sentNumbers = sent
     }
 

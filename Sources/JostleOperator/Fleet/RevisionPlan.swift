@@ -1,6 +1,11 @@
-internal import JostleMessages
+package import JostleMessages
 
-/// Which revision number the next document of a topic gets: above what the broker holds and above what devices report.
+/// Which revision the next document of a topic gets: the one after the document of the broker, or after the one that this
+/// machine has seen if that is later.
+///
+/// What boards claim decides nothing, because whoever may write the topics of one board can claim anything. Only if more
+/// than half of the boards that are online claim a document that the broker lacks, it has lost documents, and numbers
+/// begin again in a new epoch.
 package struct RevisionPlan: Equatable, Sendable {
     /// A device that reports a number.
     package struct ReportedRevision: Equatable, Sendable {
@@ -8,32 +13,37 @@ package struct RevisionPlan: Equatable, Sendable {
         package var number: Int64
     }
 
-    /// The number of the broker's document; `nil` if it has none.
-    package let held: Int64?
+    /// The broker's document; `nil` if it has none that can be used.
+    package let held: DocumentRevision?
 
-    /// Whether devices accept the number of the broker's document. A document with a number that is too high for them is
-    /// no base for others.
-    package let isHeldCredible: Bool
+    /// The document that the next one follows; `nil` if none is known.
+    package let base: DocumentRevision?
 
     /// The number of the next document.
     package let next: Int64
 
-    /// The devices that have a newer document than the broker: the broker lost it, or got an older state back.
+    /// Whether it begins an epoch: its numbers do not follow those of any other document.
+    package let beginsEpoch: Bool
+
+    /// The devices that claim a later document than the broker's, those with the highest numbers at the end.
     package let ahead: [ReportedRevision]
 
-    /// Whether some of these devices have the candidate of the newer document: the broker lost a rollout.
-    package let isAheadWithCandidate: Bool
+    /// Whether more than half of the devices that are online are among them: the broker lost documents, or got an older
+    /// state back.
+    package let isLost: Bool
 
-    /// The highest number that this machine has seen, if the broker holds a lower one or none: the broker lost the
+    /// The number that most of these devices claim.
+    package let lostNumber: Int64?
+
+    /// Whether some of these devices have the candidate of the lost document: the broker lost a rollout.
+    package let isLostWithCandidate: Bool
+
+    /// Whether this machine keeps the document that the broker lost.
+    package let isLostKept: Bool
+
+    /// The last document that this machine has seen, if the broker holds an earlier one or none: the broker lost the
     /// document, got an older one back, or the document was removed.
-    package let seenNewer: Int64?
-
-    /// Whether this machine keeps the newest document that devices have and the broker does not.
-    package let isAheadKept: Bool
-
-    /// The devices whose numbers are beyond what most devices would accept. They are not counted: one device that reports
-    /// a huge number must not make the next document too large a step for all others.
-    package let implausible: [ReportedRevision]
+    package let seenNewer: DocumentRevision?
 
     /// Whether a device holds another document than the broker under the broker's number. Only a new number resolves
     /// that, even if the content stays.
@@ -43,60 +53,70 @@ package struct RevisionPlan: Equatable, Sendable {
     /// reaches all of them.
     package let isOlderElsewhere: Bool
 
-    /// Whether the same content has to be published again under a new number.
-    package var mustRepeat: Bool { hasConflict || isOlderElsewhere }
+    /// Whether more than half of the devices that are online cannot have the broker's document under its number: the same
+    /// content has to be published again under a new one.
+    package let mustRepeat: Bool
 
     /// Whether devices can have the broker's document, and no newer or other one: the same content need not be published
     /// again.
-    package var isUpToDate: Bool { isHeldCredible && ahead.isEmpty && !mustRepeat && !isOlderThanSeen }
+    package var isUpToDate: Bool {
+        !beginsEpoch && !isLost && !hasConflict && !isOlderElsewhere && (held == nil || seenNewer == nil)
+    }
 
-    /// Whether the broker holds an older document than this machine has seen.
-    package var isOlderThanSeen: Bool { held != nil && seenNewer != nil }
-
-    package init(for document: FleetDocumentID, in model: FleetModel) {
+    /// Plans the next document. With `newEpoch` it begins an epoch in any case.
+    package init(for document: FleetDocumentID, in model: FleetModel, newEpoch: Bool = false) {
         let stored = model.documents[document]
-        let held = stored?.number
-        let boards: [FleetBoard] =
-            switch document {
-            case .device(let id), .registry(let id): model.boards[id].map { [$0] } ?? []
-            case .all, .group: Array(model.boards.values)
-            }
-        let reported = boards.compactMap { board in
+        let held = stored?.revision
+        let seen = model.seen[document]
+        let isSeenLater = seen.map { $0.order(after: held) == .newer } ?? false
+        // Boards may have accepted what this machine cannot use.
+        let known = held ?? stored.flatMap { DocumentEnvelope.revision(in: $0.bytes) }
+        var base = seen.flatMap { $0.order(after: known) == .newer ? $0 : nil } ?? known
+        let boards = model.readers(of: document)
+        let online = boards.count { $0.isOnline == true }
+        func isMajority(_ part: [FleetBoard]) -> Bool { 2 * part.count { $0.isOnline == true } > online }
+
+        func claims(_ isMeant: (BoardReport.Layer) -> Bool) -> [FleetBoard] {
+            boards.filter { $0.status(of: document).map(isMeant) ?? false }
+        }
+        let later = claims { $0.claimsLater(than: held) }
+        ahead = later.compactMap { board in
             board.status(of: document)?.acceptedNumber.map { ReportedRevision(id: board.id, number: $0) }
-        }.filter { $0.number > 0 }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
-        // A number that somebody published need not be one that devices accept, and a single device may claim anything.
-        let usual = reported.isEmpty ? nil : reported[(reported.count - 1) / 2].number
-        let known = [stored?.revision?.number, usual].compactMap { $0 }.min() ?? 0
-        let limit = min(known + DocumentRevision.maximumStep, DocumentRevision.maximum) - 1
-        let isHeldCredible = held.map { $0 <= limit } ?? true
-        let credible = reported.filter { $0.number <= limit }
-        // What this machine has seen may be all that is left of the numbers of a device that was forgotten.
-        let seen = model.seenNumbers[document] ?? 0
-        let isSeenCredible = seen <= limit || known == 0 && seen < DocumentRevision.maximum
-        let counted = [isHeldCredible ? held : nil, credible.last?.number, isSeenCredible ? seen : nil]
+        }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+        isLost = isMajority(later)
+        let counts = Dictionary(ahead.map { ($0.number, 1) }, uniquingKeysWith: +)
+        let lost = isLost ? counts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key : nil
+        lostNumber = lost
+        isLostWithCandidate = isLost && later.contains { $0.status(of: document)?.isCandidate ?? false }
+        let isSent = lost.map { model.sentNumbers[document]?.contains($0) ?? false } ?? false
+        isLostKept = isSent || lost != nil && lost == seen?.number
+        // What this machine sent is no claim any more.
+        if isSent, let lost, lost > base?.number ?? 0 {
+            base = DocumentRevision(number: lost, hash: "", epoch: base?.epoch ?? "", at: base?.at)
+        }
+        seenNewer = isSeenLater ? seen : nil
+
+        let last = base
+        let isOutnumbered = isMajority(claims { $0.claimsLater(than: last, isLost: last != held) })
+        beginsEpoch = newEpoch || isOutnumbered || (base?.number ?? 0) >= DocumentRevision.maximum
+        next = beginsEpoch ? 1 : (base?.number ?? 0) + 1
+        self.base = base
         self.held = held
-        self.isHeldCredible = isHeldCredible
-        next = (counted.compactMap { $0 }.max() ?? 0) + 1
-        seenNewer = isSeenCredible && seen > (isHeldCredible ? held ?? 0 : 0) ? seen : nil
-        let base = isHeldCredible ? held ?? 0 : 0
-        ahead = credible.filter { $0.number > base }
-        let highest = credible.last?.number ?? 0
-        let isSent = model.sentNumbers[document]?.contains(highest) ?? false
-        isAheadKept = highest > base && (highest == seenNewer || isSent)
-        isAheadWithCandidate = boards.contains { board in
-            guard let layer = board.status(of: document), layer.isCandidate else { return false }
-            return (layer.acceptedNumber ?? 0) > base && (layer.acceptedNumber ?? 0) <= limit
+
+        guard let held else {
+            (hasConflict, isOlderElsewhere, mustRepeat) = (false, false, false)
+            return
         }
-        implausible = reported.filter { $0.number > limit }
-        isOlderElsewhere = boards.contains { board in
-            guard let held, let layer = board.status(of: document), layer.status == .stale else { return false }
-            return board.isOnline == true && (layer.revision ?? held) < held
+        let older = claims {
+            $0.status == .stale && $0.acceptedEpoch == held.epoch
+                && ($0.epoch != held.epoch || ($0.revision ?? held.number) < held.number)
+        }.filter { $0.isOnline == true }
+        let others = claims {
+            $0.epoch == held.epoch && $0.revision == held.number
+                && ($0.status == .conflict || !$0.hasHash(held.shortHash))
         }
-        hasConflict = boards.contains { board in
-            guard let revision = stored?.revision, let layer = board.status(of: document),
-                layer.revision == revision.number
-            else { return false }
-            return layer.status == .conflict || !layer.hasHash(revision.shortHash)
-        }
+        isOlderElsewhere = !older.isEmpty
+        hasConflict = !others.isEmpty
+        mustRepeat = isMajority(older + others)
     }
 }

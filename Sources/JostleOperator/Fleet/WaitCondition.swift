@@ -86,11 +86,14 @@ package struct WaitCondition: Equatable, Sendable {
         guard report.layers != nil else {
             return .waiting("it does not report layers: its program is too old")
         }
+        guard report.takesEpochs || revision.epoch.isEmpty else {
+            return .refused(["\(name) \(revision.number): its program is too old for an epoch"])
+        }
         guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
-        let standing = layer.standing(on: revision.number, hash: revision.shortHash)
+        let standing = layer.standing(on: revision)
         if standing == .applied { return .applied }
         let reported = "it reports \(name) \(layer.status.word)"
-        guard let number = layer.revision, number >= revision.number else {
+        guard let number = layer.revision, layer.epoch == revision.epoch, number >= revision.number else {
             let number = layer.revision.map { " \($0)" } ?? ""
             return .waiting("\(reported)\(number), not revision \(revision.number)")
         }

@@ -12,7 +12,7 @@ struct FleetDocuments {
 
     /// What a layer says of itself.
     struct Document: Equatable {
-        var revision: Int64?
+        var revision: DocumentRevision?
         var by: String?
         /// Milliseconds since 1970.
         var time: Int64?
@@ -30,7 +30,7 @@ struct FleetDocuments {
         private static func bounded(_ text: String) -> String { ForeignText.excerpt(text, limit: 200) }
 
         init(_ stored: StoredDocument) {
-            revision = stored.number
+            revision = stored.revision ?? DocumentEnvelope.revision(in: stored.bytes)
             if let problem = stored.problem { self.problem = Document.bounded("\(problem)") }
             guard let layer = stored.layer else { return }
             by = layer.envelope.by.map(Document.bounded)
@@ -87,7 +87,7 @@ struct FleetEvent {
         var object = JSONObject()
         let document = progress.document
         object.add("layer", id.text)
-        object.add("revision", document?.revision ?? progress.reportedRevision)
+        object.add("revision", document?.revision?.number ?? progress.reportedRevision)
         object.add("t", document?.time)
         object.add("by", document?.by)
         object.add("reason", document?.note)
@@ -171,7 +171,7 @@ struct LayerProgress {
     }
 
     /// What became of the revision `held` of the broker at a board, which may have reported another one.
-    private static func status(of layer: BoardReport.Layer, _ device: FleetBoard, _ held: Int64?) -> String {
+    private static func status(of layer: BoardReport.Layer, _ device: FleetBoard, _ held: DocumentRevision?) -> String {
         switch layer.standing(on: held) {
         case .none: "none"
         case .waiting: device.isOnline == false ? "offline" : "pending"

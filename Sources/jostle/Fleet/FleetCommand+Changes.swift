@@ -48,6 +48,7 @@ extension FleetCommand {
         let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
         var directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
         try arguments.exclude("prune", "document")
+        try arguments.exclude("new-epoch", "canary")
         try limit(&directory, to: arguments.values("document"))
         if arguments.has("prune"), directory.documents.isEmpty {
             throw Failure(
@@ -62,7 +63,9 @@ extension FleetCommand {
             return
         }
         let operation = try FleetOperation(arguments, documents: directory.documents, mayRollOut: true)
-        let plan = ApplyPlan(directory, operation.model, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
+        let plan = ApplyPlan(
+            directory, operation.model, prunes: arguments.has("prune"), newEpoch: arguments.has("new-epoch"),
+            ignoresUnknownKeys: ignores)
         let showsRest = !arguments.has("prune") && !arguments.has("document")
         if !operation.isJSON { describe(plan, showsRest: showsRest) }
         try operation.publish(plan.items, unchanged: plan.unchanged)

@@ -85,9 +85,9 @@ enum FleetCommand {
                     details: """
                         \(FleetFiles.form)
 
-                        Only documents that differ are published, under revisions above those of the broker and of \
-                        the boards. So it
-                        also restores what a broker lost. Documents that are not in the directory are listed, and stay.
+                        Only documents that differ are published. What a broker lost is published again, if necessary \
+                        in a new epoch,
+                        in which revisions begin with 1. Documents that are not in the directory are listed, and stay.
 
                         \(RolloutOptions.details)
                         """,
@@ -95,6 +95,9 @@ enum FleetCommand {
                     options: [
                         Option("check", help: "only check the files, without a broker"),
                         Option("prune", help: "empty the layers and groups that are not in the directory"),
+                        Option(
+                            "new-epoch",
+                            help: "publish everything in a new epoch, which boards take whatever revisions they have"),
                         Option(
                             "document", value: "NAME",
                             help:
@@ -188,11 +191,12 @@ enum FleetCommand {
                         FleetOptions.note,
                         Option("wait", value: "TIME", help: "the longest time of a step; 10m by default"),
                         Option("dry-run", help: "show the devices of each step, and publish nothing"),
-                        FleetOptions.signKey,
+                        FleetOptions.signKey, FleetOptions.unsigned,
                     ], run: resumeRollout),
                 connected(
                     "rollout withdraw", "take a rollout back: the configuration before is in force everywhere",
-                    operands: [seed], options: [FleetOptions.note, FleetOptions.signKey], run: withdrawRollout),
+                    operands: [seed], options: [FleetOptions.note, FleetOptions.signKey, FleetOptions.unsigned],
+                    run: withdrawRollout),
             ])
     }
 

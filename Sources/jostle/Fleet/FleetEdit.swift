@@ -108,7 +108,7 @@ enum FleetEdit {
 
     /// The number of the next document, which builds on the one at the broker.
     ///
-    /// - Throws: status 65 if that one cannot be used, or is older than what boards or this machine have seen.
+    /// - Throws: status 65 if that one cannot be used, or is older than what most boards or this machine have seen.
     static func nextRevision(
         of id: FleetDocumentID, in model: FleetModel, advice: [String] = []
     ) throws -> RevisionPlan {
@@ -118,20 +118,12 @@ enum FleetEdit {
         return plan
     }
 
-    /// Refuses to build on a layer of which boards or this machine have seen a newer revision than the broker holds.
+    /// Refuses to build on a layer of which most boards or this machine have seen a newer revision than the broker holds.
     /// With signatures also on nothing, if there was a document: otherwise, somebody who takes it away at the broker would
     /// have it replaced by one that contains only the change.
     static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, _ model: FleetModel) throws {
-        guard plan.isHeldCredible else {
-            throw Failure(
-                .badData,
-                lines: [
-                    "\(id.text): the broker holds revision \(plan.held ?? 0), a number that boards refuse",
-                    replacement(of: id),
-                ])
-        }
-        let held = plan.held.map { "holds only revision \($0)" } ?? "holds none"
-        if let seen = plan.seenNewer, plan.ahead.isEmpty, plan.held != nil || model.trust != nil {
+        let held = plan.held.map { "holds only revision \($0.number)" } ?? "holds none"
+        if let seen = plan.seenNewer?.number, !plan.isLost, plan.held != nil || model.trust != nil {
             throw Failure(
                 .badData,
                 lines: [
@@ -141,21 +133,20 @@ enum FleetEdit {
                     "To publish revision \(seen) again: jostle fleet rollback \(id.text) --to \(seen)",
                 ])
         }
-        guard let highest = plan.ahead.last else { return }
+        guard let lost = plan.lostNumber else { return }
         let boards = [
-            "\(id.text): boards have revision \(highest.number), but the broker \(held): it lost documents",
+            "\(id.text): boards have revision \(lost), but the broker \(held): it lost documents",
             "Boards: \(FleetText.names(plan.ahead.map(\.id)))",
         ]
-        let rollback = "jostle fleet rollback \(id.text) --to \(highest.number)"
-        guard plan.isAheadWithCandidate else {
-            let again =
-                plan.isAheadKept ? ["To publish revision \(highest.number) again: \(rollback)"] : []
+        let rollback = "jostle fleet rollback \(id.text) --to \(lost)"
+        guard plan.isLostWithCandidate else {
+            let again = plan.isLostKept ? ["To publish revision \(lost) again: \(rollback)"] : []
             throw Failure(
                 .badData,
                 lines: boards + ["To publish everything again from your files: jostle fleet apply DIRECTORY"] + again)
         }
         // The files may contain what was being tried.
-        let place = plan.isAheadKept ? "" : ", on the machine that published it"
+        let place = plan.isLostKept ? "" : ", on the machine that published it"
         throw Failure(
             .badData,
             lines: boards + [

@@ -21,6 +21,8 @@ struct FleetOperation {
     private let rollout: RolloutOptions?
     /// Signs what is published; `nil` without `--sign-key`.
     private let signer: DocumentSigner?
+    /// Whether documents that are signed may be replaced by some that are not.
+    private let isUnsigned: Bool
     private let history: DocumentHistory
 
     var model: FleetModel { session.model }
@@ -50,6 +52,8 @@ struct FleetOperation {
         let signals = SignalWaiter()
         settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         signer = try arguments.value("sign-key").map { path throws in try SigningKeyFile.read(path) }
+        try arguments.exclude("sign-key", "unsigned")
+        isUnsigned = arguments.has("unsigned")
         var times = FleetSession.Times()
         if let seconds = try arguments.seconds("settle", atMost: 600) {
             times.quiet = seconds
@@ -65,7 +69,7 @@ struct FleetOperation {
         known.known.formUnion(devices + documents.compactMap(\.device))
         session.remember(known)
         try session.connect()
-        session.remember(history.numbers, sent: history.sentNumbers)
+        session.remember(history.latest, sent: history.sentNumbers)
         keepDocuments()
         FleetNames.keep(model, stateDirectory: Configuration.stateDirectory)
         reportSkipped()
@@ -99,10 +103,9 @@ struct FleetOperation {
 
     // MARK: Kept documents
 
-    /// Keeps the documents that the broker holds, so that `rollback` can go back to them. One whose number boards refuse
-    /// was never in force.
+    /// Keeps the documents that the broker holds, so that `rollback` can go back to them.
     private func keepDocuments() {
-        keep { try history.keep(model.documents.filter { RevisionPlan(for: $0.key, in: model).isHeldCredible }) }
+        keep { try history.keep(model.documents) }
     }
 
     private func keep(_ body: () throws -> Void) {
@@ -139,12 +142,39 @@ struct FleetOperation {
     func publication(
         _ draft: DocumentDraft, of document: FleetDocumentID, _ revision: RevisionPlan, by author: DocumentAuthor
     ) throws -> FleetPublication {
-        try FleetPublication(
-            draft, of: document, revision: revision.next, author: author, topics: session.topics, signer: signer)
+        var author = author
+        // The clock of another operator may be ahead.
+        if let now = author.at, let before = revision.base?.at, before <= now + DocumentRevision.clockTolerance {
+            author.at = max(now, before + 1)
+        }
+        return try FleetPublication(
+            draft, of: document, revision: revision.next,
+            epoch: revision.beginsEpoch ? RunName.new() : revision.base?.epoch ?? "", author: author,
+            topics: session.topics, signer: signer)
     }
 
-    /// Refuses to publish without a signature where the configuration names keys, and says otherwise which documents were
-    /// signed and will not be.
+    /// Says which boards claim a later document than the broker's, and which ones have a program that refuses an epoch.
+    private func warn(of changes: [FleetChange]) {
+        var tooOld: Set<String> = []
+        for change in changes {
+            let (id, plan) = (change.document, change.revision)
+            if !plan.ahead.isEmpty, !plan.beginsEpoch {
+                Output.warn(
+                    "\(id.text): some boards claim a later document than the broker's, up to revision "
+                        + "\(plan.ahead.last?.number ?? 0): \(FleetText.names(plan.ahead.map(\.id))); if that is true, only"
+                        + " a new epoch reaches them: jostle fleet apply DIRECTORY --new-epoch")
+            }
+            guard plan.beginsEpoch || plan.base?.epoch.isEmpty == false else { continue }
+            for board in model.readers(of: id) where board.report?.takesEpochs == false { tooOld.insert(board.id) }
+        }
+        guard !tooOld.isEmpty else { return }
+        Output.warn(
+            "the program is too old for documents with an epoch, and rejects them, on "
+                + "\(FleetText.names(tooOld.sorted())): install a newer one there")
+    }
+
+    /// Refuses to publish without a signature where the configuration names keys, or over a document that is signed, unless
+    /// `--unsigned` says so.
     ///
     /// - Throws: status 64.
     func checkSignatures(_ documents: [FleetDocumentID]) throws {
@@ -154,9 +184,16 @@ struct FleetOperation {
                 .usage,
                 "the configuration has fleet.trusted_keys: sign with --sign-key FILE, for example \(key.name).key")
         }
-        for id in documents where model.documents[id]?.envelope?.signature != nil {
-            Output.warn(
-                "\(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)")
+        guard !isUnsigned else { return }
+        for id in documents {
+            guard let signature = model.documents[id]?.envelope?.signature else { continue }
+            throw Failure(
+                .usage,
+                lines: [
+                    "\(id.text) is signed with \(signature.key), and boards with trusted keys reject what is not signed:"
+                        + " sign with --sign-key FILE",
+                    "If no board has trusted keys any more: --unsigned",
+                ])
         }
     }
 
@@ -166,6 +203,7 @@ struct FleetOperation {
         keep { try history.keep(sending: publications) }
         let outcomes = try session.publish(publications)
         keepDocuments()
+        session.remember(history.latest, sent: history.sentNumbers)
         return outcomes
     }
 
@@ -183,15 +221,11 @@ struct FleetOperation {
     ///
     /// - Throws: status 75 if a device or the broker does not have a document, 77 if the broker refused one.
     func publish(_ changes: [FleetChange], unchanged: [FleetDocumentID] = [], note: String? = nil) throws {
+        warn(of: changes)
         if let rollout, !changes.isEmpty { return try RolloutRun.run(changes, rollout, self) }
         let author = FleetOperation.author(note: note ?? self.note)
         let publications = try changes.map { change throws in
-            let publication = try publication(change.draft, of: change.document, change.revision, by: author)
-            for report in change.revision.implausible.prefix(1) {
-                Output.warn(
-                    "\(report.id) reports revision \(report.number) of \(change.document.text); ignored as implausible")
-            }
-            return publication
+            try publication(change.draft, of: change.document, change.revision, by: author)
         }
         if !changes.isEmpty { try checkSignatures(changes.map(\.document)) }
         for change in changes {
@@ -260,7 +294,12 @@ struct FleetOperation {
                         + "look at it, and repeat the command if it is still needed")
             } else {
                 stored[id] = publication.revision
-                if !isJSON { Output.line("\(id.text): published as revision \(publication.revision.number)") }
+                let revision = publication.revision
+                let isFirst = revision.number == 1 && !revision.epoch.isEmpty
+                if !isJSON {
+                    Output.line(
+                        "\(id.text): published as revision \(revision.number)\(isFirst ? " of a new epoch" : "")")
+                }
             }
         }
         return lines.isEmpty ? nil : Failure(status, lines: lines)

@@ -22,8 +22,11 @@ enum FleetOptions {
         Option("wait", value: "TIME", help: "wait so long for the devices; 10 s by default"),
         Option("no-wait", help: "do not wait for the devices"),
         Option("dry-run", help: "show what would be published, and publish nothing"),
-        signKey,
+        signKey, unsigned,
     ]
+
+    static let unsigned = Option(
+        "unsigned", help: "publish without a signature, also over a document that is signed")
 
     static let signKey = Option(
         "sign-key", value: "FILE", help: "sign what is published with this key of jostle fleet keygen")

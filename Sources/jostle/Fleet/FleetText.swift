@@ -121,7 +121,7 @@ enum FleetJSON {
         }
         let value: JSONValue = [
             "status": .string(layer.status.word), "revision": .optional(layer.revision),
-            "in_force": .optional(layer.inForce), "hash": .optional(layer.hash),
+            "epoch": epoch(layer.epoch), "in_force": .optional(layer.inForce), "hash": .optional(layer.hash),
             "candidate": layer.isCandidate ? true : .null, "probation": layer.isOnProbation ? true : .null,
             "candidate_errors": list(layer.candidateErrors), "reason": .optional(layer.reason),
             "errors": list(layer.errors),
@@ -149,8 +149,14 @@ enum FleetJSON {
     }
 
     private static func revision(_ id: FleetDocumentID, _ revision: DocumentRevision) -> JSONValue {
-        ["document": .string(id.text), "revision": .number(revision.number), "hash": .string(revision.shortHash)]
+        let value: JSONValue = [
+            "document": .string(id.text), "revision": .number(revision.number), "epoch": epoch(revision.epoch),
+            "hash": .string(revision.shortHash),
+        ]
+        return .object((value.members ?? []).filter { !$0.value.isNull })
     }
+
+    private static func epoch(_ text: String) -> JSONValue { text.isEmpty ? .null : .string(text) }
 
     /// Documents with their revisions.
     static func documents(_ revisions: [FleetDocumentID: DocumentRevision]) -> JSONValue {

@@ -167,10 +167,10 @@ extension FleetCommand {
         }
         return documents.sorted().compactMap { id in
             let plan = RevisionPlan(for: id, in: model)
-            guard plan.isAheadWithCandidate, let highest = plan.ahead.last else { return nil }
+            guard plan.isLostWithCandidate, let lost = plan.lostNumber else { return nil }
             return
-                "jostle: \(id.text): the broker has lost revision \(highest.number), which was being rolled out. To go on,"
-                + " on the machine that published it: jostle fleet rollback \(id.text) --to \(highest.number)"
+                "jostle: \(id.text): the broker has lost revision \(lost), which was being rolled out. To go on,"
+                + " on the machine that published it: jostle fleet rollback \(id.text) --to \(lost)"
         }
     }
 

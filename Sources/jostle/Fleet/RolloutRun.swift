@@ -390,7 +390,7 @@ struct RolloutRun {
             switch outcomes[id] {
             case .stored: held[id] = publication.revision
             case .replaced(let stored):
-                if (stored.number ?? 0) >= publication.revision.number { throw foreign(id, stored) }
+                if stored.isNewer(than: publication.revision) { throw foreign(id, stored) }
             // Another connection may be to a broker that has lost documents.
             case .lost where isReconnected, nil where isReconnected: break
             case .refused, .lost, nil:
@@ -404,7 +404,7 @@ struct RolloutRun {
     /// lost the newest.
     private func isForeign(_ stored: StoredDocument, _ id: FleetDocumentID) -> Bool {
         guard let known = held[id] else { return true }
-        return stored.revision != known && (stored.number ?? 0) >= known.number
+        return stored.isNewer(than: known)
     }
 
     private mutating func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> Failure {
