@@ -1,4 +1,5 @@
 import BrokerTestSupport
+import Foundation
 import Testing
 
 /// Requirement: with the broker of `config/mosquitto`, nobody can disconnect a board's agent by taking its client id:

@@ -167,7 +167,6 @@ import Testing
 
     /// Another broker, to which this one is bridged, has brought old messages back.
     @Test func readsAgainAndCorrects() throws {
-        var bench = bench()
         #expect(settle(&bench, 5).announced == wanted)
         bench.participant.readAgain(at: bench.clocks)
         // The random delay of 2 s; another request changes nothing.

@@ -215,7 +215,6 @@ import Testing
 
     /// Windows programs put a byte order mark before a text.
     @Test func acceptsByteOrderMark() {
-        var bench = bench()
         #expect(set(&bench, Self.key, "\u{FEFF}7") == 7)
         #expect(send(&bench, "set", "\u{FEFF}" + #"{"gestures.shake.sensitivity": 8}"#) == 1)
     }
@@ -223,7 +222,6 @@ import Testing
     /// openHAB, Homebridge and wall switches send words of their own.
     @Test(arguments: ["OFF", "off", "Off\n", "0", "False", "false"], ["ON", "on", "1", "True", "true"])
     func acceptsWordsOfSwitches(off: String, on: String) {
-        var bench = bench()
         for key in ["set/gestures.shake.enabled", "set/gestures/shake/enabled"] {
             #expect(send(&bench, key, off) == 1)
             #expect(!bench.participant.settings.motion.gestures.shake.common.isEnabled)
