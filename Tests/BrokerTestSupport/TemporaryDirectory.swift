@@ -38,6 +38,7 @@ package final class TemporaryDirectory: Sendable {
     /// Writes a file into it, in folders that exist afterwards, and returns its path.
     @discardableResult
     package func write(_ text: String, to name: String, permissions: Int? = nil) throws -> String {
+        precondition(!name.hasPrefix("/"), "\(name) is not the name of a file in it")
         let file = URL(fileURLWithPath: path(name))
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try text.write(to: file, atomically: true, encoding: .utf8)

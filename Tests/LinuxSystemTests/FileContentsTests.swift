@@ -53,7 +53,7 @@ import Testing
 
     /// A secret in place of a file that all users could read.
     @Test func givesThePermissionsInPlaceOfOthers() throws {
-        try directory.write("old", to: path)
+        try directory.write("old", to: "file")
         try FileContents.replace(path, with: [1], mode: 0o600, keepsMode: false)
         #expect(try mode(of: path) == 0o600)
     }
@@ -61,7 +61,7 @@ import Testing
     /// Whoever can put a link here would otherwise choose the owner and the permissions of what root writes.
     @Test func takesNothingFromTheTargetOfALink() throws {
         let target = directory.path + "/target"
-        try directory.write("untouched", to: target)
+        try directory.write("untouched", to: "target")
         #expect(chmod(target, 0o4777) == 0)
         if geteuid() == 0 { #expect(chown(target, 1, 1) == 0) }
         #expect(symlink(target, path) == 0)

@@ -64,7 +64,7 @@ extension JostleSettings {
     }
 
     /// User name and password, from their files; `nil` without a user name.
-    private func login() throws(SecretFileError) -> (userName: String, password: String?)? {
+    package func login() throws(SecretFileError) -> (userName: String, password: String?)? {
         var userName = mqtt.username
         if userName == nil, let path = mqtt.usernameFile {
             userName = try JostleSettings.firstLine(of: path, key: "username_file")

@@ -51,7 +51,7 @@ enum LiveRun {
         for note in configuration.notes { Output.line(Glyphs.ofTerminal.clean(note)) }
         let state = try RunState(nil, name: "demo")
         defer { state.remove() }
-        let login = loaded.settings.mqtt.broker == .embedded ? try DemoLogin(in: state.path) : nil
+        let login = loaded.settings.mqtt.broker == .embedded ? try DemoLogin(in: state.path, loaded.settings) : nil
         login?.apply(to: &loaded.settings.mqtt)
         let view = LiveView(prefix: loaded.settings.mqtt.prefix)
         let agent = try Agent(

@@ -1,13 +1,14 @@
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleMessages
 internal import JostleOperator
 internal import LinuxSystem
 
 /// The login with which programs of this user reach the private broker of a demonstration: nobody else on the machine can
 /// command its agent.
 struct DemoLogin {
-    private static let userName = "demo"
+    private let userName: String
 
     /// The directory of its files, which only this user can enter.
     private let directory: String
@@ -15,13 +16,15 @@ struct DemoLogin {
     /// The file whose first line is the password.
     private var passwordFile: String { "\(directory)/password" }
 
-    /// Makes a password and writes its files into a directory that only this user can enter.
+    /// Writes its files into a directory that only this user can enter. What `settings` do not say, it makes.
     ///
-    /// - Throws: status 73 if they cannot be written.
-    init(in directory: String) throws {
+    /// - Throws: status 78 if the files of `settings` cannot be read, 73 if its own cannot be written.
+    init(in directory: String, _ settings: JostleSettings) throws {
         self.directory = directory
-        let password = BoardEnrolment.newPassword()
-        let options = "-u \(DemoLogin.userName)\n-P \(password)\n"
+        let login = try settings.login()
+        userName = login?.userName ?? "demo"
+        let password = login?.password ?? BoardEnrolment.newPassword()
+        let options = "-u \(userName)\n-P \(password)\n"
         let files = ["password": "\(password)\n", "mosquitto_sub": options, "mosquitto_pub": options]
         for (name, text) in files {
             try Failure.about("\(directory)/\(name)", .cannotCreate) {
@@ -32,11 +35,11 @@ struct DemoLogin {
 
     /// Makes an agent use it, and the broker that it starts ask for it.
     func apply(to mqtt: inout JostleSettings.MQTT) {
-        (mqtt.username, mqtt.passwordFile) = (DemoLogin.userName, passwordFile)
+        (mqtt.username, mqtt.passwordFile) = (userName, passwordFile)
     }
 
     /// The settings with which another program uses it: `key=value`.
-    var settings: [String] { ["mqtt.username=\(DemoLogin.userName)", "mqtt.password_file=\(passwordFile)"] }
+    var settings: [String] { ["mqtt.username=\(userName)", "mqtt.password_file=\(passwordFile)"] }
 
     /// What precedes mosquitto_sub or mosquitto_pub, which read options from a file of their name: on the command line every
     /// user would see a password.
@@ -47,5 +50,5 @@ struct DemoLogin {
     }
 
     /// How a person logs in with other programs.
-    var description: String { "\(DemoLogin.userName), with the password in \(passwordFile)" }
+    var description: String { "\(userName), with the password in \(passwordFile)" }
 }
