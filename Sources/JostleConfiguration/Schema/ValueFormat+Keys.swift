@@ -471,11 +471,11 @@ extension ValueFormat<String> {
             "up to 128 printable ASCII characters without spaces, +, # and braces, with {id} in one place",
             .matching("^[!-\"$-*,-z|~]*\\{id\\}[!-\"$-*,-z|~]*$"), maximum: 128
         ) { text throws(ValueRefusal) in
-            guard text.contains("{id}") else {
+            guard let place = text.firstRange(of: "{id}") else {
                 throw ValueRefusal("has no {id}, so this board's programs would disconnect one another")
             }
             // Brokers refuse wildcards, because their access rules put client ids into topics.
-            let rest = text.replacing("{id}", with: "", maxReplacements: 1)
+            let rest = text[..<place.lowerBound] + text[place.upperBound...]
             guard rest.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !rest.contains(where: { "+#{}".contains($0) })
             else { throw ValueRefusal("is not a client id with one {id}") }
         }
