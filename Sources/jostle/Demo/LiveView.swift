@@ -89,14 +89,11 @@ struct Introduction {
         self.sensor = sensor
         let place = login == nil ? "" : ", for programs of this user on this machine only"
         let invitation = (page?.steps ?? []).flatMap { ["\($0.title):", "    \($0.text)"] }
-        lines =
-            (invitation.isEmpty ? [] : [""] + invitation + [""]) + [
-                "Sensor: \(sensor)",
-                "Broker: \(broker.map { "\($0)" } ?? "none")\(place)",
-            ] + (login.map { ["Login: \($0.description)"] } ?? []) + [
-                "Listen: \(listen)",
-                "Press Ctrl-C to stop.",
-            ]
+        var lines = invitation.isEmpty ? [] : [""] + invitation + [""]
+        lines += ["Sensor: \(sensor)", "Broker: \(broker.map { "\($0)" } ?? "none")\(place)"]
+        if let login { lines.append("Login: \(login.description)") }
+        lines += ["Listen: \(listen)", "Press Ctrl-C to stop."]
+        self.lines = lines
     }
 }
 
