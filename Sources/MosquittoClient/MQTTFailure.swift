@@ -188,8 +188,9 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.clientCertificate): "certificate and key must be PEM and fit together, the key without a passphrase"
         case .tls(.other): "check that this is the broker's TLS port"
         case .refused(.badUserNameOrPassword): "check user name and password"
-        case .refused(.notAuthorised): "check user name and password, and the broker's access rules"
-        case .refused(.clientIDNotValid): "choose another client id"
+        case .refused(.notAuthorised):
+            "check user name and password, and the broker's access rules; some prescribe the client id (mqtt.client_id)"
+        case .refused(.clientIDNotValid): "choose another client id (mqtt.client_id)"
         case .closedByBroker(.sessionTakenOver): MQTTFailure.takeoverAdvice
         case .closed, .protocolError: "check that this is an MQTT port, and that TLS is on if the broker requires it"
         case .unreadable: "check that this is the broker you mean; libmosquitto 2.0.21 or newer reads more"

@@ -74,8 +74,18 @@ import Testing
         let program = try watch(proxy.port)
         #expect(await writes(program) { $0.contains("this broker sends no retained messages") }, "\(program.output)")
         #expect(await program.terminate() == 0)
+        // A topic without a wildcard arrives.
+        let document = #"{"schema":1,"revision":2,"config":{"gestures":{"tap":{"sensitivity":3}}}}"#
+        for layer in ["_all", "_group/g"] { try observer.publish(retained("\(layer)/config", document)) }
+        try await observer.catchUp()
         let list = try await jostle("fleet", "list", "--broker", "mqtt://127.0.0.1:\(proxy.port)")
         #expect(list.status == 69 && list.errors.contains("as RabbitMQ does not"), "\(list)")
+        // A change builds on what the broker holds.
+        let change = ["fleet", "set", "--group", "g", "gestures.shake.sensitivity=7", "--no-wait"]
+        let set = try await JostleProgram(change + ["--broker", "mqtt://127.0.0.1:\(proxy.port)"]).outcome()
+        #expect(set.status == 0 && set.output == "group:g: published as revision 3\n", "\(set)")
+        try await observer.catchUp()
+        #expect(observer.texts("config", of: "_group/g").last?.contains("\"tap\"") == true)
         // Nothing is left behind.
         try await observer.catchUp()
         let last = Dictionary(observer.all.map { ($0.topic, $0.payload) }, uniquingKeysWith: { $1 })

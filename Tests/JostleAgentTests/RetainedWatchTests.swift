@@ -165,6 +165,41 @@ import Testing
         #expect(board.takeCorrections() == [Self.topics.availability: 1])
     }
 
+    @Test("Somebody who publishes faster than messages come back is corrected; the report is not read each time")
+    func correctsAQuickPublisher() {
+        var board = Board()
+        for _ in 0..<8 {
+            board.arrive(Self.topics.availability, "offline")
+            board.pass(0.5)
+        }
+        #expect(board.takeCorrections() == [Self.topics.availability: 1])
+        // Gone before the report has been read.
+        board.pass(60)
+        let before = board.bench.subscriptions.count
+        for _ in 0..<10 {
+            board.arrive(Self.topics.state, "of another")
+            board.pass(1.4)
+            board.arrive(Self.topics.state, "rest")
+            board.pass(0.6)
+        }
+        #expect(board.takeCorrections() == [:])
+        #expect((1...5).contains(board.bench.subscriptions.count - before), "\(board.bench.subscriptions)")
+    }
+
+    @Test("A report from the far future shows no other device, and hides none")
+    func ignoresTheFarFuture() {
+        var board = Board()
+        board.pass(60)
+        for run in ["run-0", "run-of-another"] {
+            board.arrive(Self.topics.reported, #"{"t":9223372036854775807,"run":"\#(run)"}"#)
+        }
+        board.pass(4)
+        #expect(board.takeDuplicates().isEmpty)
+        board.arrive(Self.topics.reported, report("run-of-another", at: 30))
+        board.pass(4)
+        #expect(board.takeDuplicates() == [true])
+    }
+
     @Test("A state that changes all the time, and comes back late, is not corrected")
     func ownMessagesAreNoDifference() {
         var board = Board()

@@ -42,6 +42,15 @@ import Testing
         ).bytes
     }
 
+    /// This machine's clock was days ahead when it published.
+    @Test func aDocumentFromTheFutureIsNoBase() {
+        var model = FleetModel(topics: Self.topics)
+        model.seen[.all] = DocumentRevision(number: 5, hash: "", epoch: "0123abcd", at: 2000)
+        #expect(RevisionPlan(for: .all, in: model).next == 6)
+        model.latestPublication = 1000
+        #expect(RevisionPlan(for: .all, in: model).next == 1)
+    }
+
     /// What honest boards report.
     private func honest(_ document: [UInt8]) -> String {
         guard let revision = StoredDocument(.all, document).revision else { return #"{"status":"none"}"# }

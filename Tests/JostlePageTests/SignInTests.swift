@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: ["", "short", "0123456789abcdef0123456789abcdef0"])
     func aFileThatIsNoKeyIsReplaced(_ content: String) throws {
-        try directory.write(content, to: file)
+        try directory.write(content, to: "page-key")
         let cookie = try #require(Sessions(file: file, password: nil).issue(at: 1000))
         #expect(Sessions(file: file, password: nil).accepts(cookie, at: 1001))
     }

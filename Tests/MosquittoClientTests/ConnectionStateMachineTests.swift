@@ -156,6 +156,18 @@ import Testing
         // Brokers that give no reason.
         #expect(Self.delays(.closed, count: 7) == Self.delays(taken, count: 7))
         #expect(Self.delays(taken, count: 12, factor: 20).last == 150)
+        // The pauses of the other client lengthen the connections: that is no reason to hurry.
+        var machine = Self.machine()
+        _ = machine.start()
+        var now = Self.now
+        for seconds in [1, 1, 1, 13, 13, 13] {
+            machine.accepted(now: now)
+            now += .seconds(seconds)
+            _ = machine.failed(.closed, hasReached: true, now: now)
+            now += .seconds(1000)
+            _ = machine.timerFired(now: now)
+        }
+        #expect(machine.takeovers == 6)
         // A long connection, another reason, and a broker that closes instead of answering are no takeovers.
         #expect(Self.delays(taken, after: .seconds(61), count: 4) == [0, 0, 0, 0])
         #expect(Self.delays(.closed, after: .seconds(11), count: 4) == [0, 0, 0, 0])
@@ -259,6 +271,24 @@ import Testing
             #expect(Self.wait(Self.cheap(&machine, .timedOut, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
         }
+    }
+
+    @Test("A broker that has accepted MQTT 5 is frozen if it is silent, and not too old")
+    func frozen() {
+        var machine = Self.machine()
+        _ = machine.start()
+        machine.accepted(now: Self.now)
+        _ = Self.costly(&machine, .silent, at: Self.now + .seconds(60))
+        for failure in [MQTTFailure.timedOut, .closed, .timedOut] {
+            #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
+            #expect(Self.wait(Self.costly(&machine, failure, at: Self.now + .seconds(100))) != nil)
+            #expect(!machine.triesMore)
+        }
+        // But if it says that it does not speak it any more, that counts.
+        let refusal = MQTTFailure.refused(.unsupportedProtocolVersion)
+        _ = machine.timerFired(now: Self.now + .seconds(200))
+        #expect(
+            Self.costly(&machine, refusal, at: Self.now + .seconds(200)) == Self.attempt(0, .v311, withoutV5: refusal))
     }
 
     @Test("After a day, one silence or closed connection is enough to know that the broker was not upgraded")

@@ -48,17 +48,25 @@ struct RetainedWatch: Participant {
     /// A topic's retained message, on this connection.
     private struct Copy {
         /// What this device published last, and what came from the broker last.
-        var sent: MQTTMessage?
-        var received: [UInt8]?
-        /// When one of them changed, if they are different.
-        var differsSince: Timestamp?
+        private(set) var sent: MQTTMessage?
+        private var received: [UInt8]?
+        /// Since when they are different: what others publish meanwhile changes nothing.
+        private(set) var differsSince: Timestamp?
 
-        mutating func compare(at now: Timestamp) {
-            guard let sent, let received, sent.payload != received else {
-                differsSince = nil
-                return
-            }
-            differsSince = now
+        mutating func send(_ message: MQTTMessage, at now: Timestamp) {
+            sent = message
+            differsSince = nil
+            compare(at: now)
+        }
+
+        mutating func receive(_ payload: [UInt8], at now: Timestamp) {
+            received = payload
+            compare(at: now)
+        }
+
+        private mutating func compare(at now: Timestamp) {
+            let isDifferent = sent.map { sent in received.map { $0 != sent.payload } ?? false } ?? false
+            differsSince = isDifferent ? differsSince ?? now : nil
         }
     }
 
@@ -85,6 +93,8 @@ struct RetainedWatch: Participant {
 
     private var pause = RetainedWatch.firstPause
     private var lastCorrection: Timestamp?
+    /// The earliest next reading because of a difference, which may be gone when the report has been read.
+    private var nextLook: Timestamp?
     /// Corrections since `pause` was the first one.
     private var corrections = 0
 
@@ -110,8 +120,7 @@ struct RetainedWatch: Participant {
     mutating func sent(_ message: MQTTMessage, at now: Timestamp) {
         switch message.topic {
         case topics.availability, topics.state:
-            copies[message.topic, default: Copy()].sent = message
-            copies[message.topic]?.compare(at: now)
+            copies[message.topic, default: Copy()].send(message, at: now)
         case topics.reported: sentReport = message.payload.hashValue
         default: break
         }
@@ -143,8 +152,7 @@ struct RetainedWatch: Participant {
         case .message(let message):
             switch message.topic {
             case topics.availability, topics.state:
-                copies[message.topic, default: Copy()].received = message.payload
-                copies[message.topic]?.compare(at: now.monotonic)
+                copies[message.topic, default: Copy()].receive(message.payload, at: now.monotonic)
             case topics.reported: return receiveReport(message.payload, at: now)
             default: break
             }
@@ -155,9 +163,12 @@ struct RetainedWatch: Participant {
 
     // MARK: Deadlines
 
-    var nextDeadline: Timestamp? { reading ?? [nextReading, correctionDue].compactMap { $0 }.min() }
+    var nextDeadline: Timestamp? { reading ?? [nextReading, nextComparison].compactMap { $0 }.min() }
 
     /// When the topics that read back different are looked into.
+    private var nextComparison: Timestamp? { correctionDue.map { max($0, nextLook ?? $0) } }
+
+    /// From when on they may be corrected.
     private var correctionDue: Timestamp? {
         guard !hasDuplicate, let since = copies.values.compactMap(\.differsSince).min() else { return nil }
         let settled = since.advanced(bySeconds: RetainedWatch.settlingTime)
@@ -170,6 +181,7 @@ struct RetainedWatch: Participant {
         isSubscribed = true
         receivedReport = nil
         reading = now.monotonic.advanced(bySeconds: RetainedWatch.subscriptionTimeout)
+        nextLook = now.monotonic.advanced(bySeconds: RetainedWatch.firstPause)
         return [optional(topics.reported)]
     }
 
@@ -231,7 +243,9 @@ struct RetainedWatch: Participant {
         receivedReport = payload.hashValue
         guard let tree = try? JSONReader.read(payload, source: .message(topics.reported)),
             let other = tree["run"]?.text,
-            let time = tree["t"]?.text.flatMap({ Int64($0) })
+            let time = tree["t"]?.text.flatMap({ Int64($0) }),
+            // Nobody's clock is that far ahead.
+            !now.isSet || time <= now.wall + DocumentRevision.clockTolerance
         else { return [] }
         if other == run {
             lastReport = max(time, lastReport ?? time)

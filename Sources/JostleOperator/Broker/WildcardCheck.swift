@@ -63,6 +63,7 @@ package struct WildcardCheck {
             if isLate || status.rejected[token] != nil { finish(nil) }
         case .asking:
             if hasArrived { return finish(false) }
+            if status.refused[wildcard.text] != nil { return finish(nil) }
             if isLate { try ask(exact, .confirming, at: now) }
         case .confirming:
             if hasArrived { return finish(true) }
@@ -70,6 +71,9 @@ package struct WildcardCheck {
         }
         if !status.isConnected { finish(nil) }
     }
+
+    /// Ends the check early, and removes its message.
+    package mutating func cancel() { finish(nil) }
 
     private mutating func ask(_ filter: BrokerView.Filter, _ step: Step, at now: Timestamp) throws {
         try view.subscribe(to: [filter])

@@ -148,7 +148,9 @@ package final class FleetSession {
 
     /// Whether the broker is one that does not send what it holds.
     package func lacksRetained() throws -> Bool {
-        guard retainedCounts.isEmpty else { return false }
+        // A topic without a wildcard says nothing.
+        guard !retainedCounts.keys.contains(where: { $0.contains("+") }) else { return false }
+        defer { check?.cancel() }
         check = try WildcardCheck(view, at: WallClock.monotonic)
         while let current = check, !current.isOver {
             try wait(until: current.deadline) {
@@ -353,9 +355,11 @@ extension FleetSession {
         if found > before, !isFull { gaps = .certain }
     }
 
-    /// Reads documents by their own topics if they may be missing from the model.
+    /// Reads documents by their own topics if they may be missing from the model: what the broker seems not to hold, because
+    /// not every broker sends retained messages for a wildcard; after gaps all.
     package func complete(_ documents: [FleetDocumentID]) throws {
-        if gaps != .none { try read(documents) }
+        let doubtful = gaps == .none ? documents.filter { model.documents[$0] == nil } : documents
+        if !doubtful.isEmpty { try read(doubtful) }
     }
 
     /// Reads retained messages by their own topics.

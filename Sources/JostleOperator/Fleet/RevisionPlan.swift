@@ -67,7 +67,8 @@ package struct RevisionPlan: Equatable, Sendable {
     package init(for document: FleetDocumentID, in model: FleetModel, newEpoch: Bool = false) {
         let stored = model.documents[document]
         let held = stored?.revision
-        let seen = model.seen[document]
+        // From a machine whose clock was ahead: no board can have accepted it.
+        let seen = model.seen[document].flatMap { ($0.at ?? 0) > (model.latestPublication ?? .max) ? nil : $0 }
         let isSeenLater = seen.map { $0.order(after: held) == .newer } ?? false
         // Boards may have accepted what this machine cannot use.
         let known = held ?? stored.flatMap { DocumentEnvelope.revision(in: $0.bytes) }

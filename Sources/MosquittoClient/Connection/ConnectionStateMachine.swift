@@ -40,6 +40,8 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     private struct BrokerKnowledge {
         /// How the attempt with MQTT 5 failed that was the last one, if its version may be the reason.
         var failureOfV5: MQTTFailure?
+        /// Whether it has accepted MQTT 5: then silence has another reason than the version.
+        var speaksV5 = false
         /// Why 3.1.1 is used, and until when.
         var older: (reason: MQTTFailure, until: Instant)?
         var forcesIPv4 = false
@@ -121,6 +123,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         } else {
             brokers[attempt.broker].older = nil
         }
+        brokers[attempt.broker].speaksV5 = attempt.version == .v5
         brokers[attempt.broker].failureOfV5 = nil
         brokers[attempt.broker].forcesIPv4 = attempt.forcesIPv4
         // An older broker cannot say so: then what it takes is known from the will.
@@ -172,7 +175,8 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
                 return .connect(other)
             }
             let isV5 = attempt.version == .v5
-            brokers[attempt.broker].failureOfV5 = isV5 && failure.mayBeForV5(hasReached) ? failure : nil
+            let isForV5 = isV5 && !brokers[attempt.broker].speaksV5 && failure.mayBeForV5(hasReached)
+            brokers[attempt.broker].failureOfV5 = isForV5 ? failure : nil
             if !isV5, failure == .refused(.unsupportedProtocolVersion) { brokers[attempt.broker].older = nil }
             brokers[attempt.broker].forcesIPv4 = false
             if case .automatic = versions { triesMore = brokers[attempt.broker].mayFallBack }
@@ -232,7 +236,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         if duration >= Self.takeoverMemory { takeovers = 0 }
         switch failure {
         case .closedByBroker(.sessionTakenOver): takeovers += 1
-        case .closed where wasIdle: if duration < backoff.stableAfter { takeovers += 1 }
+        // The other client waits longer each time, too.
+        case .closed where wasIdle:
+            if duration < (takeovers > 1 ? Self.takeoverMemory : backoff.stableAfter) { takeovers += 1 }
         default: takeovers = 0
         }
     }
