@@ -2,6 +2,7 @@ import BrokerTestSupport
 import Foundation
 import JostleConfiguration
 import JostleMessages
+import LinuxSystem
 import Testing
 
 @testable import JostleAgent
@@ -85,6 +86,9 @@ struct EmbeddedBrokerTests {
             let words = try String(contentsOfFile: "/proc/\(broker.process)/cmdline", encoding: .utf8)
             #expect(!words.contains("hush"))
         }
+        // Its file of passwords has a colon after the name.
+        settings.mqtt.username = "m:e"
+        #expect(throws: Failure.self) { try settings.embeddedUsers() }
     }
 
     /// The broker dies with the thread that starts it, and a pool thread may end at any time.

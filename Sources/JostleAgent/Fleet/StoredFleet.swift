@@ -152,7 +152,9 @@ extension StoredLayer {
         highest = node["highest"].flatMap { DocumentRevision(stored: $0) }
         if let content = node["in_force"] { inForce = try StoredLayer.content(content, name) }
         // Earlier programs did not store the time beside the revision.
-        if let revision = inForce?.document.revision, revision.hash == highest?.hash { highest = revision }
+        if highest?.at == nil, let revision = inForce?.document.revision, revision.hash == highest?.hash {
+            highest = revision
+        }
         acceptedAt = node["accepted_at"]?.text.flatMap { Int64($0) }
         if let content = node["proven"] {
             proven = Proven(content: content.isNull ? nil : try StoredLayer.content(content, name))
@@ -248,7 +250,13 @@ struct StoredLayer: Equatable, Sendable {
     /// Accepts a document.
     mutating func accept(_ content: LayerContent, at wall: Int64) {
         proven = proven ?? Proven(content: inForce)
+        let before = highest?.at
         highest = content.document.revision
+        // Publishers' clocks differ, but the time does not go back: a document of an epoch before would follow then. One that
+        // is ahead of this device's clock was accepted when that was not set.
+        if let before, before <= wall + DocumentRevision.clockTolerance {
+            highest?.at = max(before, content.document.revision.at ?? before)
+        }
         inForce = content
         acceptedAt = wall
         undone = nil

@@ -83,6 +83,9 @@ extension JostleSettings {
     /// programs; `nil`, which admits everybody, if none is configured.
     package func embeddedUsers() throws -> MosquittoPasswords? {
         guard let (userName, password) = try login(), let password else { return nil }
+        guard !userName.contains(":") else {
+            throw Failure(.configuration, "mqtt.username: the embedded broker takes no user name with a colon")
+        }
         var users = MosquittoPasswords("")
         guard users.set(userName, password: password) else {
             throw Failure(.system, "OpenSSL has no SHA-512 for the password of the embedded broker")

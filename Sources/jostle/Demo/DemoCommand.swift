@@ -29,9 +29,9 @@ enum DemoCommand {
         ])
 
     static func run(_ arguments: Arguments) throws {
-        let signals = SignalWaiter()
         let seconds = try arguments.seconds("for")
         var configuration = try DemoConfiguration.load(arguments)
+        let signals = SignalWaiter()
         let isTold = configuration.loaded.isArgument("sensor.driver")
         if let reason = DemoSensor.substitute(in: &configuration.loaded, isTold: isTold) {
             configuration.notes += ["No sensor: \(reason).", "Using a virtual MPU-6050 instead."]

@@ -44,9 +44,11 @@ struct DemoLogin {
     /// What precedes mosquitto_sub or mosquitto_pub, which read options from a file of their name: on the command line every
     /// user would see a password.
     var environment: String {
+        let isWord = directory.allSatisfy { $0.isLetter || $0.isNumber || "/._-".contains($0) }
         // The files are those of root then.
         let usesSudo = geteuid() == 0 && Configuration.variable("SUDO_USER") != nil
-        return (usesSudo ? "sudo " : "") + "XDG_CONFIG_HOME=\(directory) "
+        let word = isWord ? directory : "'\(directory.replacing("'", with: "'\\''"))'"
+        return (usesSudo ? "sudo " : "") + "XDG_CONFIG_HOME=\(word) "
     }
 
     /// How a person logs in with other programs.

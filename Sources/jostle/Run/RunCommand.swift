@@ -19,9 +19,10 @@ enum RunCommand {
         options: CommandUsage.configurationOptions + [Option("for", value: "SECONDS", help: "stop after this time")])
 
     static func run(_ arguments: Arguments) throws {
-        let signals = SignalWaiter(mayReload: true)
         let configuration = try Configuration.load(arguments)
         let seconds = try arguments.seconds("for")
+        // Until here, a signal ends the program: a configuration may be a pipe that delivers nothing.
+        let signals = SignalWaiter(mayReload: true)
         let agent = try Agent(
             configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
             log: Log(level: configuration.settings.log.level),

@@ -226,7 +226,8 @@ enum SecretFinder {
                 index += 1
                 continue
             }
-            if let end = harmless.lazy.compactMap({ end(of: $0, at: index, small) }).first {
+            let harmlessEnd = harmless.lazy.compactMap { end(of: $0, at: index, small) }.first
+            if let end = harmlessEnd, end == line.count || !isWord(line[end]) {
                 index = end
                 continue
             }
@@ -253,6 +254,8 @@ enum SecretFinder {
         for option in options where matches(option, at: index, option[0] == 0x20 ? line : small) {
             let start = index + option.count
             let isAttached = isWord(option[option.count - 1])
+            // `-password` and `-pass` are options of other programs.
+            if isAttached, labels.contains(where: { end(of: $0.text, at: index + 2, small) != nil }) { continue }
             if !isAttached || start < line.count && !isNumber(from: start, line) { return (start, false) }
         }
         for label in labels {
@@ -265,7 +268,11 @@ enum SecretFinder {
             let first = wordStart(of: index, line)
             if label.separators.utf8.contains(line[after]) {
                 // After a path, a message says what is wrong with the file.
-                if first == 0 || line[first - 1] != UInt8(ascii: "/") { return (after + 1, label.isName) }
+                if first == 0 || line[first - 1] != UInt8(ascii: "/") {
+                    // As in `=>` and `==`.
+                    while after + 1 < line.count, "=>".utf8.contains(line[after + 1]) { after += 1 }
+                    return (after + 1, label.isName)
+                }
             } else if line[first] == UInt8(ascii: "-"), line[end] == 0x20, label.separators.utf8.contains(0x20) {
                 return (end + 1, label.isName)
             }
