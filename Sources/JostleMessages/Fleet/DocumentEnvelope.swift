@@ -70,7 +70,7 @@ package struct DocumentEnvelope: Equatable, Sendable {
 
     /// Who published it, when (epoch milliseconds), and why; as the publisher says.
     package let by: String?
-    package let at: Int64?
+    package var at: Int64? { revision.at }
     package let note: String?
 
     package let signature: Signature?
@@ -113,7 +113,7 @@ package struct DocumentEnvelope: Equatable, Sendable {
             "revision", in: 1...(isStored ? DocumentRevision.maximumStored : DocumentRevision.maximum))
         guard let number else { throw DocumentProblem(at: tree.position, "has no key \"revision\"") }
         by = try tree.line("by", maximum: 200)
-        at = try tree.integer("at", in: 0...DocumentRevision.maximumStored)
+        let at = try tree.integer("at", in: 0...DocumentRevision.maximumStored)
         let epoch = try DocumentEnvelope.epoch(in: tree)
         guard epoch.isEmpty || at != nil else {
             throw DocumentProblem(at: tree.position, path: "at", "is missing; a document with an epoch needs its time")

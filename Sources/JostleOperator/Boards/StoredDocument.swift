@@ -20,13 +20,17 @@ package struct StoredDocument: Equatable, Sendable {
 
     package let content: Content
 
-    /// The revision number, if even an unreadable document has one.
-    package let number: Int64?
+    /// What the document says that its revision is, even if it cannot be used, and then with an empty hash; `nil` if it says
+    /// nothing.
+    package let claimed: DocumentRevision?
+
+    /// The number of that revision.
+    package var number: Int64? { claimed?.number }
 
     /// Takes a message. A document that was published later than `latest`, milliseconds since 1970, cannot be used.
     package init(_ id: FleetDocumentID, _ bytes: [UInt8], trust: DocumentTrust? = nil, latest: Int64? = nil) {
         self.bytes = bytes
-        number = DocumentEnvelope.revision(in: bytes)?.number
+        let content: Content
         do throws(DocumentProblem) {
             let envelope: DocumentEnvelope
             let readable: Content
@@ -48,9 +52,13 @@ package struct StoredDocument: Equatable, Sendable {
         } catch {
             content = .unreadable(error)
         }
+        self.content = content
+        claimed = StoredDocument.envelope(of: content)?.revision ?? DocumentEnvelope.revision(in: bytes)
     }
 
-    package var envelope: DocumentEnvelope? {
+    package var envelope: DocumentEnvelope? { StoredDocument.envelope(of: content) }
+
+    private static func envelope(of content: Content) -> DocumentEnvelope? {
         switch content {
         case .layer(let document): document.envelope
         case .registry(let document): document.envelope
@@ -80,7 +88,7 @@ package struct StoredDocument: Equatable, Sendable {
 
     /// Whether it is newer than a document, or another one of its revision; even if it cannot be used.
     package func isNewer(than other: DocumentRevision) -> Bool {
-        let order = (revision ?? DocumentEnvelope.revision(in: bytes))?.order(after: other)
+        let order = claimed?.order(after: other)
         return order == .newer || order == .conflict
     }
 

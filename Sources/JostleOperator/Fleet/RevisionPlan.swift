@@ -71,7 +71,7 @@ package struct RevisionPlan: Equatable, Sendable {
         let seen = model.seen[document].flatMap { ($0.at ?? 0) > (model.latestPublication ?? .max) ? nil : $0 }
         let isSeenLater = seen.map { $0.order(after: held) == .newer } ?? false
         // Boards may have accepted what this machine cannot use.
-        let known = held ?? stored.flatMap { DocumentEnvelope.revision(in: $0.bytes) }
+        let known = stored?.claimed
         var base = seen.flatMap { $0.order(after: known) == .newer ? $0 : nil } ?? known
         let boards = model.readers(of: document)
         let online = boards.count { $0.isOnline == true }

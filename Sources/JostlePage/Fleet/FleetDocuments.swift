@@ -30,7 +30,7 @@ struct FleetDocuments {
         private static func bounded(_ text: String) -> String { ForeignText.excerpt(text, limit: 200) }
 
         init(_ stored: StoredDocument) {
-            revision = stored.revision ?? DocumentEnvelope.revision(in: stored.bytes)
+            revision = stored.claimed
             if let problem = stored.problem { self.problem = Document.bounded("\(problem)") }
             guard let layer = stored.layer else { return }
             by = layer.envelope.by.map(Document.bounded)
