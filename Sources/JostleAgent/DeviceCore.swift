@@ -306,7 +306,7 @@ package final class DeviceCore {
     private func publish(_ message: MQTTMessage, _ token: MQTTToken? = nil) throws(MQTTError) {
         try client.publish(message, token: token)
         host.sent(message)
-        if retained.watches(message.topic) { retained.sent(message, at: host.readClocks().monotonic) }
+        retained.sent(message, at: host.readClocks().monotonic)
     }
 
     /// Applies settings to the participants and the rest of the device; they take effect with the next batch of samples,

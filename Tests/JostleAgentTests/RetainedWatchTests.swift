@@ -50,8 +50,8 @@ import Testing
         }
 
         mutating func publish(_ topic: String, _ text: String) {
-            bench.participant.sent(
-                MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true), at: bench.now)
+            let now = bench.now
+            bench.participant.sent(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true), at: now)
             published[topic, default: 0] += 1
             arrive(topic, text)
         }
@@ -207,7 +207,8 @@ import Testing
         var board = Board()
         for number in 0..<100 {
             let message = MQTTMessage(topic: Self.topics.state, text: "\(number)", qos: .atLeastOnce, retain: true)
-            board.bench.participant.sent(message, at: board.bench.now)
+            let now = board.bench.now
+            board.bench.participant.sent(message, at: now)
             if number > 2 { board.bench.receive(Self.topics.state, "\(number - 3)") }
             board.pass(0.25)
         }

@@ -101,21 +101,27 @@ struct EventStamp: Equatable, Sendable {
 
 /// An event with all the values that a template can use.
 struct EventFacts {
-    var event: GestureEvent
-    var stamp: EventStamp
-    var device: String
-    var isSimulated: Bool
+    /// The event's payload, as text and as values: what the program has written itself can be read.
+    private let payload: String
+    private let values: JSONValue?
+    private let device: String
+    private let isSimulated: Bool
+
+    init(event: GestureEvent, stamp: EventStamp, device: String, isSimulated: Bool) {
+        let object = Payloads.event(event, id: stamp.id, at: stamp.time, isSimulated: isSimulated)
+        payload = object.description
+        values = try? JSONReader.read(object.bytes, source: .message("event"))
+        self.device = device
+        self.isSimulated = isSimulated
+    }
 
     /// The text of a field as in the event's payload, without quotes; `nil` if the event lacks the field.
     func text(of field: Template.Field) -> String? {
-        let payload = Payloads.event(event, id: stamp.id, at: stamp.time, isSimulated: isSimulated)
         switch field {
-        case .event: return payload.description
-        case .device: return device
-        case .simulated: return isSimulated ? "true" : "false"
-        default:
-            // What the program has written itself can be read.
-            return try? JSONReader.read(payload.bytes, source: .message("event"))[field.rawValue]?.text
+        case .event: payload
+        case .device: device
+        case .simulated: isSimulated ? "true" : "false"
+        default: values?[field.rawValue]?.text
         }
     }
 }

@@ -116,19 +116,14 @@ struct RetainedWatch: Participant {
         .subscribe(filter, keepsRetainFlag: false, isOptional: true)
     }
 
-    /// The device has published a message.
-    mutating func sent(_ message: MQTTMessage, at now: Timestamp) {
+    /// The device has published a message. The clock is only read for one that matters.
+    mutating func sent(_ message: MQTTMessage, at now: @autoclosure () -> Timestamp) {
         switch message.topic {
         case topics.availability, topics.state:
-            copies[message.topic, default: Copy()].send(message, at: now)
+            copies[message.topic, default: Copy()].send(message, at: now())
         case topics.reported: sentReport = message.payload.hashValue
         default: break
         }
-    }
-
-    /// Whether `sent` needs to know of messages to a topic.
-    func watches(_ topic: String) -> Bool {
-        topic == topics.availability || topic == topics.state || topic == topics.reported
     }
 
     /// What this device has published, for a listener that came later than the messages, which the broker does not retain.
