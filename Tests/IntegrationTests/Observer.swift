@@ -25,6 +25,8 @@ final class Observer: Sendable {
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "observer-\(UUID().uuidString)")
         options.credentials = credentials
+        // As much as a test publishes at once.
+        options.queueCapacity = 20_000
         if hasSession { options.sessionExpiry = .seconds(3600) }
         options.backoff.base = .milliseconds(20)
         options.backoff.cap = .milliseconds(200)
