@@ -68,9 +68,10 @@ final class SwarmRig {
         await eventually { swarm.output.contains(text) }
     }
 
-    /// The last line of figures.
+    /// The last whole line of figures; empty before there is one.
     func figures() throws -> [String: Any] {
-        let line = try #require(swarm.output.split(separator: "\n").last { $0.hasPrefix("{\"t\":") })
+        let lines = swarm.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        guard let line = lines.last(where: { $0.hasPrefix("{\"t\":") }) else { return [:] }
         return try #require(try JSON.object(line))
     }
 
