@@ -12,7 +12,7 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
     package enum Kind: Equatable, Sendable {
         /// No space left on the disk, or the file's size limit is reached.
         case full
-        /// The file is not a database, or is corrupt.
+        /// The file is not a database, is corrupt, or has a row that is larger than any that was written.
         case damaged
         /// A statement does not fit the database: a table is missing, or exists already.
         case statement
@@ -24,7 +24,7 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
     package var kind: Kind {
         switch code & 0xFF {
         case SQLITE_FULL: .full
-        case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_TOOBIG: .damaged
         case SQLITE_ERROR: .statement
         default: .other
         }

@@ -138,7 +138,8 @@ struct OutboxStore: ~Copyable {
             damagedRows += try readCounters(into: &content)
             if damagedRows > 0 { damage = damage ?? "rows that are not as they were written: \(damagedRows)" }
         } catch {
-            guard error.showsDamage else { throw error }
+            // A row that claims to have gigabytes is reported as a lack of memory.
+            guard damage != nil || error.showsDamage else { throw error }
             damage = damage ?? "\(error)"
         }
         return (content, damage)
