@@ -419,14 +419,15 @@ import Testing
             boards.publish(
                 "jostle/\(id)/config/reported",
                 #"{"run":"1","epochs":true,"layers":{"all":{"status":"none","accepted_at":\#(time)}}}"#)
+            #expect(
+                await observer.sees { $0.texts("config/reported", of: id).last?.contains("accepted_at") == true })
         }
-        try await observer.catchUp()
         try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")
         try await fleet(broker, "apply", directory.path, "--new-epoch", "--no-wait").expect(status: 0)
         #expect(try await document(observer, "_all/config")["at"] as? Int64 == ahead + 1)
         // What this machine has seen counts, too.
         boards.publish("jostle/_all/config", "")
-        try await fleet(broker, "forget", "door").expect(status: 0)
+        #expect(await observer.sees { $0.all.last { $0.topic == "jostle/_all/config" }?.payload.isEmpty == true })
         try await fleet(broker, "apply", directory.path, "--new-epoch", "--no-wait").expect(status: 0)
         #expect(try await document(observer, "_all/config")["at"] as? Int64 == ahead + 2)
     }
