@@ -29,7 +29,7 @@ private func decodeLayer(_ bytes: [UInt8]) {
         return
     }
     var layer = StoredLayer(.all)
-    layer.accept(LayerContent(document: document), at: 0)
+    layer.accept(LayerContent(document: document), at: .now(isSet: false))
     let stored = StoredFleet(layers: ["jostle/_all/config": layer])
     guard let again = try? StoredFleet(reading: stored.bytes) else { fatalError("a stored layer cannot be read") }
     precondition(again == stored, "a stored layer is read differently")

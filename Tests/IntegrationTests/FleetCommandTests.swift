@@ -410,6 +410,28 @@ import Testing
         #expect(boards.boards[0].layers["all"]?.contains("\"epoch\":") == true)
     }
 
+    /// A new epoch is later than what any board says that it accepted, but for what none can have accepted.
+    @Test func newEpochIsLaterThanWhatBoardsAccepted() async throws {
+        let (broker, boards, observer) = try await rig.observedFleet([.init(id: "door"), .init(id: "liar")])
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let ahead = now + 36_000_000
+        for (id, time) in [("door", ahead), ("liar", now + 90_000_000)] {
+            boards.publish(
+                "jostle/\(id)/config/reported",
+                #"{"run":"1","epochs":true,"layers":{"all":{"status":"none","accepted_at":\#(time)}}}"#)
+            #expect(
+                await observer.sees { $0.texts("config/reported", of: id).last?.contains("accepted_at") == true })
+        }
+        try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")
+        try await fleet(broker, "apply", directory.path, "--new-epoch", "--no-wait").expect(status: 0)
+        #expect(try await document(observer, "_all/config")["at"] as? Int64 == ahead + 1)
+        // What this machine has seen counts, too.
+        boards.publish("jostle/_all/config", "")
+        #expect(await observer.sees { $0.all.last { $0.topic == "jostle/_all/config" }?.payload.isEmpty == true })
+        try await fleet(broker, "apply", directory.path, "--new-epoch", "--no-wait").expect(status: 0)
+        #expect(try await document(observer, "_all/config")["at"] as? Int64 == ahead + 2)
+    }
+
     @Test func garbageOnLayerIsNotBuiltUpon() async throws {
         let (broker, boards) = try await rig.fleet([.init(id: "door")])
         boards.publish("jostle/_all/config", "{\"schema\":1,\"revision\":7,\u{1B}[2J")

@@ -163,6 +163,25 @@ import Testing
         #expect(await swarm.exitStatus() == 0)
     }
 
+    /// A machine whose clock is hours ahead has published, the broker has lost that, and nobody else has seen it.
+    @Test func newEpochFollowsADocumentThatIsAhead() async throws {
+        let broker = try await rig.broker()
+        let observer = try await Observer(broker.port)
+        let swarm = try swarm(urls(broker))
+        #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
+        let ahead = Int64(Date().timeIntervalSince1970 * 1000) + 72_000_000
+        for text in [#"{"schema":1,"revision":7,"config":{},"at":\#(ahead)}"#, ""] {
+            try observer.publish("jostle/_all/config", text, retain: true)
+            #expect(await observer.sees { try revisions($0) == [7] })
+        }
+        try FileManager.default.createDirectory(atPath: directory.path("fleet"), withIntermediateDirectories: true)
+        try directory.write("gestures: { shake: { sensitivity: 4 } }\n", to: "fleet/all.yaml")
+        let apply = try await fleet(["apply", directory.path("fleet"), "--new-epoch", "--wait", "30s"], urls(broker))
+        #expect(apply.output.contains("10 of 10 devices applied it"), "\(apply.output)\(apply.errors)")
+        swarm.signal(SIGTERM)
+        #expect(await swarm.exitStatus() == 0)
+    }
+
     @Test func rolloutGoesOnAtTheOtherBroker() async throws {
         let (first, second) = try await bridged()
         defer {

@@ -362,23 +362,74 @@ import Testing
         #expect(try board.report()["groups"] as? [String] == [])
     }
 
-    /// Without a clock the board cannot know. Once it is set, what came from the future keeps nothing out.
+    /// Without a clock the board cannot know which time is right, so a new epoch reaches it whatever its time, and one that
+    /// it had before does not. Once the clock is set, what came from the future keeps nothing out.
     @Test func futureWithoutAClock() throws {
-        var board = try FleetBench()
+        var board = try FleetBench(retained: [Self.all: layer(12, sensitivity: 2, #""at":\#(Self.now)"#)])
         board.bench.clocks.isSet = false
-        try board.publish(.all, layer(7, sensitivity: 3, epoch("ffff0000", at: 1 << 53)))
+        let future = layer(7, sensitivity: 3, epoch("ffff0000", at: 1 << 53))
+        try board.publish(.all, future)
         #expect(try board.status("all") == "applied 7")
-        let other = layer(1, sensitivity: 4, epoch("0123abcd", at: Self.now))
-        try board.publish(.all, other)
-        #expect(try board.status("all") == "stale 1")
-        // The next one of its epoch is accepted, and takes the time with it.
-        try board.publish(.all, layer(8, sensitivity: 5, epoch("ffff0000", at: Self.now - 1)))
-        try board.publish(.all, other)
+        try board.publish(.all, layer(1, sensitivity: 4, epoch("0123abcd", at: Self.now)))
         #expect(try board.status("all") == "applied 1" && board.sensitivity == 4)
+        try board.pass(70)
+        try board.restart(connects: false)
+        board.bench.clocks.isSet = false
+        try board.connect()
+        // What a bridged broker brings back.
+        for old in [
+            future, layer(8, sensitivity: 3, epoch("ffff0000", at: 1 << 53)),
+            layer(13, sensitivity: 2, #""at":\#(Self.now + 1)"#),
+        ] {
+            try board.receive(Self.all, old)
+            #expect(try board.layer("all")["status"] as? String == "stale" && board.sensitivity == 4, "\(old)")
+        }
         try board.publish(.all, layer(7, sensitivity: 3, epoch("eeee0000", at: 1 << 53)))
+        let later = layer(2, sensitivity: 5, epoch("0123abcd", at: Self.now + 1))
+        try board.publish(.all, later)
+        #expect(try board.status("all") == "stale 2")
+        // It is read again.
         board.bench.clocks.isSet = true
-        try board.publish(.all, layer(1, sensitivity: 6, epoch("dddd0000", at: Self.now)))
+        try board.answerSubscriptions()
+        #expect(try board.status("all") == "applied 2" && board.sensitivity == 5)
+        try board.publish(.all, layer(1, sensitivity: 6, epoch("dddd0000", at: Self.now + 2)))
         #expect(try board.status("all") == "applied 1" && board.sensitivity == 6)
+        board.bench.clocks.isSet = false
+        for (revision, epoch, at) in [(1, "ffff0000", 1 << 53), (1, "0123abcd", Self.now)] {
+            try board.publish(
+                "jostle/_registry/a",
+                #"{"schema":1,"revision":\#(revision),"groups":["\#(epoch)"],\#(self.epoch(epoch, at: at))}"#)
+            #expect(try board.report()["groups"] as? [String] == [epoch])
+        }
+    }
+
+    /// The time of the last accepted document is reported: from a clock that was some hours ahead, it keeps other epochs out
+    /// until then, or until one is published that is later still.
+    @Test func acceptedTimeIsReported() throws {
+        let ahead = Self.now + 36_000_000
+        var board = try FleetBench(retained: [Self.all: layer(12, sensitivity: 3, #""at":\#(ahead)"#)])
+        try board.publish(.all, layer(13, sensitivity: 3, #""at":\#(Self.now)"#))
+        try board.publish(.all, layer(1, sensitivity: 4, epoch("0123abcd", at: Self.now)))
+        let stale = try board.layer("all")
+        #expect(stale["status"] as? String == "stale" && stale["accepted_at"] as? Int == ahead)
+        try board.publish(.all, layer(1, sensitivity: 4, epoch("0123abcd", at: ahead + 1)))
+        let applied = try board.layer("all")
+        #expect(applied["status"] as? String == "applied" && applied["accepted_at"] as? Int == ahead + 1)
+        try board.publish(.all, "")
+        #expect(try board.layer("all")["accepted_at"] as? Int == ahead + 1)
+        #expect(try board.layer("device")["accepted_at"] == nil)
+        // Of groups, too. Their time does not go back within an epoch either.
+        for (text, groups) in [
+            (#"{"schema":1,"revision":3,"groups":["b"],\#(epoch("0123abcd", at: ahead))}"#, ["b"]),
+            (#"{"schema":1,"revision":4,"groups":["c"],\#(epoch("0123abcd", at: Self.now))}"#, ["c"]),
+            (#"{"schema":1,"revision":1,"groups":["d"],\#(epoch("ffff0000", at: ahead))}"#, ["c"]),
+        ] {
+            try board.publish("jostle/_registry/a", text)
+            let report = try board.report()
+            #expect(report["groups"] as? [String] == groups)
+            #expect((report["registry"] as? [String: Any])?["accepted_at"] as? Int == ahead)
+            try board.restart()
+        }
     }
 
     /// An earlier program accepted revisions up to 2^53.
@@ -386,12 +437,14 @@ import Testing
         let last = 1 << 53 - 1
         var stored = StoredLayer(.all)
         let text = Array(layer(last, sensitivity: 3).utf8)
-        stored.accept(LayerContent(document: try LayerDocument(reading: text, layer: "all", isStored: true)), at: 0)
+        let document = try LayerDocument(reading: text, layer: "all", isStored: true)
+        stored.accept(LayerContent(document: document), at: .start)
         stored.proven = nil
         var fleet = StoredFleet(layers: [Self.all: stored])
         let groups = Array(#"{"schema":1,"revision":\#(last),"groups":["b"]}"#.utf8)
+        let registry = try RegistryDocument(reading: groups, isStored: true)
         fleet.registry = StoredRegistry(
-            topic: "jostle/_registry/a", document: try RegistryDocument(reading: groups, isStored: true))
+            topic: "jostle/_registry/a", document: registry, accepted: AcceptedRevision(registry.revision))
         var board = try FleetBench(connects: false)
         try board.directory.write(String(decoding: fleet.bytes, as: UTF8.self), to: "fleet-layers.json")
         try board.restart()

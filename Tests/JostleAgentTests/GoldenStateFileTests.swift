@@ -22,13 +22,18 @@ import Testing
     private static let candidate =
         #""candidate":{"config":{"gestures":{"shake":{"sensitivity":9}}},"percent":12.5,"seed":"s"}"#
 
+    /// The clocks when a layer is accepted.
+    private func clocks(_ wall: Int64, isSet: Bool = false) -> ClockReading {
+        ClockReading(boot: "boot-1", monotonic: Timestamp(seconds: 0), wall: wall, isSet: isSet)
+    }
+
     /// A state with everything that there can be.
     private func fullState() throws -> StoredFleet {
         var all = StoredLayer(.all)
-        all.accept(try content(layer(1, sensitivity: 3)), at: 1_795_182_603_000)
+        all.accept(try content(layer(1, sensitivity: 3)), at: clocks(1_795_182_603_000))
         all.proven = nil
         let more = #"\#(Self.candidate),"by":"ada@desk","note":"\"less\" eager\\, é","at":1795182603123"#
-        all.accept(try content(layer(2, sensitivity: 4, more)), at: 1_795_182_603_123)
+        all.accept(try content(layer(2, sensitivity: 4, more)), at: clocks(1_795_182_603_123, isSet: true))
         all.inForce?.skipsCandidate = true
         all.inForce?.candidateErrors = FleetLayers.json([
             DocumentProblem(
@@ -37,21 +42,29 @@ import Testing
         ])
         all.undone = StoredLayer.Undone(revision: 2, reason: "the sensor delivers no samples any more")
         var laundry = StoredLayer(.group("laundry"))
-        laundry.accept(try content(layer(8, "{}"), layer: "group:laundry"), at: 1_795_182_604_000)
+        laundry.accept(try content(layer(8, "{}"), layer: "group:laundry"), at: clocks(1_795_182_604_000))
         var device = StoredLayer(.device)
-        device.highest = DocumentRevision(number: 7, hash: String(repeating: "0f", count: 32))
+        device.highest = AcceptedRevision(DocumentRevision(number: 7, hash: String(repeating: "0f", count: 32)))
         device.undone = StoredLayer.Undone(revision: 7, reason: "the agent ended unexpectedly 3 times")
         let groups = #"{"schema":1,"revision":3,"groups":["laundry"],"by":"ada@desk"}"#
         var fleet = StoredFleet(layers: [
             "jostle/_all/config": all, "jostle/_group/laundry/config": laundry, "jostle/a/config/desired": device,
         ])
+        let registry = try RegistryDocument(reading: Array(groups.utf8))
         fleet.registry = StoredRegistry(
-            topic: "jostle/_registry/a", document: try RegistryDocument(reading: Array(groups.utf8)))
-        fleet.former.remember(DocumentRevision(number: 5, hash: "ab"), of: "jostle/_group/attic/config")
-        fleet.former.remember(DocumentRevision(number: 1 << 40, hash: "cd"), of: "jostle/b/config/desired")
-        fleet.former.remember(
-            DocumentRevision(number: 2, hash: "ef", epoch: "5d59f73717e546dc", at: 1_795_182_603_123),
-            of: "jostle/_group/cellar/config")
+            topic: "jostle/_registry/a", document: registry, accepted: AcceptedRevision(registry.revision))
+        fleet.isSigned = true
+        for (topic, revision, epochs) in [
+            ("_group/attic/config", DocumentRevision(number: 5, hash: "ab"), []),
+            ("b/config/desired", DocumentRevision(number: 1 << 40, hash: "cd"), []),
+            (
+                "_group/cellar/config",
+                DocumentRevision(number: 2, hash: "ef", epoch: "5d59f73717e546dc", at: 1_795_182_603_123),
+                ["0123abcd", "ffff0000"]
+            ),
+        ] {
+            fleet.former.remember(AcceptedRevision(revision, formerEpochs: epochs), of: "jostle/\(topic)")
+        }
         fleet.probation = StoredProbation(
             boot: "boot-1", deaths: 2, hasEndedProperly: true, hadSamples: true, touchesNetwork: false)
         return fleet
@@ -60,7 +73,7 @@ import Testing
     @Test("The layers of the fleet are stored in the recorded form, and read again")
     func fleetLayers() throws {
         var applied = StoredLayer(.all)
-        applied.accept(try content(layer(1, sensitivity: 3)), at: 0)
+        applied.accept(try content(layer(1, sensitivity: 3)), at: clocks(0))
         applied.proven = nil
         let states: [(String, StoredFleet)] = [
             ("nothing", StoredFleet()), ("a layer", StoredFleet(layers: ["jostle/_all/config": applied])),
@@ -72,6 +85,18 @@ import Testing
             #expect(again == state && again.bytes == state.bytes, "\(name)")
         }
         expectGolden(golden, "fleet-layers.json.txt")
+    }
+
+    /// Without what this version stores beside the documents.
+    @Test(arguments: [false, true]) func layersOfAnEarlierVersionAreRead(isSigned: Bool) throws {
+        let signature = isSigned ? #","signature":{"key":"k","value":"v"}"# : ""
+        let groups = #"{"schema":1,"revision":3,"groups":["b"],"at":5\#(signature)}"#
+        let stored = #""topic":"jostle/_registry/a","document":\#(JSONText.quoted(groups))"#
+        let former = #"{"topic":"jostle/_group/attic/config","revision":5,"hash":"ab"}"#
+        let fleet = try StoredFleet(
+            reading: Array(#"{"format":"1","registry":{\#(stored)},"former":[\#(former)],"layers":[]}"#.utf8))
+        #expect(fleet.registry?.accepted.revision.at == 5 && fleet.registry?.accepted.confirmedAt == nil)
+        #expect(fleet.former["jostle/_group/attic/config"]?.revision.number == 5 && fleet.isSigned == isSigned)
     }
 
     // MARK: Values set at home, and small files

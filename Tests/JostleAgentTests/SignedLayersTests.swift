@@ -127,8 +127,10 @@ import Testing
         #expect(try board.report()["groups"] as? [String] == ["theirs"])
     }
 
-    private func signedRegistry(_ revision: Int, _ groups: String, by signer: DocumentSigner? = nil) throws -> String {
-        let document = #"{"schema":1,"revision":\#(revision),"groups":[\#(groups)]}"#
+    private func signedRegistry(
+        _ revision: Int, _ groups: String, by signer: DocumentSigner? = nil, _ more: String = ""
+    ) throws -> String {
+        let document = #"{"schema":1,"revision":\#(revision),"groups":[\#(groups)]\#(more)}"#
         let envelope = try RegistryDocument(reading: Array(document.utf8)).envelope
         let signature = try #require(try (signer ?? self.signer).sign(envelope, topic: "jostle/_registry/a"))
         return document.dropLast() + #","signature":{"key":"\#(signature.key)","value":"\#(signature.value)"}}"#
@@ -176,10 +178,10 @@ import Testing
         builder.apply(try YAMLReader.read(Array(yaml.utf8), source: .file("jostle.yaml")))
         let settings = try builder.finish().settings
         let layers = FleetLayers(stored, id: "a", settings: settings)
-        #expect(layers.groups.isEmpty && layers.acceptedRegistry?.number == 2)
+        #expect(layers.groups.isEmpty && layers.acceptedRegistry?.revision.number == 2)
         // The file keeps that, too.
         let again = FleetLayers(try StoredFleet(reading: layers.stored.bytes), id: "a", settings: settings)
-        #expect(again.acceptedRegistry?.number == 2)
+        #expect(again.acceptedRegistry?.revision.number == 2)
     }
 
     /// What was accepted before there were keys, or was signed with a key that is withdrawn, may be an intruder's.
@@ -198,7 +200,7 @@ import Testing
             Issue.record("\(String(describing: layers.records[0].finding))")
             return
         }
-        #expect(problems[0].reason == "is missing" && layers.records[0].stored.isDropped)
+        #expect(problems[0].reason == "is missing" && layers.records[0].stored.highest == nil)
         let steps = layers.storeIfNeeded()
         #expect(!steps.isEmpty)
         // The same revision with a signature is taken again.
@@ -207,6 +209,75 @@ import Testing
         let isTaken = layers.records[0].receive(Array(text.utf8), trusting: keys, at: board.bench.clocks)
         #expect(isTaken)
         #expect(layers.records[0].offered != nil)
+    }
+
+    /// Before there were keys, anybody could publish any revision. None of them keeps out what is signed.
+    @Test func unsignedRevisionsHoldNothingBack() throws {
+        let (own, registry) = ("jostle/a/config/desired", "jostle/_registry/a")
+        let group = "jostle/_group/laundry/config"
+        let last = 2_000_000_000
+        var before = try FleetBench(retained: [
+            Self.all: layer(last, sensitivity: 9),
+            own: layer(last, "{}", #""epoch":"0123abcd","at":1795036000000"#), group: layer(last, "{}"),
+        ])
+        try before.publish(registry, #"{"schema":1,"revision":\#(last),"groups":["laundry"]}"#)
+        try before.answerSubscriptions()
+        try before.pass(5)
+        #expect(try before.status("group:laundry") == "applied \(last)")
+        try before.publish(registry, #"{"schema":1,"revision":\#(last + 1),"groups":[]}"#)
+        // This one was signed in advance.
+        let genuine = try signed(layer(last + 1, sensitivity: 7))
+        for isGenuine in [false, true] {
+            if isGenuine { try before.publish(.all, genuine) }
+            try before.pass(70)
+            var board = try FleetBench(
+                yaml,
+                retained: [
+                    Self.all: try signed(layer(1, sensitivity: 3)),
+                    own: try signed(layer(1, "{}", #""epoch":"ffff0000","at":1795000000000"#), for: own),
+                    registry: try signedRegistry(1, "\"laundry\""), group: try signed(layer(1, "{}"), for: group),
+                ], connects: false)
+            let text = try String(contentsOfFile: before.directory.path("fleet-layers.json"), encoding: .utf8)
+            try board.directory.write(text, to: "fleet-layers.json")
+            try board.restart()
+            try board.answerSubscriptions()
+            try board.pass(5)
+            #expect(try board.status("all") == (isGenuine ? "stale 1" : "applied 1"))
+            #expect(board.sensitivity == (isGenuine ? 7 : 3))
+            for name in ["device", "group:laundry"] { #expect(try board.status(name) == "applied 1") }
+        }
+    }
+
+    /// Whoever sets the clock back, or keeps it from being set, brings no earlier epoch back.
+    @Test(arguments: [true, false]) func earlierEpochIsOlderWhateverTheClock(isSet: Bool) throws {
+        let (now, day) = (1_795_000_000_000, 86_400_000)
+        func more(_ epoch: String, _ at: Int) -> String { #""epoch":"\#(epoch)","at":\#(at)"# }
+        let registry = "jostle/_registry/a"
+        let old = try signed(layer(9, sensitivity: 9, more("0123abcd", now - 3 * day)))
+        let oldGroups = try signedRegistry(9, "\"old\"", ",\(more("0123abcd", now - 3 * day))")
+        var board = try FleetBench(yaml)
+        // It may be set only after the documents arrived.
+        board.bench.clocks.isSet = isSet
+        try board.publish(.all, try signed(layer(1, sensitivity: 3, more("ffff0000", now))))
+        try board.publish(registry, try signedRegistry(1, "\"new\"", ",\(more("ffff0000", now))"))
+        try board.publish(.all, old)
+        #expect(try board.status("all") == "stale 9")
+        board.bench.clocks.isSet = true
+        try board.pass(70)
+        try board.restart(connects: false)
+        board.bench.clocks.wall -= Int64(2 * day)
+        try board.connect()
+        // The next one of the epoch takes nothing back either.
+        try board.publish(.all, try signed(layer(2, sensitivity: 4, more("ffff0000", now - 2 * day))))
+        #expect(try board.status("all") == "applied 2")
+        try board.publish(.all, old)
+        try board.publish(registry, oldGroups)
+        #expect(try board.status("all") == "stale 9" && board.sensitivity == 4)
+        #expect(try board.report()["groups"] as? [String] == ["new"])
+        board.bench.clocks.isSet = false
+        try board.answerSubscriptions()
+        #expect(try board.status("all") == "stale 9" && board.sensitivity == 4)
+        #expect(try board.report()["groups"] as? [String] == ["new"])
     }
 
     /// An epoch needs a signature like every document, and one that was signed before is older.

@@ -58,6 +58,17 @@ import Testing
         let latest = try #require(history.latest[id])
         #expect(latest.number == 2 && latest.epoch == "ffff0000" && latest.at == 300)
         #expect(Set(history.revisions(of: id).compactMap(\.number)) == [7, 2, 9, 1000])
+        // Without an epoch, the time counts as well.
+        let last = StoredDocument(id, Array(layer(1001, "{}", more: #","at":301"#).utf8))
+        try history.keep([id: last])
+        #expect(history.latest[id]?.number == 1001 && history.latest[id]?.at == 301)
+        // An earlier program did not put it into the name.
+        let files = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String }
+        let file = try #require(files?.first { $0.contains(".1001.") })
+        let earlier = file.replacingOccurrences(of: "-301.json", with: ".json")
+        #expect(earlier != file && rename("\(directory)/\(file)", "\(directory)/\(earlier)") == 0)
+        try history.keep([id: last])
+        #expect(history.revisions(of: id).count == 5 && history.latest[id]?.number == 2)
     }
 
     private func publication(_ revision: Int64, _ config: String = "{}") throws -> FleetPublication {

@@ -19,7 +19,7 @@ extension FleetLayers {
             // What came after a rejected document may be newer than what is in force.
             let hasLater = rejections.keys.contains { records[$0].later != nil }
             guard hasLater else { return steps + stage(trial, rejections, stack, at: now) }
-            for index in rejections.keys { records[index].takeLater(at: now) }
+            for index in rejections.keys { records[index].takeLater(trusting: trustedKeys, at: now) }
         }
     }
 
@@ -72,7 +72,7 @@ extension FleetLayers {
             accepted.append(
                 Staged.AppliedLayer(
                     name: records[index].name, topic: records[index].topic, content: content,
-                    offeredAt: records[index].offeredAt, time: now.wall))
+                    offeredAt: records[index].offeredAt, clocks: now))
         }
         guard !accepted.isEmpty || judged.patches != stack.patches else { return [] }
         let changes = ConfigurationStack.changedKeys(stack.resolution.settings, judged.resolution.settings)
@@ -143,11 +143,11 @@ extension FleetLayers {
         for index in records.indices { records[index].staged = nil }
         for acceptance in staged.accepted {
             guard let index = records.firstIndex(where: { $0.topic == acceptance.topic }) else { continue }
-            records[index].stored.accept(acceptance.content, at: acceptance.time)
+            records[index].stored.accept(acceptance.content, at: acceptance.clocks)
             if records[index].offered?.revision == acceptance.content.document.revision { records[index].offered = nil }
             records[index].applicationTime = acceptance.offeredAt.map { now.monotonic.seconds(since: $0) }
             steps.append(.log(.info, FleetLayers.line(acceptedIn: records[index].stored)))
-            records[index].takeLater(at: now)
+            records[index].takeLater(trusting: trustedKeys, at: now)
             if records[index].finding != nil { steps += logFinding(of: records[index]) }
         }
         stack.setPatches(patches)

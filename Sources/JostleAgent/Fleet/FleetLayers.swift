@@ -56,7 +56,7 @@ struct FleetLayers: Sendable {
             var topic: String
             var content: LayerContent
             var offeredAt: Timestamp?
-            var time: Int64
+            var clocks: ClockReading
         }
 
         var accepted: [AppliedLayer]
@@ -75,16 +75,16 @@ struct FleetLayers: Sendable {
     let topics: FleetTopics
     let duration: Double
     private let groupsInFile: [String]
-    private let trustedKeys: TrustedKeys
+    let trustedKeys: TrustedKeys
 
     /// The layers, lowest first.
     var records: [LayerRecord] = []
-    /// The highest revisions of the topics that are not read any more.
+    /// What was accepted last on the topics that are not read any more.
     private var former: FormerRevisions
     /// The groups in force.
     private(set) var groups: [String] = []
     /// The registry in force, which may not be stored yet; and what came of the last message on its topic.
-    var registry: RegistryDocument?
+    private var registry: StoredRegistry?
     var registryFinding: LayerRecord.Finding?
 
     var reading: Reading?
@@ -133,12 +133,12 @@ struct FleetLayers: Sendable {
         former = stored.former
         if let stored = stored.registry {
             if stored.topic == topics.registry(id) {
-                registry = stored.document
+                registry = stored
             } else {
-                former.remember(stored.document.revision, of: stored.topic)
+                former.remember(stored.accepted, of: stored.topic)
             }
         }
-        groups = registry?.groups ?? groupsInFile
+        groups = registry?.document.groups ?? groupsInFile
         records = names.map { name in
             let topic = topics.topic(of: name, for: id)
             return LayerRecord(name, topic: topic, stored: stored.layers[topic])
@@ -150,11 +150,8 @@ struct FleetLayers: Sendable {
         }
         recallRevisions()
         mustStore = !untrusted.isEmpty || self.stored != stored
-        for index in records.indices {
-            guard let problem = untrusted[records[index].topic] else { continue }
-            records[index].finding = .rejected(records[index].stored.highest, [problem])
-        }
-        if let problem = untrusted[topics.registry(id)] { registryFinding = .rejected(nil, [problem]) }
+        for index in records.indices { records[index].finding = untrusted[records[index].topic] }
+        registryFinding = untrusted[topics.registry(id)]
     }
 
     /// The names of the layers, lowest first.
@@ -180,10 +177,9 @@ struct FleetLayers: Sendable {
         for record in records where record.stored != StoredLayer(record.name) {
             fleet.layers[record.topic] = record.stored
         }
-        if let registry {
-            fleet.registry = StoredRegistry(topic: topics.registry(id), document: registry)
-        }
+        fleet.registry = registry
         fleet.former = former
+        fleet.isSigned = !trustedKeys.isEmpty
         fleet.probation = storedProbation
         return fleet
     }
@@ -283,7 +279,9 @@ struct FleetLayers: Sendable {
     ) -> [Step] {
         extendReading(at: now.monotonic)
         // A missing registry keeps the last one.
-        guard !payload.isEmpty, payload != registry?.envelope.bytes || registryFinding != nil else { return [] }
+        guard !payload.isEmpty, registryFinding != nil || payload != registry?.document.envelope.bytes else {
+            return []
+        }
         guard admit(at: now.monotonic) else { return [] }
         hasNews = true
         let document: RegistryDocument
@@ -295,7 +293,8 @@ struct FleetLayers: Sendable {
             registryFinding = .rejected(DocumentEnvelope.revision(in: payload), [error])
             return [.log(.warning, "the groups of the registry are rejected: \(error)")]
         }
-        let order = document.revision.order(after: acceptedRegistry, latest: now.latestPublication)
+        let accepted = acceptedRegistry
+        let order = accepted?.order(of: document.revision, hasKeys: !trustedKeys.isEmpty, at: now) ?? .newer
         registryFinding =
             switch order {
             case .newer, .same: nil
@@ -304,7 +303,9 @@ struct FleetLayers: Sendable {
             }
         // What was dropped is accepted again.
         guard order == .newer || order == .same && registry == nil else { return [] }
-        registry = document
+        registry = StoredRegistry(
+            topic: topics.registry(id), document: document,
+            accepted: AcceptedRevision(document.revision, after: accepted, at: now))
         former.forget(topics.registry(id))
         mustStore = true
         let who = FleetLayers.author(document.envelope)
@@ -332,16 +333,22 @@ struct FleetLayers: Sendable {
             + new.subtracting(old).sorted().map(subscribe)
     }
 
-    /// The highest accepted revision of the registry.
-    var acceptedRegistry: DocumentRevision? { registry?.revision ?? former[topics.registry(id)] }
+    /// What was accepted last of the registry.
+    var acceptedRegistry: AcceptedRevision? { registry?.accepted ?? former[topics.registry(id)] }
 
     /// Gives topics that are read again their highest revisions.
     private mutating func recallRevisions() {
         for index in records.indices where records[index].stored.highest == nil {
-            guard let revision = former[records[index].topic] else { continue }
-            records[index].stored.highest = revision
+            guard let accepted = former[records[index].topic] else { continue }
+            records[index].stored.highest = accepted
             former.forget(records[index].topic)
         }
+    }
+
+    /// Confirms the times that were accepted before the clock was set.
+    private mutating func confirmTimes(at now: ClockReading) {
+        for index in records.indices where records[index].stored.highest?.confirm(at: now) == true { mustStore = true }
+        if registry?.accepted.confirm(at: now) == true { mustStore = true }
     }
 
     // MARK: Deadlines
@@ -366,7 +373,8 @@ struct FleetLayers: Sendable {
             let next = now.monotonic.advanced(bySeconds: randomTime(interval))
             // After a flood, the next reading is due sooner.
             nextReading = min(nextReading ?? next, next)
-            steps += evaluate(&stack, at: now)
+            confirmTimes(at: now)
+            steps += evaluate(&stack, at: now) + storeIfNeeded()
         }
         if isConnected, let due = nextReading, now.monotonic >= due {
             nextReading = nil
@@ -412,7 +420,7 @@ extension FleetLayers {
                 .log(.warning, "\(name): another document has the accepted revision \(revision.number) and is ignored")
             ]
         case .stale(let revision):
-            let accepted = record.stored.highest
+            let accepted = record.stored.highest?.revision
             let epoch = revision.epoch == accepted?.epoch ? "" : " of another epoch"
             let text = "revision \(revision.number)\(epoch) is older than \(accepted?.number ?? 0) and is ignored"
             return [.log(.info, "\(name): \(text)")]
@@ -442,35 +450,42 @@ extension FleetLayers {
     }
 
     private func report(_ record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp) -> JSONValue {
+        .object(members(of: record, outcome, at: now) + acceptedTime(record.stored.highest))
+    }
+
+    private func members(
+        of record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp
+    ) -> [JSONValue.Member] {
         let stored = record.stored
+        let highest = stored.highest?.revision
         let inForce = stored.inForce?.document.revision
         if let offered = record.offered, record.finding == nil,
             record.offeredAt.map({ now.seconds(since: $0) >= FleetLayers.pendingTime }) ?? true
         {
-            var members = status("pending", offered.revision) + accepted(stored.highest, inForce, offered.revision)
+            var members = status("pending", offered.revision) + accepted(highest, inForce, offered.revision)
             if let storageFailure { members.append(.init("reason", .string("cannot be saved: \(storageFailure)"))) }
-            return .object(members)
+            return members
         }
-        if let finding = record.finding { return report(finding, stored.highest, inForce) }
+        if let finding = record.finding { return members(of: finding, highest, inForce) }
         if let undone = stored.undone {
-            let revision = DocumentRevision(number: undone.revision, hash: "", epoch: stored.highest?.epoch ?? "")
-            return .object(
-                status("rolled_back", revision) + accepted(nil, inForce, revision)
-                    + [.init("reason", .string(undone.reason))])
+            let revision = DocumentRevision(number: undone.revision, hash: "", epoch: highest?.epoch ?? "")
+            return status("rolled_back", revision) + accepted(nil, inForce, revision)
+                + [.init("reason", .string(undone.reason))]
         }
         guard let content = stored.inForce else {
-            let isMissing = record.isMissing && stored.highest != nil
-            return .object(status(isMissing ? "missing" : "none", nil) + accepted(stored.highest, nil, nil))
+            let isMissing = record.isMissing && highest != nil
+            return status(isMissing ? "missing" : "none", nil) + accepted(highest, nil, nil)
         }
-        return report(content, record, outcome)
+        return members(of: content, record, outcome)
     }
 
-    private func report(_ content: LayerContent, _ record: LayerRecord, _ outcome: PatchOutcome?) -> JSONValue {
+    private func members(
+        of content: LayerContent, _ record: LayerRecord, _ outcome: PatchOutcome?
+    ) -> [JSONValue.Member] {
         let revision = content.document.revision
         guard let chosen = outcome?.chosen else {
             // It was valid before another layer or the file changed.
-            return .object(
-                status("rejected", revision) + [.init("errors", FleetLayers.json(outcome?.problems.last ?? []))])
+            return status("rejected", revision) + [.init("errors", FleetLayers.json(outcome?.problems.last ?? []))]
         }
         let isCandidate = content.usesCandidate(for: id) && chosen == 0
         var members = status(record.isMissing ? "missing" : "applied", revision)
@@ -483,23 +498,22 @@ extension FleetLayers {
         }
         let unknown = outcome?.ignoredKeys ?? []
         if !unknown.isEmpty { members.append(.init("unknown_keys", .array(unknown.prefix(20).map { .string($0) }))) }
-        return .object(members)
+        return members
     }
 
     /// What a message was that was not accepted.
-    private func report(
-        _ finding: LayerRecord.Finding, _ highest: DocumentRevision?, _ inForce: DocumentRevision?
-    ) -> JSONValue {
+    private func members(
+        of finding: LayerRecord.Finding, _ highest: DocumentRevision?, _ inForce: DocumentRevision?
+    ) -> [JSONValue.Member] {
         switch finding {
         case .rejected(var revision, let problems):
             revision?.hash = ""
-            return .object(
-                status("rejected", revision) + accepted(highest, inForce, revision)
-                    + [.init("errors", FleetLayers.json(problems))])
+            return status("rejected", revision) + accepted(highest, inForce, revision)
+                + [.init("errors", FleetLayers.json(problems))]
         case .conflict(let revision):
             let other = inForce?.number == revision.number ? nil : inForce
-            return .object(status("conflict", revision) + accepted(nil, other, revision))
-        case .stale(let revision): return .object(status("stale", revision) + accepted(highest, inForce, revision))
+            return status("conflict", revision) + accepted(nil, other, revision)
+        case .stale(let revision): return status("stale", revision) + accepted(highest, inForce, revision)
         }
     }
 
@@ -529,10 +543,16 @@ extension FleetLayers {
         return members
     }
 
+    /// The time that a document of another epoch has to follow.
+    private func acceptedTime(_ accepted: AcceptedRevision?) -> [JSONValue.Member] {
+        accepted?.revision.at.map { [.init("accepted_at", .number("\($0)"))] } ?? []
+    }
+
     private var registryReport: JSONValue? {
-        let accepted = registry?.revision
-        if let registryFinding { return report(registryFinding, acceptedRegistry, accepted) }
-        return accepted.map { .object(status("applied", $0)) }
+        let inForce = registry?.document.revision
+        let finding = registryFinding.map { members(of: $0, acceptedRegistry?.revision, inForce) }
+        guard let members = finding ?? inForce.map({ status("applied", $0) }) else { return nil }
+        return .object(members + acceptedTime(acceptedRegistry))
     }
 
     static func json(_ problems: [DocumentProblem]) -> JSONValue {

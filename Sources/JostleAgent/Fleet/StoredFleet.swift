@@ -27,7 +27,9 @@ extension StoredFleet {
 
     /// The file's contents.
     var bytes: [UInt8] {
-        var members: [JSONValue.Member] = [.init("format", .string(StoredFleet.format))]
+        var members: [JSONValue.Member] = [
+            .init("format", .string(StoredFleet.format)), .init("signed", .bool(isSigned)),
+        ]
         if let probation {
             members.append(
                 .init(
@@ -42,11 +44,14 @@ extension StoredFleet {
             members.append(
                 .init(
                     "registry",
-                    ["topic": .string(registry.topic), "document": StoredFleet.text(registry.document.envelope)]))
+                    [
+                        "topic": .string(registry.topic), "document": StoredFleet.text(registry.document.envelope),
+                        "highest": StoredFleet.json(registry.accepted),
+                    ]))
         }
         if !former.items.isEmpty {
             let items = former.items.map { item in
-                StoredFleet.json(item.revision, [.init("topic", .string(item.topic))])
+                StoredFleet.json(item.accepted, [.init("topic", .string(item.topic))])
             }
             members.append(.init("former", .array(items)))
         }
@@ -71,11 +76,16 @@ extension StoredFleet {
         return .object(members)
     }
 
-    private static func json(_ revision: DocumentRevision, _ members: [JSONValue.Member] = []) -> JSONValue {
+    private static func json(_ accepted: AcceptedRevision, _ members: [JSONValue.Member] = []) -> JSONValue {
+        let revision = accepted.revision
         var members =
             members + [.init("revision", .number("\(revision.number)")), .init("hash", .string(revision.hash))]
         if !revision.epoch.isEmpty { members.append(.init("epoch", .string(revision.epoch))) }
         if let time = revision.at { members.append(.init("at", .number("\(time)"))) }
+        if let time = accepted.confirmedAt { members.append(.init("confirmed_at", .number("\(time)"))) }
+        if !accepted.formerEpochs.isEmpty {
+            members.append(.init("former_epochs", .array(accepted.formerEpochs.map { .string($0) })))
+        }
         return .object(members)
     }
 
@@ -113,15 +123,18 @@ extension StoredFleet {
         }
         if let node = tree["registry"] {
             guard let topic = node["topic"]?.text, let text = node["document"]?.text else { throw damaged() }
+            let document = try RegistryDocument(reading: Array(text.utf8), isStored: true)
+            // Earlier programs stored only the document.
+            let accepted = node["highest"].flatMap { AcceptedRevision(stored: $0) }
             registry = StoredRegistry(
-                topic: topic, document: try RegistryDocument(reading: Array(text.utf8), isStored: true))
+                topic: topic, document: document, accepted: accepted ?? AcceptedRevision(document.revision))
         }
         if let nodes = tree["former"]?.elements {
             for node in nodes {
-                guard let topic = node["topic"]?.text, let revision = DocumentRevision(stored: node) else {
+                guard let topic = node["topic"]?.text, let accepted = AcceptedRevision(stored: node) else {
                     throw damaged()
                 }
-                former.remember(revision, of: topic)
+                former.remember(accepted, of: topic)
             }
         }
         if let node = tree["probation"] {
@@ -133,27 +146,36 @@ extension StoredFleet {
                 hadSamples: node["had_samples"]?.text == "true",
                 touchesNetwork: node["touches_network"]?.text == "true")
         }
+        // Earlier programs did not say so.
+        var documents = layers.values.compactMap(\.inForce?.document.envelope)
+        if let registry { documents.append(registry.document.envelope) }
+        isSigned = tree["signed"]?.bool ?? documents.allSatisfy { $0.signature != nil }
     }
 }
 
-extension DocumentRevision {
+extension AcceptedRevision {
     fileprivate init?(stored node: JSONValue) {
         guard let number = node["revision"]?.text.flatMap({ Int64($0) }), let hash = node["hash"]?.text else {
             return nil
         }
+        let time = node["at"]?.text.flatMap { Int64($0) }
         self.init(
-            number: number, hash: hash, epoch: node["epoch"]?.text ?? "", at: node["at"]?.text.flatMap { Int64($0) })
+            DocumentRevision(number: number, hash: hash, epoch: node["epoch"]?.text ?? "", at: time),
+            confirmedAt: node["confirmed_at"]?.text.flatMap { Int64($0) },
+            formerEpochs: node["former_epochs"]?.elements?.compactMap(\.text) ?? [])
     }
 }
 
 extension StoredLayer {
     fileprivate init(_ node: JSONValue, _ name: LayerName) throws {
         self.init(name)
-        highest = node["highest"].flatMap { DocumentRevision(stored: $0) }
+        highest = node["highest"].flatMap { AcceptedRevision(stored: $0) }
         if let content = node["in_force"] { inForce = try StoredLayer.content(content, name) }
         // Earlier programs did not store the time beside the revision.
-        if highest?.at == nil, let revision = inForce?.document.revision, revision.hash == highest?.hash {
-            highest = revision
+        if let revision = inForce?.document.revision, let accepted = highest?.revision, accepted.at == nil,
+            accepted.hash == revision.hash
+        {
+            highest = AcceptedRevision(revision)
         }
         acceptedAt = node["accepted_at"]?.text.flatMap { Int64($0) }
         if let content = node["proven"] {
@@ -214,8 +236,8 @@ struct StoredLayer: Equatable, Sendable {
 
     let name: LayerName
 
-    /// The highest revision that was accepted, even if it was undone later.
-    var highest: DocumentRevision?
+    /// What was accepted last, even if it was undone later.
+    var highest: AcceptedRevision?
 
     /// The document in force.
     var inForce: LayerContent?
@@ -248,18 +270,20 @@ struct StoredLayer: Equatable, Sendable {
     }
 
     /// Accepts a document.
-    mutating func accept(_ content: LayerContent, at wall: Int64) {
+    mutating func accept(_ content: LayerContent, at now: ClockReading) {
         proven = proven ?? Proven(content: inForce)
-        let before = highest?.at
-        highest = content.document.revision
-        // Publishers' clocks differ, but the time does not go back: a document of an epoch before would follow then. One that
-        // is ahead of this device's clock was accepted when that was not set.
-        if let before, before <= wall + DocumentRevision.clockTolerance {
-            highest?.at = max(before, content.document.revision.at ?? before)
-        }
+        highest = AcceptedRevision(content.document.revision, after: highest, at: now)
         inForce = content
-        acceptedAt = wall
+        acceptedAt = now.wall
         undone = nil
+    }
+
+    /// Forgets what was accepted without trusted keys, but for a document in force that these have signed: anybody can
+    /// have published it, and it must keep out nothing that is signed.
+    mutating func forgetUnsigned() {
+        if highest?.revision.hash != inForce?.document.revision.hash { undone = nil }
+        if inForce == nil { acceptedAt = nil }
+        highest = inForce.map { AcceptedRevision($0.document.revision) }
     }
 
     /// Returns to what was in force before probation, or from a candidate to the document's own configuration first.
@@ -278,38 +302,11 @@ struct StoredLayer: Equatable, Sendable {
     }
 }
 
-/// The highest accepted revisions of topics that the device does not read any more, or whose document it dropped. If it
-/// reads such a topic again, an older document is not accepted: otherwise, somebody could publish an old signed document
-/// again.
-struct FormerRevisions: Equatable, Sendable {
-    /// One topic.
-    struct Item: Equatable, Sendable {
-        let topic: String
-        let revision: DocumentRevision
-    }
-
-    /// The most topics; those that were left first are forgotten first.
-    static let maximum = 256
-
-    /// The topics, the one that was left last at the end.
-    private(set) var items: [Item] = []
-
-    subscript(topic: String) -> DocumentRevision? { items.first { $0.topic == topic }?.revision }
-
-    mutating func remember(_ revision: DocumentRevision, of topic: String) {
-        forget(topic)
-        items.append(Item(topic: topic, revision: revision))
-        if items.count > FormerRevisions.maximum { items.removeFirst() }
-    }
-
-    /// Forgets a topic whose revision is stored with its document again.
-    mutating func forget(_ topic: String) { items.removeAll { $0.topic == topic } }
-}
-
 /// The groups that the fleet's registry puts the device in.
 struct StoredRegistry: Equatable, Sendable {
     var topic: String
     var document: RegistryDocument
+    var accepted: AcceptedRevision
 }
 
 /// The trial of new revisions.
@@ -341,8 +338,11 @@ struct StoredFleet: Equatable, Sendable {
     /// The last document of the registry.
     var registry: StoredRegistry?
 
-    /// The highest accepted revisions of topics of which nothing is in force.
+    /// What was accepted last on topics of which nothing is in force.
     var former = FormerRevisions()
+
+    /// Whether there were trusted keys when all this was accepted.
+    var isSigned = false
 
     /// The trial of the revisions that are on probation; `nil` if none is.
     var probation: StoredProbation?
@@ -352,7 +352,7 @@ struct StoredFleet: Equatable, Sendable {
         var fleet = self
         for acceptance in accepted {
             fleet.layers[acceptance.topic, default: StoredLayer(acceptance.name)].accept(
-                acceptance.content, at: acceptance.time)
+                acceptance.content, at: acceptance.clocks)
         }
         fleet.probation = trial
         if trial == nil || !fleet.layers.values.contains(where: { $0.proven != nil }) { fleet.endProbation() }
@@ -372,19 +372,28 @@ struct StoredFleet: Equatable, Sendable {
 
     /// Drops documents whose signatures are not trusted: they may be older than the keys, or the keys were withdrawn.
     ///
-    /// - Returns: the problems of the layers that are no longer in force, by their topics, and of the registry.
-    mutating func dropUntrusted(_ keys: TrustedKeys) -> [String: DocumentProblem] {
-        var problems: [String: DocumentProblem] = [:]
-        for topic in layers.keys {
-            problems[topic] = layers[topic]?.dropUntrusted { keys.problem(of: $0.document.envelope, topic: topic) }
+    /// How far they had come is remembered, unless there were no keys when they were accepted.
+    ///
+    /// - Returns: what became of the layers that are no longer in force, by their topics, and of the registry.
+    mutating func dropUntrusted(_ keys: TrustedKeys) -> [String: LayerRecord.Finding] {
+        var findings: [String: LayerRecord.Finding] = [:]
+        for (topic, layer) in layers {
+            let problem = layers[topic]?.dropUntrusted { keys.problem(of: $0.document.envelope, topic: topic) }
+            findings[topic] = problem.map { .rejected(layer.highest?.revision, [$0]) }
         }
         if let registry, let problem = keys.problem(of: registry.document.envelope, topic: registry.topic) {
-            problems[registry.topic] = problem
-            former.remember(registry.document.revision, of: registry.topic)
+            findings[registry.topic] = .rejected(nil, [problem])
+            former.remember(registry.accepted, of: registry.topic)
             self.registry = nil
         }
+        if !keys.isEmpty, !isSigned {
+            for topic in layers.keys { layers[topic]?.forgetUnsigned() }
+            if let document = registry?.document { registry?.accepted = AcceptedRevision(document.revision) }
+            former = FormerRevisions()
+        }
+        isSigned = !keys.isEmpty
         if !layers.values.contains(where: { $0.proven != nil }) { probation = nil }
-        return problems
+        return findings
     }
 
     /// Ends the probation: everything in force counts as proven.
@@ -489,6 +498,7 @@ struct LayerRecord: Equatable, Sendable {
         wasSeen = true
         guard !payload.isEmpty else { return setMissing() }
         guard payload != lastPayload || isMissing else { return false }
+        let before = self
         lastPayload = payload
         isMissing = false
         later = nil
@@ -500,22 +510,22 @@ struct LayerRecord: Equatable, Sendable {
                 lastPayload = []
                 throw problem
             }
-            take(document, at: now)
+            take(document, hasKeys: !keys.isEmpty, at: now)
         } catch {
             offered = nil
             finding = .rejected(DocumentEnvelope.revision(in: payload), [error])
         }
-        return true
+        return self != before
     }
 
     /// The document before the last message was accepted or rejected: judges the last message.
-    mutating func takeLater(at now: ClockReading) {
+    mutating func takeLater(trusting keys: TrustedKeys, at now: ClockReading) {
         guard staged == nil, !isWaiting, let document = later else { return }
         later = nil
-        take(document, at: now)
+        take(document, hasKeys: !keys.isEmpty, at: now)
     }
 
-    private mutating func take(_ document: LayerDocument, at now: ClockReading) {
+    private mutating func take(_ document: LayerDocument, hasKeys: Bool, at now: ClockReading) {
         let revision = document.revision
         // What waits is newer than what is being written.
         if let undecided = isWaiting ? offered?.revision : staged, revision.order(after: undecided) != .newer {
@@ -525,13 +535,15 @@ struct LayerRecord: Equatable, Sendable {
         }
         offered = nil
         finding = nil
-        switch revision.order(after: stored.highest, latest: now.latestPublication) {
+        switch stored.highest?.order(of: revision, hasKeys: hasKeys, at: now) ?? .newer {
         case .newer: offer(document, at: now.monotonic)
         case .same: if stored.isDropped { offer(document, at: now.monotonic) }
         case .conflict: finding = .conflict(revision)
         // After a revision was undone, the one before it is in force.
         case .older: if revision != stored.inForce?.document.revision { finding = .stale(revision) }
         }
+        // Of another epoch, it may be acceptable when it is read again.
+        if case .stale = finding, revision.epoch != stored.highest?.revision.epoch { lastPayload = [] }
     }
 
     private mutating func offer(_ document: LayerDocument, at now: Timestamp) {
@@ -553,20 +565,4 @@ struct LayerRecord: Equatable, Sendable {
         isMissing = stored.highest != nil || staged != nil
         return self != before
     }
-}
-
-extension DocumentRevision {
-    /// Why no document must be accepted with this time, whatever it contains: those of later epochs could not follow.
-    func problem(at now: ClockReading, layer: LayerName) -> DocumentProblem? {
-        guard let at, let latest = now.latestPublication, at > latest else { return nil }
-        return DocumentProblem(
-            at: DocumentPosition(.layer(layer.text)), path: "at", found: "\(at)",
-            "is more than a day ahead of this device's clock")
-    }
-}
-
-extension ClockReading {
-    /// The latest time at which a document can have been published: the clocks of operators may be a day ahead. `nil` if
-    /// this clock cannot be trusted.
-    var latestPublication: Int64? { isSet ? wall + DocumentRevision.clockTolerance : nil }
 }

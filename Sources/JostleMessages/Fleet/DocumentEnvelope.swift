@@ -40,14 +40,10 @@ package struct DocumentRevision: Hashable, Sendable {
         case newer, same, conflict, older
     }
 
-    /// How the document follows the one that was last accepted, or `nil` if none was. That one's time does not count if it
-    /// is later than `latest`.
-    package func order(after accepted: DocumentRevision?, latest: Int64? = nil) -> Order {
+    /// How the document follows another one, or `nil` if there is none.
+    package func order(after accepted: DocumentRevision?) -> Order {
         guard let accepted else { return .newer }
-        guard epoch == accepted.epoch else {
-            let time = accepted.at.flatMap { $0 > latest ?? .max ? nil : $0 }
-            return (at ?? -1) > (time ?? -1) ? .newer : .older
-        }
+        guard epoch == accepted.epoch else { return (at ?? -1) > (accepted.at ?? -1) ? .newer : .older }
         guard number == accepted.number else { return number > accepted.number ? .newer : .older }
         return hash == accepted.hash ? .same : .conflict
     }

@@ -20,6 +20,8 @@ package struct TrustedKeys: Sendable {
         self.keys = keys.map { key in (key.name, Base64.decode(key.publicKey).flatMap { VerificationKey(bytes: $0) }) }
     }
 
+    package var isEmpty: Bool { keys.isEmpty }
+
     /// Why a document on a topic is not to be trusted; `nil` if it is.
     package func problem(of envelope: DocumentEnvelope, topic: String) -> DocumentProblem? {
         guard !keys.isEmpty else { return nil }

@@ -43,6 +43,8 @@ package struct BoardReport: Equatable, Sendable {
         package var highest: Int64?
         /// The epoch of these two.
         package var acceptedEpoch: String
+        /// When the last accepted document was published, as it says: one of another epoch has to be later.
+        package var acceptedAt: Int64?
         /// The first 16 digits of the hash.
         package var hash: String?
         package var isCandidate: Bool
@@ -78,6 +80,7 @@ package struct BoardReport: Equatable, Sendable {
             inForce = fields["in_force"]?.revisionNumber
             acceptedEpoch = fields["accepted_epoch"]?.string.map { ForeignText.bounded($0) } ?? epoch
             highest = fields["highest"]?.revisionNumber
+            acceptedAt = fields["accepted_at"]?.revisionNumber
             hash = fields["hash"]?.foreignString
             isCandidate = fields["candidate"]?.bool ?? false
             isOnProbation = fields["probation"]?.bool ?? false
@@ -276,6 +279,7 @@ extension BoardReport.Layer {
 }
 
 extension JSONValue {
+    /// A revision, or a time in milliseconds.
     fileprivate var revisionNumber: Int64? {
         integer.flatMap { (0...DocumentRevision.maximumStored).contains($0) ? $0 : nil }
     }

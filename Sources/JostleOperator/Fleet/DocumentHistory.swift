@@ -67,7 +67,10 @@ package struct DocumentHistory: Sendable {
     ) throws {
         var kept = (names[id] ?? []).filter { $0.isSeen == isSeen }
         let name = DocumentHistory.name(id, revision, isSeen: isSeen)
-        guard !kept.contains(where: { $0.name == name }) else { return }
+        var stored = revision
+        stored.hash = revision.shortHash
+        // Earlier programs kept it under another name.
+        guard !kept.contains(where: { stored.order(after: $0.revision) == .same }) else { return }
         try FileContents.replace("\(directory)/\(name)", with: bytes)
         kept.append(Entry(name: name, revision: revision, isSeen: isSeen, keptAt: .max))
         for old in kept.dropLast(DocumentHistory.maximumRevisions) {
@@ -116,7 +119,7 @@ package struct DocumentHistory: Sendable {
 
     private struct Entry {
         var name: String
-        /// With the hash in reports, and without the time of a document without an epoch.
+        /// With the hash in reports. If an earlier program kept a document without an epoch, without its time.
         var revision: DocumentRevision
         /// Whether the broker held it.
         var isSeen: Bool
@@ -124,17 +127,22 @@ package struct DocumentHistory: Sendable {
         var keptAt: Int64
     }
 
-    /// `group.laundry.12.0f3a….json`, or `….sent`: an id has no dots. An epoch and its time stand before the number.
+    /// `group.laundry.12.0f3a…-1795182603123.json`, or `….sent`: an id has no dots. An epoch and its time stand before the
+    /// number.
     private static func name(_ id: FleetDocumentID, _ revision: DocumentRevision, isSeen: Bool) -> String {
         let layer = id.text.split(separator: ":").joined(separator: ".")
-        let epoch = revision.epoch.isEmpty ? "" : "\(revision.epoch)-\(revision.at ?? 0)."
-        return "\(layer).\(epoch)\(revision.number).\(revision.shortHash).\(isSeen ? "json" : "sent")"
+        let time = revision.at.map { "-\($0)" } ?? ""
+        let (epoch, end) = revision.epoch.isEmpty ? ("", time) : ("\(revision.epoch)\(time).", "")
+        return "\(layer).\(epoch)\(revision.number).\(revision.shortHash)\(end).\(isSeen ? "json" : "sent")"
     }
 
     /// The document and the revision in a name without its ending.
     private static func document(_ parts: ArraySlice<String>) -> (FleetDocumentID, DocumentRevision)? {
-        guard parts.count >= 3, let hash = parts.last, let number = Int64(parts[parts.endIndex - 2]) else { return nil }
-        var revision = DocumentRevision(number: number, hash: hash)
+        guard parts.count >= 3, let end = parts.last?.split(separator: "-"), let hash = end.first,
+            let number = Int64(parts[parts.endIndex - 2])
+        else { return nil }
+        let time = end.dropFirst().first.flatMap { Int64($0) }
+        var revision = DocumentRevision(number: number, hash: String(hash), at: time)
         let head = parts.dropLast(2)
         if let id = FleetDocumentID(head.joined(separator: ":")) { return (id, revision) }
         let epoch = head.last?.split(separator: "-") ?? []
