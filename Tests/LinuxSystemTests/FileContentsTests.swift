@@ -116,7 +116,7 @@ import Testing
         of path: String, _ part: String, _ reason: String, at location: SourceLocation = #_sourceLocation
     ) {
         let danger = FileContents.danger(ofDirectory: path)
-        #expect(danger?.part == part && danger?.reason == reason, "\(String(describing: danger))", sourceLocation: location)
+        #expect(danger?.part == part && danger?.reason == reason, "\(path): \(danger as Any)", sourceLocation: location)
     }
 
     @Test func aMissingDirectoryHasNoNames() {
