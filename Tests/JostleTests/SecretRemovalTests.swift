@@ -122,7 +122,8 @@ import Testing
         "PrivateKey = hush=", "PresharedKey = hush", "pre-shared-key=hush", "Access-Token: hush",
         "X-Auth-Token: hush", #"<password value="hush"/>"#, "psk=hush,", "keyfile-password: hush",
         "MQTT__PASSWORD=hush", "mqtt.password=hush", "mqttPassword : 'hush hush' , x", "'api-key': 'hush',",
-        "AccountKey=hush;EndpointSuffix=x", "SharedAccessKey=hush", "totp: hush",
+        "AccountKey=hush;EndpointSuffix=x", "SharedAccessKey=hush", "totp: hush", "--password %hush -x",
+        #"--password 'hush'\'' hush' -h x"#,
     ])
     func removesSecretsOfOtherPrograms(text: String) {
         #expect(!cleaned(text).contains("hush"), "\(cleaned(text))")
@@ -205,6 +206,10 @@ import Testing
         #""key": "gestures.shake.sensitivity", "value": 7"#,
         #"{"key":"log.level","value":"loud","reason":"unknown value"}"#,
         "docker run --publish 8080:80 -ports x -pid 4 -path y", "gestures.shake.sensitivity: value 7 is above 5",
+        #"page.key_file = credential:page: "credential:page""#,
+        #"jostle fleet apply ./on-broker --sign-key ops-1.key --note "signed""#,
+        "with `--sign-key`, commands build on what `--password` and `--api-key`, if given, say",
+        "docker run -v ./password:/etc/jostle/password image",
     ])
     func keepsWhatIsNoSecret(text: String) {
         #expect(cleaned(text) == text)

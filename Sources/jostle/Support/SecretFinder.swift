@@ -133,27 +133,25 @@ struct SecretFinder {
         case UInt8(ascii: "-") where next == UInt8(ascii: ">"): return (.equals, at + 2)
         case UInt8(ascii: ">") where before(name) == UInt8(ascii: "<"): return (.colon, at + 1)
         case UInt8(ascii: ","): return (.blank, skipped(at + 1))
-        case UInt8(ascii: "%"):
-            let isSeparator = ["%3d", "%3a"].contains {
-                SecretFinder.lowercased(line[at...].prefix(3)) == Array($0.utf8)
-            }
-            return (isSeparator ? .equals : nil, at + 3)
+        case UInt8(ascii: "%")
+        where next == UInt8(ascii: "3") && at + 2 < line.count && "ADad".utf8.contains(line[at + 2]):
+            return (.equals, at + 3)
         default: return (at > closed ? .blank : nil, at)
         }
     }
 
     private func isAnnounced(_ name: Range<Int>, _ separator: Separator, _ start: Int) -> Bool {
         let begin = skipped(start)
-        let isPath = begin > start && line[name].contains(UInt8(ascii: "/"))
+        let isBeforePath = begin < line.count && line[begin] == UInt8(ascii: "/")
+        let isPath = (begin > start || isBeforePath) && line[name].contains(UInt8(ascii: "/"))
         switch SecretName(line[name]) {
         case .secret, .user:
             // After a path, a message says what is wrong with the file. PWD is the working directory.
             if separator == .colon, isPath { return false }
-            return !SecretFinder.lowercased(line[name]).reversed().starts(with: "dwp".utf8) || begin == line.count
-                || line[begin] != UInt8(ascii: "/")
+            return !isBeforePath || !SecretFinder.lowercased(line[name]).suffix(3).elementsEqual("pwd".utf8)
         case .noun:
-            return separator != .colon || SecretFinder.isQuote(before(name))
-                || former == nil && begin > start && !isPath
+            let isQuoted = SecretFinder.isQuote(before(name)) && SecretFinder.isQuote(line[name.upperBound])
+            return separator != .colon || isQuoted || former == nil && begin > start && !isPath
         case .key:
             // As in `--set key=value` and `<add key="password" value="…">`.
             let isQuoted = begin < line.count && SecretFinder.isQuote(line[begin])
@@ -170,6 +168,10 @@ struct SecretFinder {
     /// Of how many words after an option or a word such as `Bearer` the last one is a secret; `nil` if none is.
     private func count(of name: Range<Int>, _ start: Int) -> Int? {
         let bytes = line[name]
+        // Who quotes the one quotes the other: "`--password`, if it is given, …" is a sentence.
+        if start < line.count, SecretFinder.isQuote(line[name.upperBound]), !SecretFinder.isQuote(line[start]) {
+            return nil
+        }
         for command in SecretFinder.commands where command.word[...] == bytes && programs.contains(command.program) {
             return command.count
         }
@@ -244,7 +246,9 @@ struct SecretFinder {
             let next = index + 1 < line.count ? line[index + 1] : 0
             let isJoined = SecretFinder.isWord(next) || SecretFinder.isQuote(next) || next == UInt8(ascii: "\\")
             if line[index] == quote, !isJoined { return index }
-            index += line[index] == UInt8(ascii: "\\") ? 2 : 1
+            // An escaped byte; a quote in the quotes of a shell: '\''.
+            let isShell = line[index] == quote && next == UInt8(ascii: "\\")
+            index += line[index] == UInt8(ascii: "\\") ? 2 : isShell ? 4 : 1
         }
         return line.count
     }

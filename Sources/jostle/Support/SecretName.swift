@@ -19,7 +19,8 @@ enum SecretName {
     /// How names end that look like these.
     private static let harmless = [
         "lowpass", "highpass", "bandpass", "bypass", "compass", "keepass", "cachekey", "configkey", "foreignkey",
-        "groupkey", "hostkey", "hotkey", "primarykey", "publickey", "pubkey", "routingkey", "settingkey", "sortkey",
+        "groupkey", "hostkey", "hotkey", "primarykey", "publickey", "pubkey", "routingkey", "settingkey", "signkey",
+        "sortkey",
         "trustedkey", "uniquekey", "unknownkey",
     ]
 
