@@ -295,26 +295,16 @@ struct SecretFinder {
         }
     }
 
-    /// The text without private keys (PEM).
-    static func withoutPrivateKeys(_ bytes: [UInt8], mark: String) -> [UInt8] {
-        let (begin, kind, end) = (Array("-----BEGIN ".utf8), "PRIVATE KEY", Array("-----END ".utf8))
-        var clean: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
+    /// The private keys (PEM) in a text, each to the end of its last line.
+    static func privateKeys(in text: [UInt8]) -> [Range<Int>] {
+        var ends = offsets(of: "-----END ", in: text)[...]
+        return offsets(of: "-----BEGIN ", in: text).compactMap { begin in
             // The name of the kind of key is short: `RSA `, `ENCRYPTED `.
-            guard bytes[index] == begin[0], bytes[index...].starts(with: begin),
-                !offsets(of: kind, in: Array(bytes[index...].prefix(40))).isEmpty
-            else {
-                clean.append(bytes[index])
-                index += 1
-                continue
-            }
-            clean += mark.utf8
-            index += begin.count
-            while index < bytes.count, bytes[index] != end[0] || !bytes[index...].starts(with: end) { index += 1 }
-            while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
+            guard !offsets(of: "PRIVATE KEY", in: Array(text[begin...].prefix(40))).isEmpty else { return nil }
+            ends = ends.drop { $0 < begin }
+            guard let end = ends.first else { return begin..<text.count }
+            return begin..<(text[end...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count)
         }
-        return clean
     }
 
     // MARK: Bytes
@@ -332,7 +322,7 @@ struct SecretFinder {
     private static func isQuote(_ byte: UInt8) -> Bool { "\"'`".utf8.contains(byte) }
 
     /// Where a text begins.
-    private static func offsets(of text: String, in bytes: [UInt8]) -> [Int] {
+    static func offsets(of text: String, in bytes: [UInt8]) -> [Int] {
         let text = Array(text.utf8)
         return bytes.indices.filter { bytes[$0] == text[0] && bytes[$0...].starts(with: text) }
     }

@@ -18,9 +18,16 @@ struct SecretRemoval {
     ]
 
     private struct Known {
-        let bytes: [UInt8]
+        let text: String
         let isWord: Bool
         let mark: String
+
+        func places(in bytes: [UInt8]) -> [Range<Int>] {
+            SecretFinder.offsets(of: text, in: bytes).map { $0..<$0 + text.utf8.count }.filter { place in
+                let sides = [place.lowerBound - 1, place.upperBound].filter(bytes.indices.contains)
+                return !isWord || !sides.contains { SecretFinder.isWord(bytes[$0]) }
+            }
+        }
     }
 
     /// What is removed wherever it is, the longest first.
@@ -35,7 +42,7 @@ struct SecretRemoval {
             guard text.utf8.count >= SecretRemoval.shortest else { continue }
             // As it is, and as it is written in JSON and on one line of a log.
             for form in [text, String(JSONText.quoted(text).dropFirst().dropLast()), ForeignText.oneLine(text)] {
-                add(Known(bytes: Array(form.utf8), isWord: text.utf8.count < 5, mark: SecretRemoval.mark))
+                add(Known(text: form, isWord: text.utf8.count < 5, mark: SecretRemoval.mark))
             }
         }
     }
@@ -47,13 +54,13 @@ struct SecretRemoval {
         guard name.utf8.count >= SecretRemoval.shortest, !publicNames.contains(name),
             !SecretRemoval.commonNames.contains(name.lowercased())
         else { return }
-        add(Known(bytes: Array(name.utf8), isWord: true, mark: SecretRemoval.mark))
+        add(Known(text: name, isWord: true, mark: SecretRemoval.mark))
     }
 
     /// Writes `[broker]` instead of a host.
     mutating func hide(broker host: String) {
         guard !["localhost", "::1"].contains(host), !host.hasPrefix("127."), !host.isEmpty else { return }
-        add(Known(bytes: Array(host.utf8), isWord: true, mark: "[broker]"))
+        add(Known(text: host, isWord: true, mark: "[broker]"))
     }
 
     /// Removes what stands where secrets usually are in the text of a configuration file, also in its comments.
@@ -88,8 +95,8 @@ struct SecretRemoval {
     }
 
     private mutating func add(_ secret: Known) {
-        guard !known.contains(where: { $0.bytes == secret.bytes && (!$0.isWord || secret.isWord) }) else { return }
-        let index = known.firstIndex { $0.bytes.count < secret.bytes.count } ?? known.endIndex
+        guard !known.contains(where: { $0.text == secret.text && (!$0.isWord || secret.isWord) }) else { return }
+        let index = known.firstIndex { $0.text.utf8.count < secret.text.utf8.count } ?? known.endIndex
         known.insert(secret, at: index)
     }
 
@@ -98,41 +105,27 @@ struct SecretRemoval {
     /// The text without secrets.
     func cleaned(_ text: String) -> String {
         var bytes = Array(text.utf8)
-        for secret in known { bytes = SecretRemoval.removing(secret, from: bytes) }
-        bytes = SecretFinder.withoutPrivateKeys(bytes, mark: SecretRemoval.mark)
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-        var clean: [UInt8] = []
-        for (line, places) in zip(lines, SecretFinder.places(in: lines)) {
-            var end = 0
-            for place in places.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
-                if place.range.lowerBound >= end {
-                    clean += line[end..<place.range.lowerBound] + SecretRemoval.mark.utf8
-                }
-                end = max(end, place.range.upperBound)
-            }
-            clean += line[end...] + "\n".utf8
+        for secret in known {
+            bytes = SecretRemoval.replacing(secret.places(in: bytes), in: bytes, with: secret.mark)
         }
-        return String(decoding: clean.dropLast(), as: UTF8.self)
+        bytes = SecretRemoval.replacing(SecretFinder.privateKeys(in: bytes), in: bytes, with: SecretRemoval.mark)
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        let clean = zip(lines, SecretFinder.places(in: lines)).map { line, places in
+            let ranges = places.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
+            return SecretRemoval.replacing(ranges, in: line, with: SecretRemoval.mark)
+        }
+        return String(decoding: Array(clean.joined(separator: "\n".utf8)), as: UTF8.self)
     }
 
-    private static func removing(_ secret: Known, from bytes: [UInt8]) -> [UInt8] {
+    /// The bytes with a mark in place of each of these ranges, which are in order and may overlap.
+    private static func replacing(_ ranges: [Range<Int>], in bytes: [UInt8], with mark: String) -> [UInt8] {
         var clean: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            let end = index + secret.bytes.count
-            let isHere =
-                end <= bytes.count && bytes[index] == secret.bytes[0] && bytes[index..<end] == secret.bytes[...]
-            let before = index > 0 ? bytes[index - 1] : 0
-            let after = end < bytes.count ? bytes[end] : 0
-            if isHere, !secret.isWord || !SecretFinder.isWord(before) && !SecretFinder.isWord(after) {
-                clean += secret.mark.utf8
-                index = end
-            } else {
-                clean.append(bytes[index])
-                index += 1
-            }
+        var end = 0
+        for range in ranges {
+            if range.lowerBound >= end { clean += bytes[end..<range.lowerBound] + mark.utf8 }
+            end = max(end, range.upperBound)
         }
-        return clean
+        return clean + bytes[end...]
     }
 
     /// A value of a configuration or of a message without secrets: what is under a name such as `password`, user names,
