@@ -66,8 +66,8 @@ struct SecretFinder {
                 column = start
                 finder.places.removeLast()
             }
-            return finder.places.filter { !$0.range.isEmpty } + finder.credentials() + finder.requesters()
-                + finder.tokens()
+            let places = finder.places + finder.credentials() + finder.requesters() + finder.tokens()
+            return places.filter { !$0.range.isEmpty }
         }
     }
 
