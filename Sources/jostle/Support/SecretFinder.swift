@@ -85,7 +85,8 @@ struct SecretFinder {
                 places.append(place)
                 index = max(index, nested ? place.range.lowerBound : next)
             }
-            let program = line[name].split(separator: UInt8(ascii: "/")).last ?? []
+            let slash = line[name].lastIndex(of: UInt8(ascii: "/"))
+            let program = line[(slash.map { $0 + 1 } ?? name.lowerBound)..<name.upperBound]
             if SecretFinder.commands.contains(where: { $0.program[...] == program }) { programs.insert(Array(program)) }
             former = name
         }
@@ -191,8 +192,9 @@ struct SecretFinder {
 
     /// The secret in an option such as `-pSECRET`.
     private func attached(to name: Range<Int>) -> (Place, next: Int)? {
+        guard name.count > 2, line[name.lowerBound] == UInt8(ascii: "-") else { return nil }
         let option = SecretFinder.lowercased(line[name].prefix(8))
-        guard option.count > 2, option.starts(with: "-p".utf8), !isNumber(from: name.lowerBound + 2),
+        guard option.starts(with: "-p".utf8), !isNumber(from: name.lowerBound + 2),
             !SecretFinder.options.contains(where: option.dropFirst().starts)
         else { return nil }
         let (range, next) = extent(of: name, .blank, name.lowerBound + 2)

@@ -36,9 +36,11 @@ enum SecretName {
             guard form != nil || "0123456789_-".utf8.contains(last) else { break }
             name.removeLast(form?.utf8.count ?? 1)
         }
-        let whole = String(decoding: SecretFinder.lowercased(name).filter { !"_-".utf8.contains($0) }, as: UTF8.self)
-        let singular = whole.hasSuffix("s") ? whole.dropLast() : whole[...]
-        func hasEnding(_ ending: String) -> Bool { whole.hasSuffix(ending) || singular.hasSuffix(ending) }
+        let whole = SecretFinder.lowercased(name).filter { !"_-".utf8.contains($0) }
+        let singular = whole.last == UInt8(ascii: "s") ? whole.dropLast() : whole[...]
+        func hasEnding(_ ending: String) -> Bool {
+            [whole[...], singular].contains { $0.suffix(ending.utf8.count).elementsEqual(ending.utf8) }
+        }
         func hasWord(_ word: String) -> Bool { SecretName.hasLastWord(word, name) }
         if SecretName.harmless.contains(where: hasEnding) {
             return nil
@@ -46,10 +48,10 @@ enum SecretName {
             self = .secret
         } else if ["auth", "credential", "credentials", "otp", "totp"].contains(where: hasWord) {
             self = .noun
-        } else if hasWord("login") || whole.hasSuffix("username") {
+        } else if hasWord("login") || hasEnding("username") {
             self = .user
         } else if hasWord("key") {
-            self = whole == "key" ? .key : .secret
+            self = whole.elementsEqual("key".utf8) ? .key : .secret
         } else {
             return nil
         }
