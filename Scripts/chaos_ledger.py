@@ -67,7 +67,7 @@ class Account:
         self.lives, self.stored = {}, {}
         self.availability, self.availability_time = None, 0.0
         self.health, self.health_time, self.healths = None, 0.0, 0
-        self.report, self.report_time, self.reports, self.seen_reports = None, 0.0, 0, set()
+        self.report, self.reports, self.seen_reports = None, 0, set()
         self.floors, self.local_floor = {}, (0.0, None)
         self.statuses = collections.Counter()
         self.late = self.silent = False
@@ -180,7 +180,7 @@ class Ledger:
             return
         account.seen_reports.add(fingerprint)
         report = json.loads(payload)
-        previous, account.report, account.report_time = account.report, report, now
+        previous, account.report = account.report, report
         account.reports += 1
         agent = self.agents[name]
         account.lives.setdefault(report["run"], agent.life.number)

@@ -269,7 +269,7 @@ class Observer:
             await asyncio.sleep(0.02)
 
     async def connect(self, reader, writer):
-        self.packets, self.read_ahead = Packets(), []
+        self.packets = Packets()
         writer.write(packet(CONNECT << 4, string("MQTT") + bytes([4, 0]) + struct.pack(">H", 60) + string("observer")))
         answer = await reader.readexactly(4)
         if answer[3] != 0:
@@ -315,7 +315,7 @@ class Broker:
 
     def __init__(self, directory):
         self.directory, self.port, self.process = f"{directory}/broker", free_port(), None
-        self.deaths, self.since, self.frozen = [], None, False
+        self.deaths, self.since = [], None
         os.mkdir(self.directory)
         with open(f"{self.directory}/mosquitto.conf", "w") as file:
             file.write(

@@ -63,7 +63,7 @@ package struct Arguments {
     }
 
     private static func failure(_ text: String, _ usage: CommandUsage) -> Failure {
-        Failure(.usage, lines: [text, usage.synopsis, "More: jostle \(usage.name) --help"])
+        Failure(.usage, lines: [text, usage.synopsis, "More: \(usage.invocation) --help"])
     }
 
     // MARK: Access

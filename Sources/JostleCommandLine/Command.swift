@@ -60,10 +60,14 @@ package struct CommandUsage {
         self.options = options
         self.isHidden = isHidden
         self.isProgram = isProgram
+        invocation = "jostle \(name)"
     }
 
     /// The program of its own.
     package var program: String { "jostle-\(name)" }
+
+    /// What precedes the operands and options: `jostle NAME`, or the program of its own for who calls that.
+    package var invocation: String
 
     /// The options of every command that reads a configuration.
     package static let configurationOptions = [
@@ -74,7 +78,7 @@ package struct CommandUsage {
     ]
 
     /// The first line of the help.
-    package var synopsis: String { "usage: jostle \(name)" + (parameters.isEmpty ? "" : " \(parameters)") }
+    package var synopsis: String { "usage: \(invocation)" + (parameters.isEmpty ? "" : " \(parameters)") }
 
     /// Operands and options after the name.
     package var parameters: String {

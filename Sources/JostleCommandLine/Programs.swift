@@ -8,6 +8,8 @@ extension Command {
                 Output.line("\(usage.program) \(version)")
                 return
             }
+            var usage = usage
+            usage.invocation = usage.program
             let arguments = try Arguments(parsing: words, for: usage)
             if arguments.wantsHelp { Output.text(usage.help) } else { try run(arguments) }
         }

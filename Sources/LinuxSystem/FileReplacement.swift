@@ -87,11 +87,26 @@ extension FileContents {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemFailure(code: errno) }
     }
 
-    /// Why others could take a secret that is written into a directory, or lead it elsewhere (lstat(2)); `nil` if they could
-    /// not, or if there is none yet.
-    package static func danger(ofDirectory path: String) -> String? {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return errno == ENOENT ? nil : systemMessage(errno) }
+    /// Which part of a directory's path lets others take a secret that is written into it, or lead it elsewhere, and why
+    /// (lstat(2)); `nil` if none does. Like OpenSSH for its files, it looks at every part, up to the root. A missing one is
+    /// no danger: this process will create it.
+    package static func danger(ofDirectory path: String) -> (part: String, reason: String)? {
+        var start = ""
+        if !path.hasPrefix("/") {
+            guard let working = realPath(".") else { return (".", systemMessage(errno)) }
+            start = "\(working)/"
+        }
+        let names = "\(start)\(path)".split(separator: "/")
+        for count in 0...names.count {
+            let part = "/" + names.prefix(count).joined(separator: "/")
+            var status = stat()
+            guard lstat(part, &status) == 0 else { return errno == ENOENT ? nil : (part, systemMessage(errno)) }
+            if let reason = danger(status, isLast: count == names.count) { return (part, reason) }
+        }
+        return nil
+    }
+
+    private static func danger(_ status: stat, isLast: Bool) -> String? {
         switch status.st_mode & S_IFMT {
         case S_IFLNK: return "is a symbolic link"
         case S_IFDIR: break
@@ -102,7 +117,9 @@ extension FileContents {
             return "belongs to \(name ?? "the user with the number \(status.st_uid)")"
         }
         let mode = status.st_mode & 0o7777
-        return mode & 0o022 == 0 ? nil : "others may write to it (mode \(String(mode, radix: 8)))"
+        // In a sticky directory, such as /tmp, others can neither rename nor remove the next part, which is not theirs.
+        guard mode & 0o022 != 0, isLast || mode & S_ISVTX == 0 else { return nil }
+        return "others may write to it (mode \(String(mode, radix: 8)))"
     }
 
     /// The directory part of a path, and its last component.

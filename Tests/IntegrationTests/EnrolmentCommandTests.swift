@@ -174,6 +174,7 @@ import Testing
         try #require(chmod(open, 0o1777) == 0)
         var cases: [(options: [String], message: String)] = [
             (["a", "--to", "\(link)//"], "\(link): is a symbolic link"),
+            (["a", "--to", "\(link)/enrolment"], "\(link): is a symbolic link"),
             (["linked", "--to", enrolment], "\(enrolment)/linked: is a symbolic link"),
             (["a", "--to", open], "\(open): others may write to it (mode 1777)"),
             (["a", "--to", enrolment, "--passwords", "\(open)/passwords"], "\(open): others may write to it"),

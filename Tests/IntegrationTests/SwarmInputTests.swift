@@ -30,6 +30,15 @@ import Testing
         #expect(try await swarm(["--version"]).output == version.replacing("jostle", with: "jostle-swarm") + "\n")
     }
 
+    @Test("The help names what was typed")
+    func helpNamesWhatWasTyped() async throws {
+        let help = try await jostle("swarm", "--help").expect(status: 0).output
+        #expect(help.hasPrefix("usage: jostle swarm [OPTION]…\n"))
+        #expect(try await swarm(["--help"]).output == help.replacing("jostle swarm [", with: "jostle-swarm ["))
+        let errors = try await swarm(["--device"]).expect(status: 64).errors
+        #expect(errors.contains("usage: jostle-swarm [OPTION]…\n") && errors.hasSuffix("More: jostle-swarm --help\n"))
+    }
+
     @Test func wrongLinesChangeNothing() async throws {
         let rig = try await SwarmRig(devices: 3, "--json")
         let lines = ["dei 1", "", "die 4", "die swarm-0004", "slow-disk x", "start 1", "die \u{1B}[2J"]

@@ -21,6 +21,8 @@ import Testing
             let word = try #require(command.usage.name.split(separator: " ").first)
             let page = try #require(pages["jostle-\(word).1"], "\(command.usage.name)")
             #expect(page.contains("\\fBjostle \(ManualPage.text(command.usage.name))\\fR"), "\(command.usage.name)")
+            let program = command.usage.program
+            #expect(page.contains("\n\\fB\(ManualPage.text(program))\\fR") == command.usage.isProgram, "\(program)")
             for option in command.usage.options {
                 #expect(page.contains("\\fB\(ManualPage.text("--\(option.name)"))\\fR"), "\(word) --\(option.name)")
             }

@@ -82,13 +82,41 @@ import Testing
         try FileContents.makePrivateDirectory(folder)
         #expect(try mode(of: folder) == 0o700 && FileContents.danger(ofDirectory: folder) == nil)
         #expect(chmod(folder, 0o770) == 0)
-        #expect(FileContents.danger(ofDirectory: folder) == "others may write to it (mode 770)")
+        expectDanger(of: folder, folder, "others may write to it (mode 770)")
         #expect(symlink(folder, path) == 0)
-        #expect(FileContents.danger(ofDirectory: path) == "is a symbolic link")
-        #expect(FileContents.danger(ofDirectory: "/dev/null") == "Not a directory")
+        expectDanger(of: path, path, "is a symbolic link")
+        expectDanger(of: "/dev/null", "/dev/null", "Not a directory")
+        expectDanger(of: "/dev/null/a", "/dev/null", "Not a directory")
         guard geteuid() == 0 else { return }
         #expect(chown(folder, 1, 1) == 0)
-        #expect(FileContents.danger(ofDirectory: folder) == "belongs to daemon")
+        expectDanger(of: folder, folder, "belongs to daemon")
+    }
+
+    /// Whoever may rename a part of the path puts another directory in its place.
+    @Test func saysWhichPartOfAPathIsNotPrivate() throws {
+        let parent = directory.path + "/a"
+        let folder = parent + "/b/c"
+        FileContents.makeDirectories(folder)
+        #expect(symlink(parent, path) == 0)
+        for missing in ["", "/none"] { expectDanger(of: "\(path)/b\(missing)", path, "is a symbolic link") }
+        #expect(chmod(parent, 0o777) == 0)
+        for missing in ["", "/none", "//./d/../e/"] {
+            expectDanger(of: folder + missing, parent, "others may write to it (mode 777)")
+        }
+        // As /tmp: a directory in it is safe from others, but not what they may create in it.
+        #expect(chmod(parent, 0o1777) == 0)
+        #expect(FileContents.danger(ofDirectory: folder) == nil)
+        expectDanger(of: parent, parent, "others may write to it (mode 1777)")
+        guard geteuid() == 0 else { return }
+        #expect(chown(parent + "/b", 1, 1) == 0)
+        expectDanger(of: folder, parent + "/b", "belongs to daemon")
+    }
+
+    private func expectDanger(
+        of path: String, _ part: String, _ reason: String, at location: SourceLocation = #_sourceLocation
+    ) {
+        let danger = FileContents.danger(ofDirectory: path)
+        #expect(danger?.part == part && danger?.reason == reason, "\(path): \(danger as Any)", sourceLocation: location)
     }
 
     @Test func aMissingDirectoryHasNoNames() {

@@ -1,5 +1,5 @@
 """A virtual machine with the service, and the broker that it publishes to, for Scripts/test-service."""
-import json, os, pathlib, re, shutil, signal, subprocess, time
+import json, os, pathlib, re, signal, subprocess, time
 from fleet_rig import Failure, free_port, wait_until
 
 board = "press-17"

@@ -256,7 +256,7 @@ struct EnrolmentFiles {
             guard let danger = FileContents.danger(ofDirectory: path) else { continue }
             throw Failure(
                 .cannotCreate,
-                "\(path): \(danger); passwords are only written into a directory of your own, to which nobody else may write"
+                "\(danger.part): \(danger.reason); passwords are only written into a directory of your own, to which nobody else may write"
             )
         }
         guard !DirectoryContents.isLink(passwordFile) else {

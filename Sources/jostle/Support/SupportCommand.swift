@@ -261,7 +261,7 @@ struct SupportSubject {
             let parts = String(cString: variable).split(separator: "=", maxSplits: 1).map(String.init)
             next += 1
             // The shell's working directories are named like a password.
-            guard parts.count == 2, SecretFinder.isSecret(parts[0]), !["PWD", "OLDPWD"].contains(parts[0])
+            guard parts.count == 2, SecretName.isSecret(parts[0]), !["PWD", "OLDPWD"].contains(parts[0])
             else { continue }
             values.append(parts[1])
         }
