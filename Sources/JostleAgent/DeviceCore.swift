@@ -325,6 +325,11 @@ package final class DeviceCore {
         if client.statistics.connection?.limits.retains == false { perform(retained.latest) }
     }
 
+    /// Others have published to topics of discovery, or it has been corrected.
+    fileprivate func discoveryDiffers(in topics: [String]) {
+        retained.discoveryDiffers(in: topics, at: host.readClocks().monotonic)
+    }
+
     /// Another device has the same id, or no longer: the broker then disconnects each of the two in favour of the other.
     fileprivate func setDuplicate(_ isFound: Bool) {
         hasDuplicate = isFound
@@ -449,7 +454,7 @@ extension RetainedWatch.Request: DeviceRequest {
         switch self {
         case .reportDuplicate(let isFound): core.setDuplicate(isFound)
         case .repeatReport: core.perform(core.settings.repeatReport(at: core.host.readClocks()))
-        case .readDiscovery: core.discovery?.readAgain(at: core.host.readClocks())
+        case .correctDiscovery: core.perform(core.discovery?.correct(at: core.host.readClocks()))
         }
     }
 }
@@ -458,6 +463,7 @@ extension DiscoveryPublisher.Request: DeviceRequest {
     func carryOut(on core: DeviceCore) {
         switch self {
         case .repeatTelemetry: core.repeatTelemetry()
+        case .reportAltered(let topics): core.discoveryDiffers(in: topics)
         }
     }
 }

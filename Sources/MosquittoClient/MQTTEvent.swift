@@ -109,6 +109,11 @@ package struct MQTTLimits: Equatable, Sendable {
         message.qos = min(message.qos, maximumQoS)
         return message
     }
+
+    /// Whether this broker takes more of a message than one with the limits `other`.
+    func takesMore(of message: MQTTMessage, than other: MQTTLimits) -> Bool {
+        applied(to: other.applied(to: message)) != applied(to: message)
+    }
 }
 
 /// The end of a connection, or a failed attempt at one.

@@ -27,6 +27,8 @@ package enum MQTTFailure: Error, Equatable, Sendable {
     case subscriptionUnanswered(String)
     /// Nothing was received for the keep-alive time plus the response timeout.
     case silent
+    /// The broker takes more of the will than it was told in this CONNECT, because it took less before.
+    case willOutdated
     /// A file cannot be read; `code` is the errno.
     case file(String, code: Int32)
     /// `stop` was called.
@@ -151,6 +153,7 @@ extension MQTTFailure: CustomStringConvertible {
             "the broker sent a larger message than this client takes, to \(topic.shortened)"
         case .subscriptionUnanswered(let filter): "the broker did not answer the subscription to \(filter) in time"
         case .silent: "the broker no longer answers"
+        case .willOutdated: "the broker now takes the whole will, which is sent again"
         case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
         case .stopped: "stopped"
         case .library(let code): String(cString: mosquitto_strerror(code)).trimmingFullStop

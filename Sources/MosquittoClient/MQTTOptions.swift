@@ -28,6 +28,13 @@ package struct MQTTOptions: Sendable {
     /// A DNS query cannot be interrupted: its time counts, but the timeout only takes effect when it returns.
     package var connectTimeout: Duration = .seconds(10)
 
+    /// How long a broker that has not accepted MQTT 5 yet may stay silent on a CONNECT of MQTT 5, if the versions are
+    /// automatic; then 3.1.1 is tried at once. Default `nil`: for `connectTimeout`, twice.
+    ///
+    /// For a program for which a person waits. With a value, a broker that starts or is overloaded may be taken for one
+    /// without MQTT 5.
+    package var trialTimeout: Duration?
+
     /// How long the broker may take to answer a subscription. After that the connection ends, and the next broker is
     /// tried. Default 10 s.
     ///
@@ -98,6 +105,9 @@ package struct MQTTOptions: Sendable {
         }
         if responseTimeout < .seconds(1) { throw .invalidOption("responseTimeout", "it must be at least 1 s") }
         if connectTimeout <= .zero { throw .invalidOption("connectTimeout", "it must be more than zero") }
+        if let trialTimeout, trialTimeout <= .zero {
+            throw .invalidOption("trialTimeout", "it must be more than zero")
+        }
         if subscribeTimeout <= .zero { throw .invalidOption("subscribeTimeout", "it must be more than zero") }
         if sessionExpiry < .zero { throw .invalidOption("sessionExpiry", "it must not be negative") }
         if maximumInFlight == 0 { throw .invalidOption("maximumInFlight", "it must be at least 1") }

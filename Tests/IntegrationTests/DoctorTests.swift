@@ -222,6 +222,17 @@ import Testing
         }
     }
 
+    @Test func saysWhatABrokerDoesNotDo() async throws {
+        let broker = try await rig.broker(
+            listener: "max_qos 0", settings: "allow_anonymous true\nretain_available false")
+        let report = try await doctor("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.enabled=false")
+        let costs = report.checks.filter { $0.name == "broker" && $0.verdict == "warning" }
+        #expect(costs.map { $0.text.contains("retains no messages, so ") } == [true, false], "\(report.checks)")
+        #expect(costs.map { $0.text.contains("takes messages with QoS 0 only, so ") } == [false, true])
+        #expect(costs.allSatisfy { $0.next.contains { $0.contains("retain_available false, or max_qos 0") } })
+        #expect(report.status == 0 && report["agent"]?.verdict == "unknown", "\(report.checks)")
+    }
+
     @Test func namesPortsThatSpeakSomethingElse() async throws {
         let broker = try await rig.broker()
         let tls = try await doctor("mqtt.broker=mqtts://127.0.0.1:\(broker.port)")

@@ -43,6 +43,18 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
+    /// The broker passes neither the response topic nor the correlation data on to such an agent.
+    @Test func hearsAgentWithAnOlderVersionOfMQTT() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "rest", "mqtt.version=v3.1.1")
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        let stop = try await ask("stop", "--on", "dut", at: broker.port).expect(status: 0)
+        #expect(stop.output == "dut: stopped\n", "\(stop) \(agent.errors)")
+        let fleet = try await ask("fleet", "command", "ping", "--device", "dut", at: broker.port).expect(status: 0)
+        #expect(fleet.output.contains("done"), "\(fleet) \(agent.errors)")
+        #expect(observer.topics.allSatisfy { !$0.hasPrefix("jostle/_reply/") })
+    }
+
     private func stoppedHealth(_ observer: Observer) async -> Bool {
         await observer.sees { observer in
             let last = try observer.objects("health").last

@@ -96,6 +96,43 @@ import Testing
         #expect(nothing.status == 0 && nothing.output == "The broker knows no device.\n", "\(nothing)")
     }
 
+    /// Its message at the broker would stay.
+    @Test func leavesNothingBehindWhenInterrupted() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        let proxy = try rig.proxy(to: broker.port, .withholdsRetained)
+        let program = try watch(proxy.port)
+        let stored = { observer.all.filter { $0.topic.hasPrefix("jostle/_reply/") }.map { !$0.payload.isEmpty } }
+        #expect(await eventually { stored() == [true] }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+        #expect(await eventually { stored() == [true, false] }, "\(observer.topics)")
+    }
+
+    /// Each command has its own limit of time. amqtt 0.12.1 behaves so.
+    @Test func reachesBrokersThatAreSilentOnMQTT5() async throws {
+        let (broker, _, agent) = try await rig.observedAgent("rest")
+        let proxy = try rig.proxy(to: broker.port, .ignoresVersion5)
+        let program = try watch(proxy.port, "--device", "dut")
+        let url = "mqtt://127.0.0.1:\(proxy.port)"
+        #expect(await writes(program) { $0.contains("connected to \(url), MQTT 3.1.1") }, "\(program.output)")
+        #expect(await writes(program) { $0.contains("dut  online") }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+        let list = try await jostle("fleet", "list", "--broker", url).expect(status: 0)
+        #expect(list.output.contains("dut"), "\(list) \(agent.errors)")
+        let fleet = try await jostle("fleet", "command", "ping", "--device", "dut", "--broker", url)
+        #expect(fleet.status == 0 && fleet.output.contains("done"), "\(fleet) \(agent.errors)")
+        let stop = try await jostle("stop", "--on", "dut", "--set", "mqtt.broker=\(url)")
+        #expect(stop.status == 0 && stop.output == "dut: stopped\n", "\(stop) \(agent.errors)")
+    }
+
+    @Test func namesBrokersThatRetainNothing() async throws {
+        let broker = try await rig.broker(settings: "allow_anonymous true\nretain_available false")
+        let program = try watch(broker.port)
+        #expect(await writes(program) { $0.contains("this broker sends no retained messages") }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+        let list = try await jostle("fleet", "list", "--broker", "mqtt://127.0.0.1:\(broker.port)")
+        #expect(list.status == 69 && list.errors.contains("this broker sends no retained messages"), "\(list)")
+    }
+
     @Test func survivesMalformedAndHostileMessages() async throws {
         let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("dut/availability", "online"))

@@ -86,7 +86,7 @@ import Testing
         bench.pass(0.9)
         #expect(bench.takePublished().isEmpty)
         #expect(settle(&bench, 0.2).announced == wanted)
-        #expect(bench.subscriptions == ["homeassistant/status"] && remembered(bench) == Set(wanted))
+        #expect(bench.subscriptions.count == 2 && remembered(bench) == Set(wanted))
         #expect(settle(&bench, 20).announced.isEmpty)
         bench.deliver(.disconnected(undelivered: []))
         #expect(settle(&bench, 1).announced.isEmpty)
@@ -165,24 +165,61 @@ import Testing
         #expect(settle(&bench, 30).announced.isEmpty)
     }
 
+    /// Carries out the correction that `RetainedWatch` asks for.
+    private func correct() { bench.carryOut(bench.participant.correct(at: bench.clocks)) }
+
     /// Another broker, to which this one is bridged, has brought old messages back.
-    @Test func readsAgainAndCorrects() throws {
+    @Test func noticesOldMessagesAndCorrects() throws {
         #expect(settle(&bench, 5).announced == wanted)
-        bench.participant.readAgain(at: bench.clocks)
-        // The random delay of 2 s; another request changes nothing.
-        bench.pass(1)
-        bench.participant.readAgain(at: bench.clocks)
-        #expect(bench.subscriptions == ["homeassistant/status"])
-        bench.pass(1.1)
-        #expect(bench.subscriptions == ["homeassistant/status", "homeassistant/+/dut/#"])
-        bench.deliver(.subscriptionAnswered(filter: "homeassistant/+/dut/#", isGranted: true))
-        for message in DiscoverySet(settings(), facts).messages {
-            let isOld = message.topic == wanted.first
-            let payload = isOld ? message.payload.replacing("dut", with: "old") : message.payload
-            bench.receive(message.topic, payload, retain: true)
-        }
+        _ = bench.takeRequests()
         let first = try #require(wanted.first)
-        #expect(settle(&bench, 5).announced == [first])
+        // Our own messages come back.
+        for message in DiscoverySet(settings(), facts).messages { bench.receive(message.topic, message.payload) }
+        #expect(bench.takeRequests().isEmpty)
+        for text in ["", "of another", #"{"origin":{"name":"Jostle"}}"#] {
+            bench.receive(first, text)
+            #expect(bench.takeRequests() == (text.isEmpty ? [.reportAltered([first])] : []))
+            #expect(settle(&bench, 60).announced.isEmpty, "not before it is asked for")
+        }
+        correct()
+        #expect(settle(&bench, 0).announced == [first])
+        #expect(bench.takeRequests() == [.reportAltered([])])
+        // Somebody has put it right.
+        bench.receive(first, "of another")
+        bench.receive(first, DiscoverySet(settings(), facts).messages[0].payload)
+        #expect(bench.takeRequests() == [.reportAltered([first]), .reportAltered([])])
+        correct()
+        #expect(settle(&bench, 60).announced.isEmpty)
+        // Messages of other programs under the same id are theirs; one of ours that is obsolete goes.
+        let (late, foreign) = ("homeassistant/sensor/dut/late/config", "homeassistant/sensor/dut/foreign/config")
+        bench.receive(foreign, #"{"origin":{"name":"x"}}"#)
+        bench.receive(late, #"{"origin":{"name":"Jostle"}}"#)
+        #expect(bench.takeRequests().last == .reportAltered([late]))
+        correct()
+        #expect(settle(&bench, 0).removed == [late])
+        // A new connection reads everything.
+        bench.receive(first, "of another")
+        bench.deliver(.disconnected(undelivered: []))
+        #expect(bench.subscriptions == ["homeassistant/status"])
+    }
+
+    /// All devices of a broker to which another one comes back correct theirs: not at the same moment.
+    @Test func correctsManyAfterARandomDelay() {
+        bench = makeBench(settings(Gesture.allCases))
+        let many = settle(&bench, 5).announced
+        #expect(many.count > 11)
+        for topic in many.prefix(11) { bench.receive(topic, "") }
+        correct()
+        #expect(settle(&bench, 1.9).announced.isEmpty)
+        #expect(settle(&bench, 0.2).announced == Array(many.prefix(11)))
+    }
+
+    /// While it reads, somebody replaces what has been read.
+    @Test func readsWhatIsReplacedMeanwhile() throws {
+        readBack(&bench, DiscoverySet(settings(), facts).messages)
+        let first = try #require(wanted.first)
+        bench.receive(first, "")
+        #expect(settle(&bench, 1.2).announced == [first])
     }
 
     @Test func readsAsLongAsMessagesArrive() {

@@ -66,6 +66,11 @@ import Testing
             if answered.contains(topic) { bench.receive(topic, text) }
         }
 
+        /// Somebody has published to topics of discovery, and to no others.
+        mutating func alterDiscovery(_ topics: [String]) {
+            bench.participant.discoveryDiffers(in: topics, at: bench.now)
+        }
+
         /// Answers new subscriptions, and carries out what was asked for.
         private mutating func settle() {
             answered.removeAll { !bench.subscriptions.contains($0) }
@@ -79,6 +84,7 @@ import Testing
             for request in bench.takeRequests() {
                 requests.append(request)
                 if request == .repeatReport { publishReport() }
+                if request == .correctDiscovery { alterDiscovery([]) }
             }
         }
 
@@ -123,7 +129,7 @@ import Testing
         board.pass(4)
         #expect(board.takeCorrections() == [Self.topics.availability: 1, Self.topics.state: 1])
         #expect(board.retained[Self.topics.availability] == "online" && board.retained[Self.topics.state] == "rest")
-        #expect(board.takeRequests() == [.readDiscovery])
+        #expect(board.takeRequests() == [])
         #expect(board.bench.takeLines().contains { $0.hasPrefix("the broker had another message for jostle/a/avail") })
         board.pass(600)
         #expect(board.takeCorrections() == [:])
@@ -137,6 +143,41 @@ import Testing
         board.arrive(Self.topics.availability, "")
         board.pass(4)
         #expect(board.takeCorrections() == [Self.topics.availability: 1])
+    }
+
+    @Test("Discovery messages that others change are corrected in the same way, also alone")
+    func correctsDiscovery() {
+        let topics = (1...5).map { "homeassistant/sensor/a/\($0)/config" }
+        var board = Board()
+        board.alterDiscovery(topics)
+        board.pass(4)
+        #expect(board.takeCorrections() == [:] && board.takeRequests() == [.correctDiscovery])
+        #expect(
+            board.bench.takeLines() == [
+                "the broker had another message for \(topics[0]) and \(topics[1]) and \(topics[2]) and 2 more topics than "
+                    + "this device published: published again"
+            ])
+        // Not more often than the others.
+        board.alterDiscovery([topics[0]])
+        board.pass(2)
+        #expect(board.takeRequests() == [])
+        board.pass(6)
+        #expect(board.takeRequests() == [.correctDiscovery])
+        // Somebody has put it right, or the connection has ended: then they are read.
+        board.pass(60)
+        board.alterDiscovery([topics[0]])
+        board.alterDiscovery([])
+        board.pass(60)
+        board.alterDiscovery([topics[0]])
+        board.disconnect()
+        board.connect()
+        board.pass(60)
+        #expect(board.takeRequests() == [])
+        // Nor while another device uses the id.
+        board.arrive(Self.topics.reported, report("run-of-another", at: 200))
+        board.alterDiscovery([topics[0]])
+        board.pass(60)
+        #expect(board.takeRequests() == [.reportDuplicate(true), .repeatReport])
     }
 
     @Test("Against somebody who never stops, it publishes at most once in 5 s, then ever less often, up to 5 minutes")
@@ -231,7 +272,7 @@ import Testing
         board.arrive(Self.topics.reported, report("run-before", at: -100))
         board.arrive(Self.topics.availability, "offline")
         board.pass(4)
-        #expect(board.takeRequests() == [.repeatReport, .readDiscovery])
+        #expect(board.takeRequests() == [.repeatReport])
         #expect(board.takeCorrections() == [Self.topics.availability: 1, Self.topics.reported: 1])
     }
 

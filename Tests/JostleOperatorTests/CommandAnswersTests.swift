@@ -22,7 +22,10 @@ import Testing
         var answers = answers(replyTopic: "r")
         answers.take(answer("r", #"{"ok":true}"#, correlation: "3"))
         answers.take(answer("r", #"{"ok":true}"#))
-        answers.take(answer("jostle/a/command/ping/result", #"{"ok":true}"#))
+        // The answers of a device with MQTT 5 to others, with and without correlation data.
+        for mark in ["3", ""] {
+            answers.take(answer("jostle/a/command/ping/result", #"{"ok":true}"#, correlation: mark))
+        }
         #expect(answers.answers.isEmpty)
         answers.take(answer("r", #"{"ok":true}"#, correlation: "1"))
         answers.take(answer("r", #"{"ok":false}"#, correlation: "1"))
@@ -36,8 +39,9 @@ import Testing
         #expect(first.isAccepted)
     }
 
-    @Test func topicNamesTheDeviceWithoutProperties() {
-        var answers = answers(replyTopic: nil)
+    /// With a reply topic too: a device with MQTT 3.1.1 answers on its result topic only.
+    @Test(arguments: [nil, "r"]) func topicNamesTheDeviceWithoutProperties(replyTopic: String?) {
+        var answers = answers(replyTopic: replyTopic)
         answers.take(answer("jostle/c/command/ping/result", #"{"ok":true}"#))
         answers.take(answer("jostle/b/command/ping/result", #"{"ok":true}"#))
         #expect(answers.answers.keys.sorted() == ["b"])

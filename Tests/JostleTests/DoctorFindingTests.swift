@@ -174,6 +174,9 @@ import Testing
     @Test func judgesWhatTheAgentReports() {
         #expect(agent(device())[0].verdict == .failed)
         #expect(agent(device(), isService: false)[0].verdict == .ok)
+        #expect(
+            AgentExamination.findings(device(), topic: "jostle/dut", isService: true, isRetained: false)[0].verdict
+                == .unknown)
         #expect(agent(device(("availability", "offline")))[0].verdict == .failed)
         #expect(agent(device(("availability", "offline")), isService: false)[0].verdict == .ok)
         #expect(agent(device(("availability", "online")))[0].verdict == .warning)

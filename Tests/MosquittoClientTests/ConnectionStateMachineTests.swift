@@ -16,19 +16,22 @@ import Testing
     static let reset = MQTTFailure.network(code: 104)
 
     static func machine(
-        brokers: Int = 1, versions: MQTTOptions.Versions = .automatic, random: UInt64 = .max
+        brokers: Int = 1, versions: MQTTOptions.Versions = .automatic, hasTrials: Bool = false,
+        random: UInt64 = .max
     ) -> Machine {
         Machine(
-            brokerCount: brokers, versions: versions, backoff: MQTTBackoff(),
+            brokerCount: brokers, versions: versions, hasTrials: hasTrials, backoff: MQTTBackoff(),
             generator: FixedGenerator(value: random))
     }
 
     static func attempt(
         _ broker: Int = 0, _ version: MQTTVersion = .v5, ipv4: Bool = false, limits: MQTTLimits = .none,
-        withoutV5: MQTTFailure? = nil
+        isTrial: Bool = false, withoutV5: MQTTFailure? = nil
     ) -> Machine.Action {
         .connect(
-            Machine.Attempt(broker: broker, version: version, forcesIPv4: ipv4, limits: limits, withoutV5: withoutV5))
+            Machine.Attempt(
+                broker: broker, version: version, forcesIPv4: ipv4, limits: limits, isTrial: isTrial,
+                withoutV5: withoutV5))
     }
 
     /// A failure of an attempt that reached the broker, which cost it something.
@@ -273,6 +276,29 @@ import Testing
         }
     }
 
+    @Test("While a person waits, one silence is enough, unless the broker has accepted MQTT 5 or the version is fixed")
+    func silenceOfATrial() {
+        var machine = Self.machine(hasTrials: true)
+        #expect(machine.start() == Self.attempt(isTrial: true))
+        // A closed connection has another reason most of the time.
+        #expect(Self.wait(Self.costly(&machine, .closed)) != nil)
+        _ = Self.cheap(&machine)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(isTrial: true))
+        _ = Self.cheap(&machine)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(isTrial: true))
+        #expect(Self.costly(&machine, .timedOut) == Self.attempt(0, .v311, withoutV5: .timedOut))
+        #expect(machine.triesMore)
+        #expect(Self.wait(Self.costly(&machine, .timedOut)) != nil)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(isTrial: true))
+        machine.accepted(now: Self.now)
+        _ = Self.costly(&machine, .silent)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
+        for version in [MQTTVersion.v5, .v311] {
+            var fixed = Self.machine(versions: .only(version), hasTrials: true)
+            #expect(fixed.start() == Self.attempt(0, version))
+        }
+    }
+
     @Test("A broker that has accepted MQTT 5 is frozen if it is silent, and not too old")
     func frozen() {
         var machine = Self.machine()
@@ -324,6 +350,36 @@ import Testing
         machine.accepted(limits: .none, now: Self.now + .seconds(100))
         _ = Self.costly(&machine, .closed, at: Self.now + .seconds(160))
         #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt())
+    }
+
+    @Test("A broker that takes more of the will than before is connected to again once, and not again and again")
+    func willOutdated() {
+        var machine = Self.machine()
+        let will = MQTTMessage(topic: "t", text: "offline", qos: .atLeastOnce, retain: true)
+        let noRetain = MQTTLimits(retains: false)
+        let accepted = { (machine: inout Machine, limits: MQTTLimits) in
+            machine.accepted(limits: limits, will: will, now: Self.now)
+        }
+        _ = machine.start()
+        _ = Self.costly(&machine, .refused(.retainNotSupported))
+        // Of two brokers behind one address, one retains messages.
+        #expect(accepted(&machine, .none))
+        _ = Self.costly(&machine, .closed)
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
+        _ = Self.costly(&machine, .refused(.retainNotSupported))
+        #expect(accepted(&machine, noRetain))
+        _ = Self.costly(&machine, .closed)
+        #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(limits: noRetain))
+        // Now it retains messages.
+        #expect(!accepted(&machine, .none))
+        #expect(Self.costly(&machine, .willOutdated) == Self.attempt())
+        // The other broker again.
+        #expect(Self.costly(&machine, .refused(.retainNotSupported)) == Self.attempt(limits: noRetain))
+        #expect(accepted(&machine, .none))
+        // A will that was taken whole is not sent again, whatever the broker says.
+        _ = Self.costly(&machine, .closed)
+        #expect(machine.timerFired(now: Self.now + .seconds(300)) == Self.attempt())
+        #expect(accepted(&machine, noRetain))
     }
 
     @Test("A broker that refuses 3.1.1 too is not retried without delays")

@@ -34,6 +34,19 @@ import Testing
         _ = client.client.stop()
     }
 
+    @Test("While a person waits, a broker that stays silent on MQTT 5 is asked for 3.1.1 soon, and at once")
+    func silentBrokerForAPerson() async throws {
+        let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : [] }
+        defer { broker.end() }
+        var options = MQTTOptions.local(broker.port, id: "hurry")
+        options.trialTimeout = .seconds(1)
+        options.connectTimeout = .seconds(60)
+        let client = try await RecordedClient.connected(options)
+        #expect(client.connections.first?.withoutV5 == .timedOut)
+        #expect(client.versionsTried == [.v5, .v311])
+        _ = client.client.stop()
+    }
+
     @Test(
         "A broker without retained messages and QoS 1 gets messages that it takes",
         arguments: [MQTTLimits(retains: false), MQTTLimits(maximumQoS: .atMostOnce)])

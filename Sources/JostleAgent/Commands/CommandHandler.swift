@@ -123,17 +123,20 @@ extension CommandRefusal {
 /// Where the replies to a command go: to `…/command/<name>/result`, and to the MQTT 5 response topic if that is under
 /// `<prefix>/_reply/`. Other response topics are ignored, so that a requester cannot make the device publish to an
 /// arbitrary topic.
+///
+/// All of them have the correlation data of the command. If it has none, that of the replies is empty: only a device that
+/// speaks MQTT 3.1.1 replies without it, and then its result topic is all that a requester can go by.
 struct ReplyAddress: Equatable, Sendable {
     private let topic: String
     private let responseTopic: String?
-    private let correlationData: [UInt8]?
+    private let correlationData: [UInt8]
 
     /// Takes the response topic and correlation data from `message`.
     init(to message: MQTTMessage, resultTopic: String, replyPrefix: String) {
         topic = resultTopic
         let wanted = message.properties.responseTopic
         responseTopic = wanted.flatMap { $0.hasPrefix(replyPrefix) && $0.utf8.count <= 256 ? $0 : nil }
-        correlationData = message.properties.correlationData
+        correlationData = message.properties.correlationData ?? []
     }
 
     /// The messages of a success reply with `details`; `time` is milliseconds since 1970.
@@ -156,13 +159,11 @@ struct ReplyAddress: Equatable, Sendable {
     }
 
     private func messages(_ answer: JSONObject) -> [MQTTMessage] {
-        var messages = [MQTTMessage(topic: topic, payload: answer.bytes, qos: .atLeastOnce, retain: false)]
-        if let responseTopic {
-            var response = MQTTMessage(topic: responseTopic, payload: answer.bytes, qos: .atLeastOnce, retain: false)
-            response.properties.correlationData = correlationData
-            messages.append(response)
+        [topic, responseTopic].compactMap { $0 }.map { topic in
+            MQTTMessage(
+                topic: topic, payload: answer.bytes, qos: .atLeastOnce, retain: false,
+                properties: .init(correlationData: correlationData))
         }
-        return messages
     }
 }
 

@@ -1,5 +1,5 @@
 internal import JostleRuntime
-internal import MosquittoClient
+package import MosquittoClient
 
 /// Chooses what to log about the connection. A broker that is away for a week causes a hundred thousand failed
 /// attempts. To spare the memory card, only the 1st, 2nd, 4th, 8th … of equal failures is logged as a warning. The same
@@ -28,16 +28,7 @@ struct ConnectionLog {
     mutating func lines(forLimitsOf connection: MQTTConnection) -> [Line] {
         let known = limits.updateValue(connection.limits, forKey: connection.broker) ?? .none
         guard known != connection.limits else { return [] }
-        var texts: [String] = []
-        if !connection.limits.retains {
-            texts.append(
-                "retains no messages, so who subscribes later learns neither that this device is online nor its state and "
-                    + "settings, and the fleet's configuration reaches only boards that are connected")
-        }
-        if connection.limits.maximumQoS == .atMostOnce {
-            texts.append("takes messages with QoS 0 only, so events that are sent while a connection breaks are lost")
-        }
-        return texts.map { Line(level: .warning, text: "\(connection.broker) \($0)") }
+        return connection.costs.map { Line(level: .warning, text: $0) }
     }
 
     /// The line to log for an event; `nil` for none.
@@ -89,6 +80,22 @@ struct ConnectionLog {
 
     /// Whether the failure with this number is logged: powers of two are.
     static func isLogged(_ count: Int) -> Bool { count & (count - 1) == 0 }
+}
+
+extension MQTTConnection {
+    /// What the broker does not do, and what that costs a device, one sentence each.
+    package var costs: [String] {
+        var texts: [String] = []
+        if !limits.retains {
+            texts.append(
+                "retains no messages, so who subscribes later learns neither that this device is online nor its state and "
+                    + "settings, and the fleet's configuration reaches only boards that are connected")
+        }
+        if limits.maximumQoS == .atMostOnce {
+            texts.append("takes messages with QoS 0 only, so events that are sent while a connection breaks are lost")
+        }
+        return texts.map { "\(broker) \($0)" }
+    }
 }
 
 /// The filters that the agent is not subscribed to, because a message to them is too large: what the device cannot be

@@ -11,6 +11,9 @@ internal import MotionCore
 /// devices lose a broker that restarts at the same moment, and each has dozens of messages; availability, events and
 /// settings do not wait.
 ///
+/// It stays subscribed, and reports which messages others have replaced or removed since. `RetainedWatch` says when to correct
+/// them, because another device may have the same id.
+///
 /// After Home Assistant's birth message it publishes everything again, once and after a random delay, because a hundred
 /// devices may receive the same birth message. Otherwise it publishes only what changed. Topics are saved to disk before
 /// they are used, so that they are known after a crash.
@@ -20,6 +23,8 @@ struct DiscoveryPublisher: Participant {
     enum Request: Equatable, Sendable {
         /// Home Assistant is subscribed now and needs the values that are not retained.
         case repeatTelemetry
+        /// The broker has something else than was published to these topics, and to no others.
+        case reportAltered([String])
     }
 
     /// Seconds to wait for retained messages after the broker accepted the subscription.
@@ -32,6 +37,8 @@ struct DiscoveryPublisher: Participant {
     private static let birthDelay = 0.5...4.0
     /// The random delay between a reconnection and reading and publishing, s.
     static let reconnectionDelay = 0.0...30.0
+    /// The most messages that are corrected without a random delay.
+    private static let mostAtOnce = 10
     /// Seconds after the last message until Home Assistant has subscribed to the topics named there.
     private static let subscribingTime = 2.0
     /// Seconds until a message is published again for which the client had no room.
@@ -71,6 +78,8 @@ struct DiscoveryPublisher: Participant {
     private var found: Set<String> = []
     /// The payloads at the broker, read back or published on this connection, by topic.
     private var announced: [String: String] = [:]
+    /// The topics to which others have published something else since.
+    private var altered: Set<String> = []
     private var underWay: [DeliveryToken: DiscoveryMessage] = [:]
     /// The topics that the broker rejected on this connection.
     private(set) var refused: Set<String> = []
@@ -123,7 +132,7 @@ struct DiscoveryPublisher: Participant {
             guard case .reading = phase else { return [] }
             let limit = now.monotonic.advanced(bySeconds: DiscoveryPublisher.longestReading)
             phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.readingTime), limit: limit)
-        case .message(let message): receive(message, at: now.monotonic)
+        case .message(let message): return receive(message, at: now.monotonic)
         case .acknowledged(let token):
             guard let message = underWay.removeValue(forKey: token) else { return [] }
             if message.payload.isEmpty {
@@ -155,10 +164,14 @@ struct DiscoveryPublisher: Participant {
     private mutating func disconnected() -> Effects {
         var effects: Effects = []
         // The next connection reads at a time of its own.
-        if case .reading = phase { effects = [.unsubscribe(readingFilter)] }
+        switch phase {
+        case .reading, .announcing: effects = [.unsubscribe(readingFilter)]
+        case .offline, .waiting: break
+        }
         phase = .offline
         found = []
         announced = [:]
+        altered = []
         underWay = [:]
         refused = []
         birth = nil
@@ -179,24 +192,38 @@ struct DiscoveryPublisher: Participant {
         .subscribe(filter, keepsRetainFlag: false, isOptional: true)
     }
 
-    /// A message may be Home Assistant's birth message, or a discovery message to read back.
-    private mutating func receive(_ message: MQTTMessage, at now: Timestamp) {
+    /// A message may be Home Assistant's birth message, or a discovery message: one to read back, our own, or one of others.
+    private mutating func receive(_ message: MQTTMessage, at now: Timestamp) -> Effects {
         if message.topic == statusTopic {
             // A retained birth message may be hours old, and what Home Assistant lacks is published anyway.
             if !message.retain, message.payload == Array("online".utf8), birth == nil {
                 birth = now.advanced(bySeconds: randomDelay(DiscoveryPublisher.birthDelay))
             }
-            return
+            return []
         }
         let topic = message.topic
-        guard message.retain, case .reading(let end, let limit) = phase, topic.hasPrefix(topicStart),
-            topic.contains(text: topicMiddle), topic.hasSuffix(DiscoveryMessage.topicEnd)
-        else { return }
-        let extended = min(now.advanced(bySeconds: DiscoveryPublisher.readingTime), limit)
-        phase = .reading(until: max(end, extended), limit: limit)
-        guard DiscoveryMessage.isOurs(message.payload) else { return }
-        found.insert(topic)
-        announced[topic] = String(decoding: message.payload, as: UTF8.self)
+        guard topic.hasPrefix(topicStart), topic.contains(text: topicMiddle),
+            topic.hasSuffix(DiscoveryMessage.topicEnd)
+        else { return [] }
+        let text = String(decoding: message.payload, as: UTF8.self)
+        switch phase {
+        case .offline, .waiting: return []
+        case .reading(let end, let limit):
+            let extended = min(now.advanced(bySeconds: DiscoveryPublisher.readingTime), limit)
+            phase = .reading(until: max(end, extended), limit: limit)
+            let isOurs = DiscoveryMessage.isOurs(message.payload)
+            if isOurs { found.insert(topic) }
+            announced[topic] = isOurs ? text : nil
+            return []
+        case .announcing:
+            let before = altered
+            if text == announced[topic] ?? "" {
+                altered.remove(topic)
+            } else if announced[topic] != nil || DiscoveryMessage.isOurs(message.payload) {
+                altered.insert(topic)
+            }
+            return altered == before ? [] : [.request(.reportAltered(altered.sorted()))]
+        }
     }
 
     private mutating func rejected(_ token: DeliveryToken, _ topic: String, _ failure: MQTTFailure) -> Effects {
@@ -212,13 +239,16 @@ struct DiscoveryPublisher: Participant {
 
     // MARK: Changes
 
-    /// The broker may have other messages than were published: they are read back, as after a reconnection.
-    mutating func readAgain(at now: ClockReading) {
-        guard phase == .announcing else { return }
-        found = []
-        announced = [:]
-        let delay = randomDelay(DiscoveryPublisher.reconnectionDelay)
-        phase = .waiting(until: now.monotonic.advanced(bySeconds: delay))
+    /// Publishes again what others have replaced or removed, and removes what they have added.
+    mutating func correct(at now: ClockReading) -> Effects {
+        for topic in altered { announced[topic] = nil }
+        // Many have changed when a bridged broker comes back, and then those of all devices.
+        if altered.count > DiscoveryPublisher.mostAtOnce {
+            retryDue = now.monotonic.advanced(bySeconds: randomDelay(DiscoveryPublisher.reconnectionDelay))
+        }
+        found.formUnion(altered)
+        altered = []
+        return [.request(.reportAltered([]))] + announce(at: now.monotonic)
     }
 
     /// Publishes what differs under the new settings.
@@ -254,11 +284,9 @@ struct DiscoveryPublisher: Participant {
         let now = now.monotonic
         guard let due = nextDeadline, now >= due else { return [] }
         if case .waiting = phase { return startReading(at: now) }
-        var effects: Effects = []
         if case .reading = phase {
             phase = .announcing
             hasAnnounced = true
-            effects.append(.unsubscribe(readingFilter))
         }
         if let due = birth, now >= due {
             birth = nil
@@ -266,7 +294,7 @@ struct DiscoveryPublisher: Participant {
         }
         if let due = retryDue, now >= due { retryDue = nil }
         if let due = diskDeadline, now >= due { diskDeadline = nil }
-        return effects + announce(at: now)
+        return announce(at: now)
     }
 
     /// Publishes the messages that differ from those at the broker, and removes obsolete ones.

@@ -11,7 +11,8 @@ internal import MotionCore
 /// A broker may retain something else than what the device published last: the will of a connection that broke long ago
 /// comes late, a bridged broker comes back with what it held before, somebody publishes to the device's topics. An
 /// `offline` would then stay, although the device is running. So the device is subscribed to its own availability and
-/// state for as long as it is connected.
+/// state for as long as it is connected. `DiscoveryPublisher` does the same with its messages, and says which of them others
+/// have changed.
 ///
 /// Before it publishes anything again, it reads back its report (`config/reported`), whose `run` says who made it. If
 /// another device uses the id, the two would correct each other for ever. So that is reported, and nothing is corrected.
@@ -27,8 +28,8 @@ struct RetainedWatch: Participant {
         case reportDuplicate(Bool)
         /// Publish the report again.
         case repeatReport
-        /// Read the discovery messages back, and correct them too.
-        case readDiscovery
+        /// Publish the discovery messages again that are different.
+        case correctDiscovery
     }
 
     /// Seconds that a message may take to come back; until then, a difference says nothing. Also how long the retained
@@ -75,6 +76,8 @@ struct RetainedWatch: Participant {
     private let start: Timestamp
     /// Of availability and state.
     private var copies: [String: Copy] = [:]
+    /// The discovery messages that are different, and since when there are any.
+    private var discovery: (topics: [String], since: Timestamp)?
 
     /// When reading the report ends; `nil` if it is not being read.
     private var reading: Timestamp?
@@ -129,12 +132,18 @@ struct RetainedWatch: Participant {
     /// What this device has published, for a listener that came later than the messages, which the broker does not retain.
     var latest: Effects { copies.values.compactMap(\.sent).sorted { $0.topic < $1.topic }.map { .publish($0) } }
 
+    /// The broker has something else than this device published to these topics of discovery, and to no others.
+    mutating func discoveryDiffers(in topics: [String], at now: Timestamp) {
+        discovery = topics.isEmpty ? nil : (topics, discovery?.since ?? now)
+    }
+
     mutating func handle(_ event: ParticipantEvent, at now: ClockReading) -> Effects {
         switch event {
         case .connected:
             reading = now.monotonic.advanced(bySeconds: RetainedWatch.subscriptionTimeout)
         case .disconnected:
             copies = [:]
+            discovery = nil
             reading = nil
             receivedReport = nil
             readings = 0
@@ -165,7 +174,8 @@ struct RetainedWatch: Participant {
 
     /// From when on they may be corrected.
     private var correctionDue: Timestamp? {
-        guard !hasDuplicate, let since = copies.values.compactMap(\.differsSince).min() else { return nil }
+        let differences = copies.values.map(\.differsSince) + [discovery?.since]
+        guard !hasDuplicate, let since = differences.compactMap({ $0 }).min() else { return nil }
         let settled = since.advanced(bySeconds: RetainedWatch.settlingTime)
         return lastCorrection.map { max(settled, $0.advanced(bySeconds: pause)) } ?? settled
     }
@@ -204,10 +214,12 @@ struct RetainedWatch: Participant {
     /// Publishes again what reads back different.
     private mutating func correct(at now: Timestamp) -> Effects {
         guard let due = correctionDue, now >= due else { return [] }
-        let isSettled = { (copy: Copy) in
-            copy.differsSince.map { now.seconds(since: $0) >= RetainedWatch.settlingTime } ?? false
+        let isSettled = { (since: Timestamp?) in
+            since.map { now.seconds(since: $0) >= RetainedWatch.settlingTime } ?? false
         }
-        let different = copies.values.filter(isSettled).compactMap(\.sent).sorted { $0.topic < $1.topic }
+        let different = copies.values.filter { isSettled($0.differsSince) }.compactMap(\.sent)
+            .sorted { $0.topic < $1.topic }
+        let correctsDiscovery = isSettled(discovery?.since)
         if let last = lastCorrection, now.seconds(since: last) < 2 * pause + RetainedWatch.subscriptionTimeout {
             pause = min(2 * pause, RetainedWatch.longestPause)
         } else {
@@ -216,14 +228,16 @@ struct RetainedWatch: Participant {
         }
         lastCorrection = now
         corrections += 1
-        let names = different.map(\.topic).joined(separator: " and ")
+        let topics = different.map(\.topic) + (correctsDiscovery ? discovery?.topics ?? [] : [])
+        let more = topics.count > 3 ? " and \(topics.count - 3) more topics" : ""
+        let names = topics.prefix(3).joined(separator: " and ") + more
         let times = corrections > 1 ? "; \(corrections) times so far" : ""
         var effects: Effects = different.map { .publish($0) }
         effects.append(
             .log(
                 ConnectionLog.isLogged(corrections) ? .warning : .debug,
                 "the broker had another message for \(names) than this device published: published again\(times)"))
-        return effects + correctReport() + [.request(.readDiscovery)]
+        return effects + correctReport() + (correctsDiscovery ? [.request(.correctDiscovery)] : [])
     }
 
     /// Publishes the report again if it read back different: one of an earlier run, or of another device. If that is gone,

@@ -13,6 +13,9 @@ package final class BrokerView: Sendable {
     /// The largest message of a device that is read, bytes: ten times an agent's longest.
     static let maximumMessage = 1 << 16
 
+    /// How long a broker may leave a CONNECT of MQTT 5 unanswered: a person waits, and most commands wait for 5 s in all.
+    private static let trialTimeout = Duration.seconds(2)
+
     /// What happened, in order.
     package enum Report: Sendable {
         case connecting(broker: String)
@@ -162,6 +165,8 @@ package final class BrokerView: Sendable {
     /// - Throws: if they are invalid.
     package init(_ options: MQTTOptions, replyTopic: String = "", capacity: Int = 8 << 20) throws {
         guard let wake = WakeSignal() else { throw MQTTError.system("eventfd", code: errno) }
+        var options = options
+        options.trialTimeout = BrokerView.trialTimeout
         let state = Locked(State(capacity: capacity, status: Status(brokers: options.brokers)))
         client = try MQTTClient(options: options) { event in
             state.withLock { $0.take(event) }

@@ -56,7 +56,10 @@ extension RemoteAnswer {
     }
 }
 
-/// The answers of devices to one command.
+/// The answers of devices to one command, on the reply topic or on the command's result topics.
+///
+/// A device that speaks MQTT 5 puts correlation data into every answer. One that speaks 3.1.1 gets neither a reply topic nor
+/// correlation data from its broker, and answers on its result topic only.
 package struct CommandAnswers: Sendable {
     /// The answers so far, by device; or why one cannot be parsed.
     package private(set) var answers: [String: Result<RemoteAnswer, BrokerError>] = [:]
@@ -66,14 +69,14 @@ package struct CommandAnswers: Sendable {
     private var idsByTopic: [String: String] = [:]
     private let replyTopic: String?
 
-    /// Expects answers on `replyTopic` with the correlation data; without a reply topic, on the devices' result topics.
+    /// Expects answers; `replyTopic` is `nil` if this program speaks MQTT 3.1.1.
     init(replyTopic: String?) {
         self.replyTopic = replyTopic
     }
 
     /// Expects an answer of a device.
     ///
-    /// The correlation data must not be guessable by other devices, which read the same reply topic's name.
+    /// The correlation data must not be guessable by other devices, which may write to the reply topic.
     mutating func expect(_ id: String, correlation: [UInt8], resultTopic: String) {
         idsByCorrelation[correlation] = id
         idsByTopic[resultTopic] = id
@@ -93,13 +96,8 @@ package struct CommandAnswers: Sendable {
 
     /// Takes a message; others than answers are ignored.
     mutating func take(_ message: MQTTMessage) {
-        let id: String?
-        if let replyTopic {
-            guard message.topic == replyTopic, let correlation = message.properties.correlationData else { return }
-            id = idsByCorrelation[correlation]
-        } else {
-            id = message.retain ? nil : idsByTopic[message.topic]
-        }
+        guard !message.retain else { return }
+        let id = message.properties.correlationData.map { idsByCorrelation[$0] } ?? idsByTopic[message.topic]
         guard let id, answers[id] == nil else { return }
         answers[id] = Result { () throws(BrokerError) in try RemoteAnswer(message.payload) }
     }

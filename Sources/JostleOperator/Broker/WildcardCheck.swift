@@ -5,12 +5,14 @@ package import MotionCore
 /// that has received none cannot tell whether there are devices.
 ///
 /// It stores a message under this program's own reply topic, subscribes to that with a wildcard, and if nothing arrives,
-/// by name: only a message that then arrives shows the lack. At the end it removes the message.
+/// by name: only a message that then arrives shows the lack. At the end it removes the message. A broker may also say that it
+/// retains nothing: then that is known at once.
 package struct WildcardCheck {
     private enum Step {
         case storing(MQTTToken)
         case asking
         case confirming
+        case over(isLacking: Bool?)
     }
 
     /// Seconds that a step may take.
@@ -20,8 +22,8 @@ package struct WildcardCheck {
     package private(set) var deadline: Timestamp
 
     /// Whether the broker lacks them; `nil` while that is not known, and if it cannot be known.
-    package private(set) var isLacking: Bool?
-    package private(set) var isOver = false
+    package var isLacking: Bool? { if case .over(let isLacking) = step { isLacking } else { nil } }
+    package var isOver: Bool { if case .over = step { true } else { false } }
 
     private let view: BrokerView
     private let wildcard: BrokerView.Filter
@@ -39,7 +41,8 @@ package struct WildcardCheck {
         wildcard = BrokerView.Filter("\(view.replyTopic[..<level])/+", isReliable: true, isOptional: true)
         var message = BrokerView.request(view.replyTopic, Array("{}".utf8), lifetime: 60)
         message.retain = true
-        step = .storing(try view.publish(message))
+        let isRetained = view.status.connection?.limits.retains ?? true
+        step = isRetained ? .storing(try view.publish(message)) : .over(isLacking: true)
         deadline = now.advanced(bySeconds: WildcardCheck.patience)
     }
 
@@ -54,7 +57,6 @@ package struct WildcardCheck {
 
     /// Goes on after an answer of the broker, or when the deadline has passed.
     package mutating func advance(at now: Timestamp) throws {
-        guard !isOver else { return }
         let status = view.status
         let isLate = now >= deadline
         switch step {
@@ -68,6 +70,7 @@ package struct WildcardCheck {
         case .confirming:
             if hasArrived { return finish(true) }
             if isLate { finish(nil) }
+        case .over: return
         }
         if !status.isConnected { finish(nil) }
     }
@@ -83,8 +86,7 @@ package struct WildcardCheck {
 
     private mutating func finish(_ isLacking: Bool?) {
         guard !isOver else { return }
-        isOver = true
-        self.isLacking = isLacking
+        step = .over(isLacking: isLacking)
         view.unsubscribe(from: [wildcard, exact])
         var removal = MQTTMessage(topic: exact.text, payload: [], qos: .atLeastOnce)
         removal.retain = true

@@ -392,13 +392,13 @@ extension FleetSession {
         onAnswer: (Int) -> Void = { _ in }
     ) throws -> CommandAnswers {
         let replyTopic = view.status.hasProperties ? view.replyTopic : nil
-        let filter = replyTopic ?? "\(topics.prefix)/+/command/\(name)/result"
+        let filters = ["\(topics.prefix)/+/command/\(name)/result"] + [replyTopic].compactMap { $0 }
         var answers = CommandAnswers(replyTopic: replyTopic)
         let messages = ids.map { id in
             answers.command(name, arguments, to: Topics(prefix: topics.prefix, id: id), lifetime: seconds)
         }
-        try subscribe(to: [filter])
-        defer { unsubscribe(from: [filter]) }
+        try subscribe(to: filters)
+        defer { unsubscribe(from: filters) }
         try settle()
         var received: [MQTTMessage] = []
         onOther = { received.append($0) }

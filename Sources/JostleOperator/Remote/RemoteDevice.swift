@@ -35,7 +35,7 @@ package final class RemoteDevice {
         _ command: String, _ arguments: JSONObject, within seconds: Double, signals: SignalWaiter
     ) throws -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
-        // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
+        // MQTT 3.1.1 has no response topics. A device that speaks it answers on the command's public result topic only.
         try connect(subscribingTo: topics.result(of: command), until: deadline, signals)
 
         // What has arrived is no answer.
@@ -151,8 +151,7 @@ struct ReceivedMessages {
     /// The answer, or why it cannot be parsed.
     var answer: Result<RemoteAnswer, BrokerError>? { answers?.answers[id] }
 
-    /// The message of a command whose answer is awaited: on `replyTopic`; without one, as with MQTT 3.1.1, on the result
-    /// topic of the command.
+    /// The message of a command whose answer is awaited; `replyTopic` is `nil` with MQTT 3.1.1.
     mutating func ask(_ command: String, _ arguments: [UInt8], replyTopic: String?) -> MQTTMessage {
         var answers = CommandAnswers(replyTopic: replyTopic)
         defer { self.answers = answers }

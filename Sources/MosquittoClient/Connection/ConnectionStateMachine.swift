@@ -3,7 +3,7 @@
 /// It neither reads a clock nor accesses the network, so every kind of broker failure can be unit-tested.
 ///
 /// If the version is automatic, MQTT 5 is asked for first, and 3.1.1 only if the broker refuses that, or twice closes the
-/// connection or stays silent instead. A broker that then takes 3.1.1 is asked for it for a day; after that for MQTT 5
+/// connection or stays silent instead; with `MQTTOptions.trialTimeout`, once silent. A broker that then takes 3.1.1 is asked for it for a day; after that for MQTT 5
 /// once more, because it may have been upgraded.
 struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     typealias Instant = ContinuousClock.Instant
@@ -17,6 +17,8 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         var forcesIPv4: Bool
         /// What the will must not ask for.
         var limits = MQTTLimits.none
+        /// Whether 3.1.1 is next if the broker is silent: then `MQTTOptions.trialTimeout` applies.
+        var isTrial = false
         /// Why it is not MQTT 5, although the version is automatic.
         var withoutV5: MQTTFailure?
     }
@@ -56,6 +58,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
 
     private(set) var state: State = .idle
     private let versions: MQTTOptions.Versions
+    private let hasTrials: Bool
     private let backoff: MQTTBackoff
     private var generator: Generator
     private var brokers: [BrokerKnowledge]
@@ -89,9 +92,13 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     /// The earliest next attempt for that reason.
     private var earliest: Instant?
 
-    /// Creates a state machine for `brokerCount` brokers.
-    init(brokerCount: Int, versions: MQTTOptions.Versions, backoff: MQTTBackoff, generator: Generator) {
+    /// Creates a state machine for `brokerCount` brokers. `hasTrials`: there is a `MQTTOptions.trialTimeout`.
+    init(
+        brokerCount: Int, versions: MQTTOptions.Versions, hasTrials: Bool = false, backoff: MQTTBackoff,
+        generator: Generator
+    ) {
         self.versions = versions
+        self.hasTrials = if case .automatic = versions { hasTrials } else { false }
         self.backoff = backoff
         self.generator = generator
         brokers = Array(repeating: BrokerKnowledge(), count: max(brokerCount, 1))
@@ -114,8 +121,17 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     }
 
     /// The broker accepted the connection; `limits` is what it said that it does not do.
-    mutating func accepted(limits: MQTTLimits = .none, now: Instant) {
-        guard case .connecting(let attempt) = state else { return }
+    ///
+    /// - Returns: whether the connection is to be used. If not, it is to fail with `willOutdated`, because the broker was
+    ///   told less of the will than it takes now. That happens once for what was known before the attempt, so that brokers
+    ///   behind one address that differ do not cause it again and again.
+    @discardableResult
+    mutating func accepted(limits: MQTTLimits = .none, will: MQTTMessage? = nil, now: Instant) -> Bool {
+        guard case .connecting(let attempt) = state else { return true }
+        let isRemembered = attempt.limits == brokers[attempt.broker].limits
+        // An older broker cannot say so: then what it takes is known from the will.
+        brokers[attempt.broker].limits = attempt.version == .v5 ? limits : attempt.limits
+        if isRemembered, let will, limits.takesMore(of: will, than: attempt.limits) { return false }
         if let reason = attempt.withoutV5 {
             // From the first time on, so that it is asked for MQTT 5 again however often it is connected to.
             let until = brokers[attempt.broker].older?.until ?? now
@@ -126,10 +142,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         brokers[attempt.broker].speaksV5 = attempt.version == .v5
         brokers[attempt.broker].failureOfV5 = nil
         brokers[attempt.broker].forcesIPv4 = attempt.forcesIPv4
-        // An older broker cannot say so: then what it takes is known from the will.
-        brokers[attempt.broker].limits = attempt.version == .v5 ? limits : attempt.limits
         lastFailure = nil
         state = .connected(attempt, since: now)
+        return true
     }
 
     /// When the present connection has lasted, or will have lasted, for a multiple of the time after which it is stable.
@@ -259,7 +274,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     private mutating func connect(to broker: Int, version: MQTTVersion, withoutV5: MQTTFailure? = nil) -> Action {
         let attempt = Attempt(
             broker: broker, version: version, forcesIPv4: brokers[broker].forcesIPv4, limits: brokers[broker].limits,
-            withoutV5: withoutV5)
+            isTrial: hasTrials && version == .v5 && !brokers[broker].speaksV5, withoutV5: withoutV5)
         state = .connecting(attempt)
         return .connect(attempt)
     }
@@ -276,6 +291,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         case .refused(.qosNotSupported):
             other.limits.maximumQoS = .atMostOnce
             return other == attempt ? nil : other
+        case .willOutdated:
+            other.limits = brokers[attempt.broker].limits
+            return other
         case .network, .timedOut:
             guard overIPv6, !attempt.forcesIPv4 else { break }
             other.forcesIPv4 = true
@@ -286,12 +304,14 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         if failure.mayBeForV5(hasReached) {
             // The first such failure has another reason most of the time, so the second one counts.
             let knowledge = brokers[attempt.broker]
-            if knowledge.failureOfV5 == nil, knowledge.older == nil { return nil }
+            let isEnough = attempt.isTrial && failure == .timedOut || knowledge.older != nil
+            if knowledge.failureOfV5 == nil, !isEnough { return nil }
         } else if failure != .refused(.unsupportedProtocolVersion), failure != .protocolError {
             // libmosquitto 2.0.21 cannot parse an MQTT 3 refusal of an MQTT 5 CONNECT; a protocol error means the same.
             return nil
         }
         other.version = .v311
+        other.isTrial = false
         other.withoutV5 = failure
         return other
     }

@@ -69,8 +69,8 @@ package final class MQTTPolledClient: MQTTPublisher {
         needsCleanStart = options.cleanStart
         subscriptions = SubscriptionPlan(stableAfter: options.backoff.stableAfter)
         machine = ConnectionStateMachine(
-            brokerCount: options.brokers.count, versions: options.versions, backoff: options.backoff,
-            generator: SystemRandomNumberGenerator())
+            brokerCount: options.brokers.count, versions: options.versions,
+            hasTrials: options.trialTimeout != nil, backoff: options.backoff, generator: SystemRandomNumberGenerator())
         queue = BoundedQueue(capacity: options.queueCapacity)
         pacer = TopicPacer(options.spacing)
         lastStep = .now
@@ -225,7 +225,8 @@ package final class MQTTPolledClient: MQTTPublisher {
         do {
             let session = try Session.begin(
                 options: options, broker: options.brokers[attempt.broker], version: attempt.version,
-                forcesIPv4: attempt.forcesIPv4, limits: attempt.limits, cleanStart: needsCleanStart)
+                forcesIPv4: attempt.forcesIPv4, limits: attempt.limits, isTrial: attempt.isTrial,
+                cleanStart: needsCleanStart)
             current = (attempt, session)
         } catch {
             ended(attempt, nil, error)
@@ -326,7 +327,9 @@ package final class MQTTPolledClient: MQTTPublisher {
 
     private func accepted(_ session: Session, sessionPresent: Bool, _ limits: MQTTLimits, now: Instant) {
         guard let attempt = current?.attempt else { return }
-        machine.accepted(limits: limits, now: now)
+        guard machine.accepted(limits: limits, will: options.will, now: now) else {
+            return session.disconnect(.willOutdated, now: now)
+        }
         let connection = MQTTConnection(
             broker: options.brokers[attempt.broker], version: attempt.version, sessionPresent: sessionPresent,
             withoutV5: attempt.withoutV5, limits: limits)
@@ -341,6 +344,7 @@ package final class MQTTPolledClient: MQTTPublisher {
     /// A connection ended or could not be started.
     private func ended(_ attempt: Machine.Attempt, _ session: Session?, _ failure: MQTTFailure) {
         current = nil
+        let wasConnected = counters.connection != nil
         let (tokens, count) = closeQueue(open: session?.open ?? ([], 0))
         counters.connection = nil
         counters.lastFailure = failure
@@ -367,7 +371,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         var retryAfter = Duration.zero
         if case .wait(let until) = action { retryAfter = now.duration(to: until) }
         let disconnection = MQTTDisconnection(
-            broker: options.brokers[attempt.broker], failure: failure, wasConnected: session?.isAccepted ?? false,
+            broker: options.brokers[attempt.broker], failure: failure, wasConnected: wasConnected,
             undelivered: tokens, retryAfter: retryAfter, triesMore: machine.triesMore, takeovers: machine.takeovers)
         events.append(.disconnected(disconnection))
         perform(action)

@@ -31,6 +31,8 @@ final class Session {
     private let handle: MosquittoHandle
     private let broker: BrokerAddress
     private let version: MQTTVersion
+    /// How long the broker may be silent before it accepts the connection; `nil` for no limit of its own.
+    private let trialTimeout: Duration?
     private let start: Instant
 
     private var tcpIsUp = false
@@ -52,6 +54,8 @@ final class Session {
     /// The filters of unanswered SUBSCRIBE packets, and when they were requested.
     private var subscribing: [Int32: (filter: String, since: Instant)] = [:]
     private var gracefulDisconnect: GracefulDisconnect?
+    /// Why it disconnects gracefully.
+    private var goodbye = MQTTFailure.stopped
 
     /// Whether the TLS handshake is complete.
     private var isEncrypted = false
@@ -71,7 +75,7 @@ final class Session {
     /// Starts to connect. Blocks for the DNS query.
     static func begin(
         options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, limits: MQTTLimits,
-        cleanStart: Bool
+        isTrial: Bool, cleanStart: Bool
     ) throws(MQTTFailure) -> Session {
         let start = ContinuousClock.now
         let cleanSession = options.sessionExpiry < .seconds(1) || cleanStart
@@ -86,14 +90,15 @@ final class Session {
         try handle.connect(
             to: broker, keepAlive: options.keepAlive, forcesIPv4: forcesIPv4, properties: properties)
         return Session(
-            options: options, handle: handle, broker: broker, version: version, limits: limits, start: start)
+            options: options, handle: handle, broker: broker, version: version, limits: limits, isTrial: isTrial,
+            start: start)
     }
 
     /// Takes over a connecting handle. Does not throw: Swift 6.0.3 crashes on an initialiser that throws when
     /// properties are already set.
     private init(
         options: MQTTOptions, handle: consuming MosquittoHandle, broker: BrokerAddress, version: MQTTVersion,
-        limits: MQTTLimits, start: Instant
+        limits: MQTTLimits, isTrial: Bool, start: Instant
     ) {
         isOverIPv6 = !broker.host.contains(":") && socketOption(handle.socket, SO_DOMAIN) == AF_INET6
         self.handle = handle
@@ -101,6 +106,7 @@ final class Session {
         self.broker = broker
         self.version = version
         self.limits = limits
+        trialTimeout = isTrial ? options.trialTimeout : nil
         self.start = start
         lastStep = start
         lastReceived = start
@@ -124,7 +130,7 @@ final class Session {
     var deadline: Instant {
         if let gracefulDisconnect { return gracefulDisconnect.deadline }
         if end != nil || hasMoreToRead { return lastStep }
-        if !isAccepted { return start + options.connectTimeout }
+        if !isAccepted { return connectDeadline }
         // The library does not report when it will ping, which is after nothing was sent, or nothing received, for the
         // keep-alive time. It counts whole seconds, so the first check may be one second early.
         let ping = max(min(lastReceived, lastSent) + keepAlive, lastStep + .seconds(1))
@@ -165,7 +171,7 @@ final class Session {
         if var disconnecting = gracefulDisconnect {
             disconnecting.step(now: now)
             gracefulDisconnect = disconnecting
-            if disconnecting.isOver { finish(.stopped) }
+            if disconnecting.isOver { finish(goodbye) }
             return
         }
         if let failure = timeoutFailure(now) { return finish(failure) }
@@ -173,6 +179,7 @@ final class Session {
         if !tcpIsUp {
             if let failure = establish() { return finish(failure) }
             guard tcpIsUp else { return }
+            lastReceived = now
         }
         if readiness.contains(.readable) || hasMoreToRead { lastReceived = now }
         read()
@@ -239,7 +246,7 @@ final class Session {
         if gracefulDisconnect == nil {
             handleRecords(code, errno: cause)
         } else if code != MOSQ_ERR_SUCCESS.rawValue {
-            finish(.stopped)
+            finish(goodbye)
         } else if handle.socket < 0 {
             gracefulDisconnect?.disconnectIsWritten()
         }
@@ -258,8 +265,15 @@ final class Session {
         keepAlive + .seconds(1) + options.responseTimeout
     }
 
+    /// When the broker must have accepted the connection.
+    private var connectDeadline: Instant {
+        let last = start + options.connectTimeout
+        guard tcpIsUp, let trialTimeout else { return last }
+        return min(last, lastReceived + trialTimeout)
+    }
+
     private func timeoutFailure(_ now: Instant) -> MQTTFailure? {
-        if !isAccepted { return start.duration(to: now) >= options.connectTimeout ? .timedOut : nil }
+        if !isAccepted { return now >= connectDeadline ? .timedOut : nil }
         if let oldest = unansweredSubscription, oldest.since.duration(to: now) >= options.subscribeTimeout {
             return .subscriptionUnanswered(oldest.filter)
         }
@@ -326,11 +340,12 @@ final class Session {
         }
     }
 
-    /// Disconnects gracefully, so that the broker does not publish the will. `ended(.stopped)` follows.
-    func disconnect(now: Instant) {
+    /// Disconnects gracefully, so that the broker does not publish the will. `ended(reason)` follows.
+    func disconnect(_ reason: MQTTFailure = .stopped, now: Instant) {
         guard gracefulDisconnect == nil, end == nil else { return }
+        goodbye = reason
         let socket = handle.socket
-        guard socket >= 0, let graceful = GracefulDisconnect(socket: socket, now: now) else { return finish(.stopped) }
+        guard socket >= 0, let graceful = GracefulDisconnect(socket: socket, now: now) else { return finish(reason) }
         gracefulDisconnect = graceful
         handle.disconnect()
         if handle.socket < 0 { gracefulDisconnect?.disconnectIsWritten() }

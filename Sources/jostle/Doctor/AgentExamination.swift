@@ -6,9 +6,15 @@ internal import LinuxSystem
 
 /// Examines what the agent itself reports at the broker.
 enum AgentExamination {
-    /// The findings about a device. `isService` says that the service runs, so that the device must be online.
-    static func findings(_ device: FleetBoard, topic: String, isService: Bool) -> [Finding] {
+    /// The findings about a device. `isService` says that the service runs, so that the device must be online; `isRetained`
+    /// that the broker retains what it has published.
+    static func findings(
+        _ device: FleetBoard, topic: String, isService: Bool, isRetained: Bool = true
+    ) -> [Finding] {
         guard device.isOnline == true, let health = device.health else {
+            if !isRetained {
+                return [.unknown(.agent, "the broker retains no messages, so it has nothing that the agent published")]
+            }
             return [silence(of: device, topic: topic, isService: isService)]
         }
         let facts = [

@@ -15,6 +15,9 @@ struct BrokerExamination {
     /// What the agent has published; `nil` if no broker was reached.
     private(set) var device: FleetBoard?
 
+    /// Whether the broker retains what the agent has published.
+    private(set) var retains = true
+
     private let settings: JostleSettings
     private let id: String
 
@@ -56,6 +59,7 @@ struct BrokerExamination {
             // The agent works with the first broker that it reaches.
             if device == nil {
                 device = outcome.device
+                retains = outcome.connection?.limits.retains ?? true
                 judgeTopics(outcome)
                 judgeDiscovery(outcome)
             }
@@ -107,6 +111,9 @@ struct BrokerExamination {
     ) {
         guard let connection = outcome.connection else { return }
         findings.append(.ok(.broker, "\(broker) answers, with MQTT \(connection.version)\(note)"))
+        findings += connection.costs.map {
+            .warning(.broker, $0, "In mosquitto's configuration: remove retain_available false, or max_qos 0")
+        }
         if broker.usesTLS {
             findings.append(
                 settings.mqtt.checksServerName

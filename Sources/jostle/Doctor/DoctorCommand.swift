@@ -97,7 +97,9 @@ enum DoctorCommand {
         report.add(broker.findings)
         if let device = broker.device {
             let topic = "\(settings.mqtt.prefix)/\(report.device)"
-            report.add(AgentExamination.findings(device, topic: topic, isService: agent.isServiceRunning))
+            report.add(
+                AgentExamination.findings(
+                    device, topic: topic, isService: agent.isServiceRunning, isRetained: broker.retains))
         }
     }
 }

@@ -68,7 +68,10 @@ final class WatchView {
         try listener.start()
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         if format == .screen { screen.enter() }
-        defer { screen.leave() }
+        defer {
+            screen.leave()
+            check?.cancel()
+        }
         while true {
             let now = WallClock.monotonic
             if let end, now >= end { return }
