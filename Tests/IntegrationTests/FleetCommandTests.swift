@@ -348,9 +348,10 @@ import Testing
         #expect(files?.contains { $0.hasSuffix(".sent") } == false)
         let file = directory.path("state/\(latest)")
         #expect(rename(file, file.dropLast(4) + kept) == 0)
+        let hash = try #require(latest.split(separator: ".").dropLast().last).prefix(16)
         boards.publish(
             "jostle/washer-1/config/reported",
-            #"{"run":"1","layers":{"all":{"status":"applied","revision":2,"hash":"0123456789abcdef"}}}"#)
+            "{\"run\":\"1\",\"layers\":{\"all\":{\"status\":\"applied\",\"revision\":2,\"hash\":\"\(hash)\"}}}")
         try await observer.catchUp()
         let first = try #require(observer.all.first { $0.topic == "jostle/_all/config" })
         boards.publish(first.topic, String(decoding: first.payload, as: UTF8.self))
@@ -358,7 +359,9 @@ import Testing
         let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 65)
         #expect(
             set.errors.contains("boards have revision 2, but the broker holds only revision 1"), "\(set.errors)")
-        #expect(set.errors.contains("To publish revision 2 again: jostle fleet rollback all --to 2"), "\(set.errors)")
+        #expect(
+            set.errors.contains("To publish revision 2 again: jostle fleet rollback all --to \(hash)\n"),
+            "\(set.errors)")
         let stranger = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait", state: "elsewhere")
         #expect(stranger.status == 65 && !stranger.errors.contains("rollback"), "\(stranger.errors)")
 
@@ -367,6 +370,44 @@ import Testing
         #expect(document["revision"] as? Int == 3)
         #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 7]]])
         try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 0)
+    }
+
+    /// Numbers begin again in each epoch, so that a number can name several documents.
+    @Test func numberOfSeveralDocumentsNamesNone() async throws {
+        let (broker, boards, observer) = try await rig.observedFleet([.init(id: "washer-1", behaviour: .isSilent)])
+        try await fleet(
+            broker, "set", "--all", "gestures.shake.sensitivity=6", "--note", "calm", "--no-wait"
+        ).expect(status: 0)
+        try FileManager.default.createDirectory(atPath: directory.path("files"), withIntermediateDirectories: true)
+        try directory.write("gestures: { shake: { sensitivity: 8 } }\n", to: "files/all.yaml")
+        try await fleet(broker, "apply", directory.path("files"), "--new-epoch", "--no-wait").expect(status: 0)
+        let bare = try await fleet(broker, "rollback", "all", "--to", "1", "--no-wait").expect(status: 64)
+        #expect(bare.errors.contains("all: this machine keeps several documents of revision 1; name one:"))
+        let lines = bare.errors.split(separator: "\n").filter { $0.contains("--to ") }
+        #expect(lines.count == 2 && lines[0].contains(": epoch ") && lines[1].contains(": no epoch, by "), "\(lines)")
+        #expect(lines[1].hasSuffix(", \"calm\""), "\(lines)")
+        // The broker loses its store. The boards have another document of this number, which this machine does not keep.
+        boards.publish("jostle/_all/config", "")
+        func report(_ hash: some StringProtocol) {
+            let all = "{\"status\":\"missing\",\"revision\":1,\"hash\":\"\(hash)\"}"
+            boards.publish("jostle/washer-1/config/reported", "{\"run\":\"1\",\"layers\":{\"all\":\(all)}}")
+        }
+        report("0123456789abcdef")
+        try await observer.catchUp()
+        let other = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 65)
+        #expect(other.errors.contains("boards have revision 1, but the broker holds none"), "\(other.errors)")
+        #expect(!other.errors.contains("rollback"), "\(other.errors)")
+        // One that it keeps is named exactly.
+        let hash = try #require(lines[1].split(separator: " ").dropFirst().first).dropLast()
+        report(hash)
+        try await observer.catchUp()
+        let kept = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 65)
+        #expect(kept.errors.contains("jostle fleet rollback all --to \(hash)\n"), "\(kept.errors)")
+        try await fleet(broker, "rollback", "all", "--to", "\(hash)", "--no-wait").expect(status: 0)
+        let document = try await document(observer, "_all/config")
+        #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 6]]])
+        let none = try await fleet(broker, "rollback", "all", "--to", "0123456789abcdef").expect(status: 66)
+        #expect(none.errors.contains("this machine has not seen revision 0123456789abcdef"), "\(none.errors)")
     }
 
     @Test func lostStoreIsNoticedAndRestoredFromFiles() async throws {
@@ -382,6 +423,8 @@ import Testing
         #expect(
             apply.output.contains(
                 "all: lost by the broker\nall: published as revision 1 of a new epoch\n1 of 1 device applied it"))
+        // The new epoch reaches the boards that claim a later document.
+        #expect(!apply.errors.contains("some boards claim"), "\(apply.errors)")
         #expect(boards.boards[0].layers["all"]?.contains("\"revision\":1,") == true)
         let next = try await fleet(broker, "set", "--all", "sensor.rate=25Hz").expect(status: 0)
         #expect(next.output.contains("all: published as revision 2\n"), "\(next.output)")
@@ -398,7 +441,8 @@ import Testing
         #expect(set.output.contains("all: published as revision 1\n"), "\(set.output)")
         #expect(
             set.errors.contains(
-                "all: some boards claim a later document than the broker's, up to revision 9007199254740990: liar;"),
+                "all: some boards claim a document that revision 1 does not replace, up to revision 9007199254740990: liar;"
+            ),
             "\(set.errors)")
         #expect(await eventually { boards.boards.last?.layers["all"]?.contains("applied") == true })
         try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")

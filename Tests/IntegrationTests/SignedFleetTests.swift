@@ -127,6 +127,33 @@ import Testing
         #expect(unsigned.status == 64 && unsigned.errors.contains("sign with --sign-key"), "\(unsigned.errors)")
     }
 
+    /// The broker lost what was signed, or holds something in its place: nothing unsigned follows by mistake.
+    @Test func nothingUnsignedFollowsALostSignature() async throws {
+        let (path, _) = try await key("ops-1")
+        let (broker, observer) = try await rig.observedBroker()
+        let url = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--no-wait"]
+        try await run(["set", "--all", "sensor.rate=50Hz", "--sign-key", path] + url).expect(status: 0)
+        let files = try files(all: "sensor: { rate: 50Hz }\n")
+        func hold(_ text: String) async throws {
+            try observer.publish("jostle/_all/config", text, retain: true)
+            try await Task.sleep(for: .milliseconds(300))
+        }
+        for text in ["", #"{"schema":1,"revision":7,"x":1}"#] {
+            try await hold(text)
+            for words in [["apply", files], ["rollback", "all", "--to", "1"]] {
+                let refused = try await run(words + url)
+                #expect(refused.status == 64, "\(words): \(refused.errors)")
+                #expect(refused.errors.contains("all was signed with ops-1"), "\(words): \(refused.errors)")
+            }
+        }
+        // A machine that has seen nothing yet.
+        try await hold(#"{"schema":1,"revision":7,"x":1,"signature":{"key":"ops-2","value":"AA=="}}"#)
+        let other = try await commands.fleet(broker, "apply", files, "--no-wait", state: "elsewhere")
+        #expect(other.status == 64 && other.errors.contains("all is signed with ops-2"), "\(other.errors)")
+        let unsigned = try await commands.fleet(broker, "apply", files, "--no-wait", "--unsigned").expect(status: 0)
+        #expect(unsigned.output.contains("all: published as revision 8"), "\(unsigned.output)")
+    }
+
     /// Boards reject an unsigned withdrawal and keep the candidate, and the rollout is gone.
     @Test func rolloutIsNotWithdrawnWithoutASignature() async throws {
         let (path, trusted) = try await key("ops-1")

@@ -85,6 +85,7 @@ import Testing
         let conflict = fleet([
             "_all/config": layer(3, config),
             "a/config/reported": report(#""all":{"status":"conflict","revision":3,"hash":"00"}"#),
+            "a/availability": "online",
         ])
         #expect(summary(plan(files, conflict)) == ["all 4 held in two versions"])
         let huge = fleet([
@@ -92,6 +93,18 @@ import Testing
             "a/config/reported": report(#""all":{"status":"rejected","revision":9000000000000,"in_force":3}"#),
         ])
         #expect(summary(plan(files, huge)) == ["all 1 of a new epoch unreadable on the broker"])
+    }
+
+    /// What half of the boards claim makes no program that runs again and again publish each time.
+    @Test(arguments: [#""status":"conflict","revision":3"#, #""status":"stale","revision":2,"in_force":3"#])
+    func minorityPublishesNothingAgain(claim: String) {
+        let files = directory(["all.yaml": "sensor: { rate: 50 }"])
+        let model = fleet([
+            "_all/config": layer(3, #"{"sensor":{"rate":50}}"#), "a/availability": "online", "b/availability": "online",
+            "a/config/reported": report("\"all\":{\(claim)}"),
+            "b/config/reported": report(#""all":{"status":"applied","revision":3}"#),
+        ])
+        #expect(plan(files, model).unchanged == [.all])
     }
 
     /// What devices do with keys that they do not know stays as it is, unless the command says otherwise.

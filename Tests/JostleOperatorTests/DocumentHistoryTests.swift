@@ -84,18 +84,57 @@ import Testing
         try history.keep([.all: stored(6)])
         try history.keep(sending: [publication(7), publication(7, #"{"log":{}}"#)])
         try history.keep(sending: [publication(7)])
-        #expect(history.latest.mapValues(\.number) == [.all: 6] && history.sentNumbers == [.all: [7]])
+        #expect(history.latest.mapValues(\.number) == [.all: 6])
+        #expect(history.kept()[.all]?.map(\.number).sorted() == [6, 7, 7])
+        #expect(history.kept(beside: [.all: stored(7)])[.all]?.map(\.number) == [7, 7])
         #expect(history.revisions(of: .all).compactMap(\.number) == [6])
-        #expect(history.sentRevisions(of: .all).count == 2)
+        #expect(history.sentRevisions(of: .all).count == 2 && history.last(of: .all)?.number == 7)
         // An older one proves nothing; a newer one replaces both.
         try history.keep([.all: stored(5)])
         #expect(history.sentRevisions(of: .all).count == 2)
         try history.keep([.all: stored(8)])
-        #expect(history.sentNumbers.isEmpty && history.latest.mapValues(\.number) == [.all: 8])
+        #expect(history.sentRevisions(of: .all).isEmpty && history.latest.mapValues(\.number) == [.all: 8])
+        func sent(_ history: DocumentHistory) -> [Int64] {
+            history.sentRevisions(of: .all).compactMap(\.number).sorted()
+        }
         for revision in 9...40 { try history.keep(sending: [publication(Int64(revision))]) }
-        #expect(history.sentNumbers == [.all: Set<Int64>(21...40)])
+        #expect(sent(history) == Array(21...40))
         try history.keep([.all: stored(21)])
-        #expect(history.sentNumbers == [.all: Set<Int64>(22...40)])
+        #expect(sent(history) == Array(22...40))
+        // The next command reads the same.
+        #expect(sent(self.history()) == Array(22...40) && self.history().latest == history.latest)
+        #expect(self.history().kept() == history.kept())
+    }
+
+    /// With trusted keys, an unsigned document that was kept before counts for nothing, whatever its file's name says.
+    @Test func believesNoNameOfAnUnsignedDocument() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let topics = FleetTopics(prefix: "jostle")
+        let signer = try #require(DocumentSigner(generating: "ops-1"))
+        let trust = try DocumentTrust([#require(signer.trustedKey)], topics: topics)
+        let groups = DocumentDraft(groups: ["g"])
+        let signed = try FleetPublication(
+            #require(stored(3).draft), of: .all, revision: 3, topics: topics, signer: signer)
+        try history().keep([
+            .all: StoredDocument(.all, signed.bytes),
+            .registry("a"): StoredDocument(.registry("a"), groups.bytes(revision: 1)),
+        ])
+        try history().keep([.all: stored(1000)])
+        try history().keep(sending: [publication(2000)])
+        #expect(history().latest[.all]?.number == 1000 && history().groups(of: ["a"]) == ["a": ["g"]])
+        let trusting = DocumentHistory(
+            stateDirectory: directory, broker: "mqtt://127.0.0.1:1883", prefix: "jostle", trust: trust)
+        #expect(trusting.latest.mapValues(\.number) == [.all: 3])
+        #expect(trusting.kept().mapValues { $0.map(\.number) } == [.all: [3]])
+        #expect(trusting.last(of: .all)?.signer == "ops-1" && trusting.groups(of: ["a"]).isEmpty)
+    }
+
+    /// The name of the key counts even where the document does not.
+    @Test(arguments: [#"{"schema":1,"revision":7,"x":1,SIGNED}"#, #"{"schema":1,"revision":7,"config":{},SIGNED}"#])
+    func signerOfWhatCannotBeUsed(text: String) {
+        func signer(_ text: String) -> String? { StoredDocument(.all, Array(text.utf8)).signer }
+        #expect(signer(text.replacing("SIGNED", with: #""signature":{"key":"ops-1","value":"AA=="}"#)) == "ops-1")
+        #expect(signer(text.replacing(",SIGNED", with: "")) == nil)
     }
 
     @Test func leavesOutGarbageAndOtherBrokers() throws {
@@ -133,7 +172,8 @@ import Testing
         let groups = #"{"schema":1,"revision":1,"groups":[]}"#
         let history = DocumentHistory(stateDirectory: directory, JostleSettings())
         try history.keep([.registry("d"): StoredDocument(.registry("d"), Array(groups.utf8)), .all: stored(1)])
-        let known = KnownDevices(stateDirectory: directory, JostleSettings())
+        let known = KnownDevices(
+            stateDirectory: directory, DocumentHistory(stateDirectory: directory, JostleSettings()))
         #expect(known == KnownDevices(known: ["b", "d"], seen: ["a"]))
     }
 }

@@ -196,7 +196,7 @@ import Testing
         ]
         let model = fleet(messages)
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.isOlderElsewhere && plan.mustRepeat && !plan.isUpToDate && plan.next == 8)
+        #expect(plan.repetition == .olderElsewhere && !plan.isUpToDate && plan.next == 8)
         // The board has what it should have.
         let condition = WaitCondition([.all: try revision(.all, model)])
         #expect(condition.boards(in: model).map(\.state) == [.applied])
@@ -204,7 +204,7 @@ import Testing
             "_all/config": layer(7, "{}"), "a/availability": "online",
             "a/config/reported": report(#""all":{"status":"stale","revision":7,"in_force":8}"#),
         ])
-        #expect(!RevisionPlan(for: .all, in: newer).isOlderElsewhere)
+        #expect(RevisionPlan(for: .all, in: newer).repetition == nil)
     }
 
     @Test func nextIsAboveBrokerAndDevices() {
@@ -225,19 +225,62 @@ import Testing
         func isKept(seen: Int64, sent: Set<Int64>) -> Bool {
             var model = fleet(messages)
             model.seen = [.all: DocumentRevision(number: seen, hash: "")]
-            model.sentNumbers = [.all: sent]
+            model.kept = [.all: Set(sent.map { DocumentRevision(number: $0, hash: "") })]
             let plan = RevisionPlan(for: .all, in: model)
+            let isKept = plan.kept != nil
             // What this machine knows needs no new epoch.
-            #expect(plan.isLost && plan.beginsEpoch != plan.isLostKept && plan.next == (plan.isLostKept ? 8 : 1))
-            return plan.isLostKept
+            #expect(plan.lost?.number == 7 && plan.beginsEpoch != isKept && plan.next == (isKept ? 8 : 1))
+            return isKept
         }
         #expect(!isKept(seen: 6, sent: []) && isKept(seen: 7, sent: []))
         #expect(isKept(seen: 6, sent: [7, 8]) && !isKept(seen: 6, sent: [6, 8]))
         // What was only sent is no proof that the broker lost something.
         var model = fleet(["_all/config": layer(6, "{}")])
-        model.sentNumbers = [.all: [7]]
+        model.kept = [.all: [DocumentRevision(number: 7, hash: "")]]
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(!plan.isLostKept && plan.isUpToDate && plan.next == 7)
+        #expect(plan.kept == nil && plan.isUpToDate && plan.next == 7)
+    }
+
+    /// Numbers repeat in each epoch and after the loss of a store: this machine keeps what was lost only if epoch and hash
+    /// are those that the boards report, too.
+    @Test(
+        arguments: [
+            (#""status":"missing","revision":1,"hash":"aaaaaaaaaaaaaaaa""#, "aaaaaaaaaaaaaaaa"),
+            (#""status":"missing","revision":1,"hash":"bbbbbbbbbbbbbbbb""#, "bbbbbbbbbbbbbbbb"),
+            (#""status":"missing","revision":1,"hash":"cccccccccccccccc","epoch":"0123abcd""#, "cccccccccccccccc"),
+            (#""status":"missing","revision":1,"hash":"0000000000000000""#, nil),
+            (#""status":"missing","revision":1,"hash":"aaaaaaaaaaaaaaaa","epoch":"0123abcd""#, nil),
+            (#""status":"missing","revision":1,"hash":"cccccccccccccccc","epoch":"ffff0000""#, nil),
+            // Without a hash, only one document may have the number.
+            (#""status":"missing","revision":1"#, nil),
+            (#""status":"rejected","revision":9,"epoch":"0123abcd","in_force":1"#, "cccccccccccccccc"),
+        ] as [(String, String?)])
+    func lostDocumentHasEpochNumberAndHash(text: String, kept: String?) {
+        var model = fleet(["a/config/reported": report("\"all\":{\(text)}"), "a/availability": "online"])
+        model.kept[.all] = [
+            DocumentRevision(number: 1, hash: "aaaaaaaaaaaaaaaa"),
+            DocumentRevision(number: 1, hash: "bbbbbbbbbbbbbbbb"),
+            DocumentRevision(number: 1, hash: "cccccccccccccccc", epoch: "0123abcd", at: 100),
+        ]
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.lost?.number == 1 && plan.kept?.hash == kept)
+        #expect(plan.beginsEpoch == (kept == nil) && plan.next == (kept == nil ? 1 : 2))
+        #expect(plan.base == plan.kept)
+    }
+
+    /// This machine has seen a later document than the broker holds. Boards with exactly the broker's have no later one.
+    @Test func boardsWithTheBrokersDocumentAreNotAhead() throws {
+        let document = #"{"schema":1,"revision":7,"epoch":"0123abcd","config":{},"at":100}"#
+        let hash = try revision(.all, fleet(["_all/config": document])).shortHash
+        let applied = "{\"status\":\"applied\",\"revision\":7,\"hash\":\"\(hash)\",\"epoch\":\"0123abcd\"}"
+        let messages: KeyValuePairs = [
+            "_all/config": document, "a/config/reported": report("\"all\":\(applied)"), "a/availability": "online",
+        ]
+        var model = fleet(messages)
+        model.seen[.all] = DocumentRevision(number: 3, hash: "", epoch: "ffff0000", at: 200)
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.seenNewer?.number == 3 && plan.lost == nil && !plan.beginsEpoch && plan.next == 4)
+        #expect(plan.base?.epoch == "ffff0000" && plan.ahead.isEmpty && plan.unreached.isEmpty)
     }
 
     @Test func devicesAheadOfTheBrokerAreFound() {
@@ -251,12 +294,15 @@ import Testing
             ])
         }
         let plan = RevisionPlan(for: .all, in: model(#""status":"stale","revision":2,"in_force":40"#))
-        #expect(plan.isLost && plan.beginsEpoch && plan.next == 1 && plan.lostNumber == 41 && !plan.isUpToDate)
-        #expect(plan.ahead == [.init(id: "b", number: 40), .init(id: "a", number: 41)])
+        #expect(plan.lost?.number == 41 && plan.beginsEpoch && plan.next == 1 && !plan.isUpToDate)
+        #expect(plan.ahead.map(\.id) == ["b", "a"] && plan.ahead.map(\.revision.number) == [40, 41])
+        // A new epoch reaches all.
+        #expect(plan.unreached.isEmpty)
         // The claim of one of three changes nothing.
         let minority = RevisionPlan(for: .all, in: model(#""status":"applied","revision":2"#))
-        #expect(!minority.isLost && !minority.beginsEpoch && minority.next == 3 && minority.isUpToDate)
-        #expect(minority.ahead == [.init(id: "a", number: 41)])
+        #expect(minority.lost == nil && !minority.beginsEpoch && minority.next == 3 && minority.isUpToDate)
+        #expect(minority.ahead == [.init(id: "a", revision: DocumentRevision(number: 41, hash: ""))])
+        #expect(minority.unreached == minority.ahead)
     }
 
     /// A number that somebody published by hand, and that boards of earlier programs may have accepted, ends the epoch.
@@ -303,7 +349,7 @@ import Testing
         let board = try #require(model.boards["a"]?.status(of: .all))
         #expect(board.standing(on: try revision(.all, model)) == standing)
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.isLost == isAhead && plan.beginsEpoch == isAhead && plan.next == (isAhead ? 1 : 8))
+        #expect((plan.lost != nil) == isAhead && plan.beginsEpoch == isAhead && plan.next == (isAhead ? 1 : 8))
         #expect(plan.base?.epoch == "0123abcd")
     }
 
@@ -316,7 +362,7 @@ import Testing
                 #""all":{"status":"stale","revision":9,"in_force":7,"accepted_epoch":"0123abcd"}"#),
         ])
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.isOlderElsewhere && plan.mustRepeat && !plan.isUpToDate && !plan.isLost && plan.next == 8)
+        #expect(plan.repetition == .olderElsewhere && !plan.isUpToDate && plan.lost == nil && plan.next == 8)
     }
 
     /// An older epoch that somebody put back, and one that this machine has not seen.
@@ -357,9 +403,11 @@ import Testing
     @Test(arguments: ["conflict", "applied"])
     func conflictsAreFound(status: String) throws {
         let other = "\"all\":{\"status\":\"\(status)\",\"revision\":7,\"hash\":\"0000000000000000\"}"
-        let model = fleet(["_all/config": layer(7, "{}"), "a/config/reported": report(other)])
+        let model = fleet([
+            "_all/config": layer(7, "{}"), "a/config/reported": report(other), "a/availability": "online",
+        ])
         let plan = RevisionPlan(for: .all, in: model)
-        #expect(plan.hasConflict && !plan.isUpToDate && plan.next == 8)
+        #expect(plan.repetition == .conflict && !plan.isUpToDate && plan.next == 8)
         let hash = try revision(.all, model).shortHash
         let same = fleet([
             "_all/config": layer(7, "{}"),

@@ -16,6 +16,19 @@ import Testing
         case nothing, document, epoch, lastNumber, unreadable, older
     }
 
+    /// Whose document it is, and how boards belong to it.
+    enum Place: CaseIterable {
+        case all
+        /// A group of which only the liars say that they are in it.
+        case emptyGroup
+        /// A group into which the registry puts one honest board.
+        case registeredGroup
+        /// A group of which all boards say that they are in it, because it is in their files.
+        case claimedGroup
+
+        var document: FleetDocumentID { self == .all ? .all : .group("g") }
+    }
+
     private let signer: DocumentSigner
     private let trust: DocumentTrust
 
@@ -25,7 +38,7 @@ import Testing
         trust = try #require(DocumentTrust([key], topics: Self.topics))
     }
 
-    private func document(_ state: State, isSigned: Bool) throws -> [UInt8] {
+    private func document(_ state: State, _ id: FleetDocumentID = .all, isSigned: Bool) throws -> [UInt8] {
         let draft = DocumentDraft(config: try value("sensor: { rate: 50 Hz }"))
         let number: Int64
         var epoch = ""
@@ -37,7 +50,7 @@ import Testing
         case .lastNumber: number = DocumentRevision.maximum
         }
         return try FleetPublication(
-            draft, of: .all, revision: number, epoch: epoch, author: DocumentAuthor(at: 1_795_182_603_123),
+            draft, of: id, revision: number, epoch: epoch, author: DocumentAuthor(at: 1_795_182_603_123),
             topics: Self.topics, signer: isSigned ? signer : nil
         ).bytes
     }
@@ -75,22 +88,25 @@ import Testing
     }
 
     /// What `set` publishes, or that it refuses.
-    private func published(_ model: FleetModel) throws -> String {
-        let plan = RevisionPlan(for: .all, in: model)
-        let stored = model.documents[.all]
-        let isRefused = stored?.problem != nil || plan.isLost || plan.seenNewer != nil
+    private func published(_ model: FleetModel, _ id: FleetDocumentID = .all) throws -> String {
+        let plan = RevisionPlan(for: id, in: model)
+        let stored = model.documents[id]
+        let isRefused = stored?.problem != nil || plan.lost != nil || plan.seenNewer != nil
         guard !isRefused else { return "refused" }
         var texts: [String] = []
         for setting in ["sensor.rate=50 Hz", "sensor.rate=100 Hz"] {
             let edit = LayerEdit([try LayerEdit.set(setting)])
-            let draft = try edit.draft(changing: stored?.layer, repeats: plan.mustRepeat)
+            let draft = try edit.draft(changing: stored?.layer, repeats: plan.repetition != nil)
             let epoch = plan.beginsEpoch ? "new" : plan.base?.epoch ?? ""
             texts.append("\(draft.map { "\($0.content)" } ?? "nothing") \(plan.next) \(epoch)")
         }
         return texts.joined(separator: "\n")
     }
 
-    private func model(_ bytes: [UInt8], _ state: State, isSigned: Bool, _ reports: [String]) -> FleetModel {
+    private func model(
+        _ bytes: [UInt8], _ state: State, _ place: Place = .all, isSigned: Bool, lies: [String] = [], _ honest: [String]
+    ) throws -> FleetModel {
+        let id = place.document
         var model = FleetModel(topics: Self.topics)
         if isSigned { model.trust = trust }
         func take(_ topic: String, _ payload: [UInt8]) {
@@ -98,31 +114,46 @@ import Testing
                 with: MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: true),
                 at: Timestamp(nanoseconds: 0))
         }
-        if !bytes.isEmpty { take(Self.topics.all, bytes) }
+        if !bytes.isEmpty { take(id.topic(Self.topics), bytes) }
         if state == .older {
-            model.seen[.all] = DocumentRevision(number: 9, hash: "", epoch: "0123abcd", at: 1_795_182_603_124)
+            model.seen[id] = DocumentRevision(number: 9, hash: "", epoch: "0123abcd", at: 1_795_182_603_124)
         }
-        for (index, layer) in reports.enumerated() {
+        for (index, layer) in (lies + honest).enumerated() {
+            let isMember = place == .claimedGroup || index < lies.count || place == .registeredGroup && index == 99
+            let groups = place != .all && isMember ? ["g"] : []
+            let layers = place != .all && !isMember ? "" : "\"\(id.text)\":\(layer)"
             take("jostle/board-\(index)/availability", Array("online".utf8))
-            take("jostle/board-\(index)/config/reported", Array(report("\"all\":\(layer)").utf8))
+            take("jostle/board-\(index)/config/reported", Array(report(groups: groups, layers).utf8))
+        }
+        if place == .registeredGroup {
+            let registry = try FleetPublication(
+                DocumentDraft(groups: ["g"]), of: .registry("board-99"), revision: 1, topics: Self.topics,
+                signer: isSigned ? signer : nil)
+            take(Self.topics.registry("board-99"), registry.bytes)
         }
         return model
     }
 
-    @Test("Lies change nothing", arguments: [1, 10, 49], [false, true])
-    func fewerThanHalf(percent: Int, isSigned: Bool) throws {
+    @Test(
+        "Lies change nothing", arguments: Place.allCases,
+        [(1, false), (1, true), (10, false), (10, true), (49, false), (49, true)])
+    func fewerThanHalf(place: Place, liars: (percent: Int, isSigned: Bool)) throws {
+        let (percent, isSigned) = liars
+        let id = place.document
         var random = RandomNumbers(state: UInt64(percent))
         for state in State.allCases {
-            let bytes = try document(state, isSigned: isSigned)
+            let bytes = try document(state, id, isSigned: isSigned)
             let honest = honest(bytes)
-            let truth = try published(model(bytes, state, isSigned: isSigned, Array(repeating: honest, count: 100)))
-            for round in 0..<20 {
+            func text(_ lies: [String]) throws -> String {
+                let rest = Array(repeating: honest, count: 100 - lies.count)
+                return try published(model(bytes, state, place, isSigned: isSigned, lies: lies, rest), id)
+            }
+            let truth = try text([])
+            for round in 0..<(place == .all ? 20 : 6) {
                 // All liars say the same, or each something else.
                 let common = lie(&random)
                 let lies = (0..<percent).map { _ in round % 2 == 0 ? common : lie(&random) }
-                let all = lies + Array(repeating: honest, count: 100 - percent)
-                let found = try published(model(bytes, state, isSigned: isSigned, all))
-                #expect(found == truth, "\(state): \(lies.first ?? "")")
+                #expect(try text(lies) == truth, "\(state): \(lies.first ?? "")")
             }
         }
     }
@@ -130,13 +161,51 @@ import Testing
     /// The claim that locked a fleet: most boards have no document yet, and one claims the last number.
     @Test(arguments: [Int64(1 << 53 - 2), 501]) func oneLiarAmongBoardsWithoutADocument(claim: Int64) throws {
         let reports = ["{\"status\":\"applied\",\"revision\":\(claim)}", #"{"status":"none"}"#, #"{"status":"none"}"#]
-        let plan = RevisionPlan(for: .all, in: model([], .nothing, isSigned: false, reports))
-        #expect(plan.next == 1 && !plan.beginsEpoch && !plan.isLost)
-        #expect(plan.ahead == [.init(id: "board-0", number: claim)])
+        let plan = RevisionPlan(for: .all, in: try model([], .nothing, isSigned: false, reports))
+        #expect(plan.next == 1 && !plan.beginsEpoch && plan.lost == nil)
+        #expect(plan.ahead == [.init(id: "board-0", revision: DocumentRevision(number: claim, hash: ""))])
         // Where most claim it, numbers begin again instead of following the claim.
         let most = RevisionPlan(
-            for: .all, in: model([], .nothing, isSigned: false, [reports[0], reports[0], reports[1]]))
-        #expect(most.next == 1 && most.beginsEpoch && most.isLost && most.lostNumber == claim)
+            for: .all, in: try model([], .nothing, isSigned: false, [reports[0], reports[0], reports[1]]))
+        #expect(most.next == 1 && most.beginsEpoch && most.lost?.number == claim)
+    }
+
+    /// A store that was lost is found in a fleet whose groups are only in the files of boards: if most boards miss something,
+    /// or if this machine keeps what the boards of the group claim.
+    @Test func lostStoreWithoutARegistry() {
+        let hash = "0123456789abcdef"
+        func plan(everybody: String, kept: Set<DocumentRevision> = []) -> RevisionPlan {
+            let claim = "\"group:g\":{\"status\":\"missing\",\"revision\":4,\"hash\":\"\(hash)\"}"
+            var model = fleet([
+                "a/availability": "online",
+                "a/config/reported": report(groups: ["g"], "\(claim),\"all\":{\(everybody)}"),
+                "b/config/reported": report("\"all\":{\(everybody)}"), "b/availability": "online",
+                "c/config/reported": report("\"all\":{\(everybody)}"), "c/availability": "online",
+            ])
+            model.kept[.group("g")] = kept
+            return RevisionPlan(for: .group("g"), in: model)
+        }
+        let alone = plan(everybody: #""status":"none""#)
+        #expect(alone.lost == nil && !alone.beginsEpoch && alone.ahead.map(\.id) == ["a"])
+        let all = plan(everybody: #""status":"missing","revision":3"#)
+        #expect(all.lost?.number == 4 && all.beginsEpoch)
+        let document = DocumentRevision(number: 4, hash: hash)
+        let kept = plan(everybody: #""status":"none""#, kept: [document])
+        #expect(kept.lost == document && kept.kept == document && kept.next == 5)
+        let other = DocumentRevision(number: 4, hash: "ffffffffffffffff")
+        #expect(plan(everybody: #""status":"none""#, kept: [other]).lost == nil)
+    }
+
+    /// The store was lost with its registry: this machine keeps who is in the group.
+    @Test func registryIsKept() {
+        var model = fleet([
+            "liar/availability": "online", "a/availability": "online",
+            "liar/config/reported": report(groups: ["g"], #""group:g":{"status":"applied","revision":500}"#),
+            "a/config/reported": report(groups: ["g"], #""group:g":{"status":"missing","revision":4}"#),
+        ])
+        #expect(RevisionPlan(for: .group("g"), in: model).lost?.number == 500)
+        model.keptGroups["a"] = ["g"]
+        #expect(RevisionPlan(for: .group("g"), in: model).lost?.number == 4)
     }
 
     /// Numbers that are the same in each run of the test.

@@ -135,6 +135,13 @@ package struct DocumentEnvelope: Equatable, Sendable {
         }
     }
 
+    /// The signature of a document that may be unreadable otherwise; `nil` if it has none.
+    package static func signature(in bytes: [UInt8]) -> Signature? {
+        do { return try signature(in: JSONReader.read(bytes, source: .message(""), limits: limits)) } catch {
+            return nil
+        }
+    }
+
     private static func epoch(in tree: JSONValue) throws(DocumentProblem) -> String {
         guard let node = tree["epoch"] else { return "" }
         guard let text = node.string, (8...32).contains(text.utf8.count),

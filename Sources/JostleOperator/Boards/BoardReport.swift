@@ -266,15 +266,23 @@ extension BoardReport.Layer {
         }
     }
 
-    /// Whether the device says that it has a later document than this one. Which of two epochs is the later one only the
-    /// device knows: it has judged the broker's document, or, with `isLost`, the broker does not hold this one.
-    func claimsLater(than base: DocumentRevision?, isLost: Bool = false) -> Bool {
-        guard let number = acceptedNumber, number > 0 else { return false }
-        guard let base else { return true }
-        guard acceptedEpoch == base.epoch else {
-            return isLost || status == .stale && revision == base.number && epoch == base.epoch
+    /// The document that the device says it has last accepted. The hash is the one in reports, and empty if the report has
+    /// only that of another document.
+    var accepted: DocumentRevision? {
+        guard let acceptedNumber, acceptedNumber > 0 else { return nil }
+        let isMeant = [.applied, .missing].contains(status) && revision == acceptedNumber
+        return DocumentRevision(number: acceptedNumber, hash: isMeant ? hash ?? "" : "", epoch: acceptedEpoch)
+    }
+
+    /// Whether the device says that it has a later document than the broker's. Which of two epochs is the later one only
+    /// the device knows, once it has judged the broker's document.
+    func claimsLater(than held: DocumentRevision?) -> Bool {
+        guard let accepted else { return false }
+        guard let held else { return true }
+        guard accepted.epoch == held.epoch else {
+            return status == .stale && revision == held.number && epoch == held.epoch
         }
-        return number > base.number
+        return accepted.number > held.number
     }
 }
 

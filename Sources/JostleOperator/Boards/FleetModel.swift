@@ -50,8 +50,11 @@ package struct FleetModel: Sendable {
     /// The last revision of each document that this machine has seen earlier.
     package var seen: [FleetDocumentID: DocumentRevision] = [:]
 
-    /// The revision numbers that this machine sent earlier, and has not seen at the broker.
-    package var sentNumbers: [FleetDocumentID: Set<Int64>] = [:]
+    /// The documents that this machine keeps, with the hashes in reports, but for those that the broker's follow.
+    package var kept: [FleetDocumentID: Set<DocumentRevision>] = [:]
+
+    /// The groups of devices by the documents of the registry that this machine keeps.
+    package var keptGroups: [String: [String]] = [:]
 
     /// The number of messages that were ignored, and the topics of the first of them with the reasons.
     package private(set) var skippedMessages = 0
@@ -406,6 +409,26 @@ extension FleetModel {
             if let id = document.device { ids.insert(id) }
         }
         return ids.sorted().map { boards[$0] ?? FleetBoard(id: $0) }
+    }
+
+    /// The devices whose reports of a document count, and whether more than these reports says that they read it. Whoever may
+    /// write the topics of one device can claim any group: if the registry puts devices into it, only these count.
+    func voters(on document: FleetDocumentID) -> (boards: [FleetBoard], areCertain: Bool) {
+        let readers = readers(of: document)
+        guard case .group(let name) = document else { return (readers, true) }
+        let members = readers.filter { board in
+            (documents[.registry(board.id)]?.registry?.groups ?? keptGroups[board.id])?.contains(name) == true
+        }
+        return members.isEmpty ? (readers, false) : (members, true)
+    }
+
+    /// Whether more than half of the devices that are online claim a document that the broker lacks, whichever that is.
+    var hasLostStore: Bool {
+        let online = boards.values.filter { $0.isOnline == true }
+        let lacking = online.count { board in
+            board.statuses.contains { $0.layer.claimsLater(than: documents[$0.document]?.revision) }
+        }
+        return 2 * lacking > online.count
     }
 
     /// The groups of a device: those of the registry, else those that it reports, lowest layer first.

@@ -66,6 +66,9 @@ package struct StoredDocument: Equatable, Sendable {
         }
     }
 
+    /// The name of the key that it says has signed it, even if it cannot be used; `nil` if it is not signed.
+    package var signer: String? { (envelope?.signature ?? DocumentEnvelope.signature(in: bytes))?.key }
+
     /// Number and hash; `nil` if the document is unreadable or not trusted.
     package var revision: DocumentRevision? { envelope?.revision }
 

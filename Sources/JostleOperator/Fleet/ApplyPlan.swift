@@ -94,7 +94,7 @@ package struct ApplyPlan: Equatable, Sendable {
         let reason =
             if stored?.isUntrusted == true {
                 "not signed by a trusted key"
-            } else if revision.isLost {
+            } else if revision.lost != nil {
                 "lost by the broker"
             } else if stored == nil {
                 "new"
@@ -102,10 +102,7 @@ package struct ApplyPlan: Equatable, Sendable {
                 "unreadable on the broker"
             } else if isEqual == true {
                 revision.beginsEpoch
-                    ? "in a new epoch"
-                    : revision.hasConflict
-                        ? "held in two versions"
-                        : revision.isOlderElsewhere ? "older at another broker" : "older than this machine has seen"
+                    ? "in a new epoch" : revision.repetition?.rawValue ?? "older than this machine has seen"
             } else {
                 "changed"
             }
@@ -128,6 +125,6 @@ package struct ApplyPlan: Equatable, Sendable {
             // Of a layer that the device does not read any more, it has nothing in force.
             for (id, layer) in board.statuses where layer.status != .none { claimed.insert(id) }
         }
-        return known.union(claimed.subtracting(known).filter { RevisionPlan(for: $0, in: model).isLost })
+        return known.union(claimed.subtracting(known).filter { RevisionPlan(for: $0, in: model).lost != nil })
     }
 }

@@ -9,12 +9,18 @@ internal import LinuxSystem
 ///
 /// A document is also kept before it is sent, until the broker has been seen to hold it or a later one: a broker that ends
 /// in that moment may have passed it on to boards and lost it.
-package struct DocumentHistory: Sendable {
+///
+/// The directory is read once, and a file when its document is needed.
+package final class DocumentHistory {
     /// The most files that are kept for one document; those that were seen first are removed.
     package static let maximumRevisions = 20
 
     private let directory: String
     private let trust: DocumentTrust?
+    /// The files in the order in which this machine first saw or sent them.
+    private lazy var entries = files()
+    /// Whether the documents in files are trusted, as far as that is known, by the names of the files.
+    private var judgements: [String: Bool] = [:]
 
     /// The history of the fleet at `broker` under `prefix`, below the directory for persistent data. Documents that are
     /// not trusted are not kept, and those that were kept earlier are left out.
@@ -27,7 +33,7 @@ package struct DocumentHistory: Sendable {
     }
 
     /// The history of the fleet at the configured broker.
-    package init(stateDirectory: String, _ settings: JostleSettings, trust: DocumentTrust? = nil) {
+    package convenience init(stateDirectory: String, _ settings: JostleSettings, trust: DocumentTrust? = nil) {
         let broker = settings.forCommands.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
         self.init(stateDirectory: stateDirectory, broker: broker, prefix: settings.mqtt.prefix, trust: trust)
     }
@@ -39,13 +45,10 @@ package struct DocumentHistory: Sendable {
         let readable = documents.filter { $0.value.revision != nil }
         guard !readable.isEmpty else { return }
         FileContents.makeDirectories(directory)
-        let names = names()
         for (id, stored) in readable {
             guard let revision = stored.revision else { continue }
-            for entry in names[id] ?? [] where !entry.isSeen && entry.revision.order(after: revision) != .newer {
-                try FileContents.remove("\(directory)/\(entry.name)")
-            }
-            try add(id, revision, stored.bytes, isSeen: true, beside: names)
+            try remove(id) { !$0.isSeen && $0.revision.order(after: revision) != .newer }
+            try add(id, revision, stored.bytes, isSeen: true)
         }
     }
 
@@ -55,46 +58,74 @@ package struct DocumentHistory: Sendable {
     package func keep(sending publications: [FleetPublication]) throws {
         guard !publications.isEmpty else { return }
         FileContents.makeDirectories(directory)
-        let names = names()
         for publication in publications {
-            try add(publication.document, publication.revision, publication.bytes, isSeen: false, beside: names)
+            try add(publication.document, publication.revision, publication.bytes, isSeen: false)
         }
     }
 
-    private func add(
-        _ id: FleetDocumentID, _ revision: DocumentRevision, _ bytes: [UInt8], isSeen: Bool,
-        beside names: [FleetDocumentID: [Entry]]
-    ) throws {
-        var kept = (names[id] ?? []).filter { $0.isSeen == isSeen }
+    private func add(_ id: FleetDocumentID, _ revision: DocumentRevision, _ bytes: [UInt8], isSeen: Bool) throws {
         let name = DocumentHistory.name(id, revision, isSeen: isSeen)
-        var stored = revision
-        stored.hash = revision.shortHash
-        // Earlier programs kept it under another name.
-        guard !kept.contains(where: { stored.order(after: $0.revision) == .same }) else { return }
+        guard let entry = DocumentHistory.entry(name, keptAt: .max)?.entry else { return }
+        let alike = (entries[id] ?? []).filter { $0.isSeen == isSeen }
+        let same = alike.first { entry.revision.order(after: $0.revision) == .same }
+        judgements[same?.name ?? name] = true
+        guard same == nil else { return }
         try FileContents.replace("\(directory)/\(name)", with: bytes)
-        kept.append(Entry(name: name, revision: revision, isSeen: isSeen, keptAt: .max))
-        for old in kept.dropLast(DocumentHistory.maximumRevisions) {
-            try FileContents.remove("\(directory)/\(old.name)")
+        entries[id, default: []].append(entry)
+        let old = Set((alike + [entry]).dropLast(DocumentHistory.maximumRevisions).map(\.name))
+        try remove(id) { old.contains($0.name) }
+    }
+
+    private func remove(_ id: FleetDocumentID, where isMeant: (Entry) -> Bool) throws {
+        for entry in entries[id] ?? [] where isMeant(entry) {
+            try FileContents.remove("\(directory)/\(entry.name)")
+            entries[id]?.removeAll { $0.name == entry.name }
         }
     }
 
     /// The last revision that was seen of each document; its hash is the one in reports.
     package var latest: [FleetDocumentID: DocumentRevision] {
-        names().compactMapValues { entries in
-            entries.filter(\.isSeen).map(\.revision).reduce(nil) { $1.order(after: $0) == .newer ? $1 : $0 }
+        var latest: [FleetDocumentID: DocumentRevision] = [:]
+        for id in entries.keys { latest[id] = last(id, where: \.isSeen)?.revision }
+        return latest
+    }
+
+    /// The last one of a document's trusted files.
+    private func last(_ id: FleetDocumentID, where isMeant: (Entry) -> Bool) -> Entry? {
+        // The last one is usually at the end, and only what may be the last one is read.
+        (entries[id] ?? []).reversed().reduce(nil) { last, entry in
+            isMeant(entry) && entry.revision.order(after: last?.revision) == .newer && isTrusted(entry, id)
+                ? entry : last
         }
     }
 
-    /// The revision numbers of documents that were sent, and have not been seen at the broker.
-    package var sentNumbers: [FleetDocumentID: Set<Int64>] {
-        names().compactMapValues { entries in
-            let numbers = Set(entries.filter { !$0.isSeen }.map(\.revision.number))
-            return numbers.isEmpty ? nil : numbers
+    /// The last one of the documents that were seen or sent; `nil` if none was, or it cannot be read any more.
+    package func last(of id: FleetDocumentID) -> StoredDocument? {
+        last(id) { _ in true }.flatMap { document(id, $0) }
+    }
+
+    /// The revisions that were seen or sent, with the hashes in reports, but for those that the broker's follow.
+    package func kept(
+        beside held: [FleetDocumentID: StoredDocument] = [:]
+    ) -> [FleetDocumentID: Set<DocumentRevision>] {
+        var kept: [FleetDocumentID: Set<DocumentRevision>] = [:]
+        for (id, entries) in entries {
+            let present = held[id]?.revision
+            let later = entries.filter { $0.revision.order(after: present) != .older && isTrusted($0, id) }
+            if !later.isEmpty { kept[id] = Set(later.map(\.revision)) }
         }
+        return kept
+    }
+
+    /// The groups of these devices by the documents that were last seen or sent.
+    package func groups(of ids: some Sequence<String>) -> [String: [String]] {
+        var groups: [String: [String]] = [:]
+        for id in ids { groups[id] = last(of: .registry(id))?.registry?.groups }
+        return groups
     }
 
     /// The devices of which a layer or the groups were seen or sent.
-    package var devices: Set<String> { Set(names().keys.compactMap(\.device)) }
+    package var devices: Set<String> { Set(entries.keys.compactMap(\.device)) }
 
     /// The revisions that were seen of a document, the one that was first seen last at the beginning.
     package func revisions(of id: FleetDocumentID) -> [StoredDocument] { documents(id, areSeen: true) }
@@ -103,16 +134,27 @@ package struct DocumentHistory: Sendable {
     package func sentRevisions(of id: FleetDocumentID) -> [StoredDocument] { documents(id, areSeen: false) }
 
     private func documents(_ id: FleetDocumentID, areSeen: Bool) -> [StoredDocument] {
-        (names()[id] ?? []).filter { $0.isSeen == areSeen }.reversed().compactMap { entry in
-            do {
-                let limit = DocumentEnvelope.maximumBytes + 1
-                let bytes = try FileContents.bytes(of: "\(directory)/\(entry.name)", limit: limit)
-                let stored = StoredDocument(id, bytes, trust: trust)
-                return stored.revision == nil ? nil : stored
-            } catch {
-                return nil
-            }
+        (entries[id] ?? []).filter { $0.isSeen == areSeen }.reversed().compactMap { document(id, $0) }
+    }
+
+    /// The document in a file; `nil` if it is not readable or not trusted.
+    private func document(_ id: FleetDocumentID, _ entry: Entry) -> StoredDocument? {
+        do {
+            let limit = DocumentEnvelope.maximumBytes + 1
+            let bytes = try FileContents.bytes(of: "\(directory)/\(entry.name)", limit: limit)
+            let stored = StoredDocument(id, bytes, trust: trust)
+            return stored.revision == nil ? nil : stored
+        } catch {
+            return nil
         }
+    }
+
+    /// Whether a document counts. Without keys all do, so that no file is read.
+    private func isTrusted(_ entry: Entry, _ id: FleetDocumentID) -> Bool {
+        guard trust != nil else { return true }
+        let isTrusted = judgements[entry.name] ?? (document(id, entry) != nil)
+        judgements[entry.name] = isTrusted
+        return isTrusted
     }
 
     // MARK: File names
@@ -154,23 +196,22 @@ package struct DocumentHistory: Sendable {
     }
 
     /// The files in the order in which this machine first saw or sent them. None if they cannot be read.
-    private func names() -> [FleetDocumentID: [Entry]] {
-        var files: [String] = []
-        do {
-            files = try DirectoryContents.names(directory)
-        } catch {
-            return [:]
-        }
-        var names: [FleetDocumentID: [Entry]] = [:]
-        for name in files {
-            let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            guard parts.last == "json" || parts.last == "sent",
-                let (id, revision) = DocumentHistory.document(parts.dropLast())
-            else { continue }
+    private func files() -> [FleetDocumentID: [Entry]] {
+        var files: [FleetDocumentID: [Entry]] = [:]
+        for name in DirectoryContents.names(ofOptional: directory) {
             let time = DirectoryContents.modificationTime("\(directory)/\(name)") ?? 0
-            names[id, default: []].append(
-                Entry(name: name, revision: revision, isSeen: parts.last == "json", keptAt: time))
+            guard let (id, entry) = DocumentHistory.entry(name, keptAt: time) else { continue }
+            files[id, default: []].append(entry)
         }
-        return names.mapValues { $0.sorted { ($0.keptAt, $0.revision.number) < ($1.keptAt, $1.revision.number) } }
+        return files.mapValues { $0.sorted { ($0.keptAt, $0.revision.number) < ($1.keptAt, $1.revision.number) } }
+    }
+
+    /// The document and the entry of a file; `nil` if the name is none of the history's.
+    private static func entry(_ name: String, keptAt time: Int64) -> (id: FleetDocumentID, entry: Entry)? {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.last == "json" || parts.last == "sent", let (id, revision) = document(parts.dropLast()) else {
+            return nil
+        }
+        return (id, Entry(name: name, revision: revision, isSeen: parts.last == "json", keptAt: time))
     }
 }

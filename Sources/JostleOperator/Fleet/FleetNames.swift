@@ -1,4 +1,4 @@
-package import JostleConfiguration
+internal import JostleConfiguration
 internal import LinuxSystem
 
 /// The ids and groups of a fleet, kept in a file for the completion of the shell and to know the boards again, with those
@@ -59,10 +59,10 @@ package struct FleetNames: Equatable, Sendable {
 }
 
 extension KnownDevices {
-    /// What the state directory of a user holds of the fleet at the configured broker.
-    package init(stateDirectory: String, _ settings: JostleSettings) {
+    /// What the state directory of a user holds of a fleet.
+    package init(stateDirectory: String, _ history: DocumentHistory) {
         let names = FleetNames(stateDirectory: stateDirectory)
-        known = DocumentHistory(stateDirectory: stateDirectory, settings).devices.union(names.enrolled)
+        known = history.devices.union(names.enrolled)
         seen = Set(names.ids)
     }
 }

@@ -204,10 +204,12 @@ package final class FleetSession {
     /// Takes the devices that this machine knows, before `connect`.
     package func remember(_ devices: KnownDevices) { model.remember(devices) }
 
-    /// Takes the revisions that this machine has seen earlier, and the numbers of those that it sent without seeing them.
-    package func remember(_ seen: [FleetDocumentID: DocumentRevision], sent: [FleetDocumentID: Set<Int64>]) {
-        model.seen = seen
-        model.sentNumbers = sent
+    /// Takes what this machine keeps beside what the broker holds.
+    package func remember(_ history: DocumentHistory) {
+        model.seen = history.latest
+        model.kept = history.kept(beside: model.documents)
+        let ids = model.boards.keys.filter { model.documents[.registry($0)]?.registry == nil }
+        model.keptGroups = history.groups(of: ids)
     }
 
     // MARK: Publishing

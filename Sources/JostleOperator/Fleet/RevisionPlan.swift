@@ -5,12 +5,21 @@ package import JostleMessages
 ///
 /// What boards claim decides nothing, because whoever may write the topics of one board can claim anything. Only if more
 /// than half of the boards that are online claim a document that the broker lacks, it has lost documents, and numbers
-/// begin again in a new epoch.
+/// begin again in a new epoch, unless this machine keeps what was lost.
 package struct RevisionPlan: Equatable, Sendable {
-    /// A device that reports a number.
+    /// A device, and the document that it reports, with an empty hash if it does not say it.
     package struct ReportedRevision: Equatable, Sendable {
         package var id: String
-        package var number: Int64
+        package var revision: DocumentRevision
+    }
+
+    /// Why the same content has to be published again under a new number: what more than half of the devices that are
+    /// online have shows it.
+    package enum Repetition: String, Sendable {
+        /// They have another document than the broker under its number.
+        case conflict = "held in two versions"
+        /// They got an older document than the one here, from another of several brokers.
+        case olderElsewhere = "older at another broker"
     }
 
     /// The broker's document; `nil` if it has none that can be used.
@@ -28,39 +37,33 @@ package struct RevisionPlan: Equatable, Sendable {
     /// The devices that claim a later document than the broker's, those with the highest numbers at the end.
     package let ahead: [ReportedRevision]
 
-    /// Whether more than half of the devices that are online are among them: the broker lost documents, or got an older
-    /// state back.
-    package let isLost: Bool
+    /// The document that most of these devices claim, if they are more than half of those that are online: the broker lost
+    /// it, or got an older state back. Its hash is empty if they do not say it.
+    package let lost: DocumentRevision?
 
-    /// The number that most of these devices claim.
-    package let lostNumber: Int64?
+    /// The lost document, if this machine keeps it: the only one that fits what the devices claim.
+    package let kept: DocumentRevision?
 
     /// Whether some of these devices have the candidate of the lost document: the broker lost a rollout.
     package let isLostWithCandidate: Bool
-
-    /// Whether this machine keeps the document that the broker lost.
-    package let isLostKept: Bool
 
     /// The last document that this machine has seen, if the broker holds an earlier one or none: the broker lost the
     /// document, got an older one back, or the document was removed.
     package let seenNewer: DocumentRevision?
 
-    /// Whether a device holds another document than the broker under the broker's number. Only a new number resolves
-    /// that, even if the content stays.
-    package let hasConflict: Bool
+    /// Why the same content has to be published again; `nil` if it need not be.
+    package let repetition: Repetition?
 
-    /// Whether a device got an older document than the one here, from another of several brokers. Only a new number
-    /// reaches all of them.
-    package let isOlderElsewhere: Bool
-
-    /// Whether more than half of the devices that are online cannot have the broker's document under its number: the same
-    /// content has to be published again under a new one.
-    package let mustRepeat: Bool
-
-    /// Whether devices can have the broker's document, and no newer or other one: the same content need not be published
-    /// again.
+    /// Whether the same content need not be published again: most devices can have the broker's document, and no newer or
+    /// other one.
     package var isUpToDate: Bool {
-        !beginsEpoch && !isLost && !hasConflict && !isOlderElsewhere && (held == nil || seenNewer == nil)
+        !beginsEpoch && lost == nil && repetition == nil && (held == nil || seenNewer == nil)
+    }
+
+    /// The devices that claim the number of the next document, or a later one of its epoch: they ignore it.
+    package var unreached: [ReportedRevision] {
+        guard !beginsEpoch else { return [] }
+        return ahead.filter { $0.revision.epoch == base?.epoch ?? "" && $0.revision.number >= next }
     }
 
     /// Plans the next document. With `newEpoch` it begins an epoch in any case.
@@ -69,55 +72,65 @@ package struct RevisionPlan: Equatable, Sendable {
         let held = stored?.revision
         // From a machine whose clock was ahead: no board can have accepted it.
         let seen = model.seen[document].flatMap { ($0.at ?? 0) > (model.latestPublication ?? .max) ? nil : $0 }
-        let isSeenLater = seen.map { $0.order(after: held) == .newer } ?? false
+        seenNewer = seen.flatMap { $0.order(after: held) == .newer ? $0 : nil }
         // Boards may have accepted what this machine cannot use.
         let known = stored?.claimed
         var base = seen.flatMap { $0.order(after: known) == .newer ? $0 : nil } ?? known
-        let boards = model.readers(of: document)
-        let online = boards.count { $0.isOnline == true }
-        func isMajority(_ part: [FleetBoard]) -> Bool { 2 * part.count { $0.isOnline == true } > online }
 
-        func claims(_ isMeant: (BoardReport.Layer) -> Bool) -> [FleetBoard] {
-            boards.filter { $0.status(of: document).map(isMeant) ?? false }
-        }
-        let later = claims { $0.claimsLater(than: held) }
-        ahead = later.compactMap { board in
-            board.status(of: document)?.acceptedNumber.map { ReportedRevision(id: board.id, number: $0) }
-        }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
-        isLost = isMajority(later)
-        let counts = Dictionary(ahead.map { ($0.number, 1) }, uniquingKeysWith: +)
-        let lost = isLost ? counts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key : nil
-        lostNumber = lost
-        isLostWithCandidate = isLost && later.contains { $0.status(of: document)?.isCandidate ?? false }
-        let isSent = lost.map { model.sentNumbers[document]?.contains($0) ?? false } ?? false
-        isLostKept = isSent || lost != nil && lost == seen?.number
-        // What this machine sent is no claim any more.
-        if isSent, let lost, lost > base?.number ?? 0 {
-            base = DocumentRevision(number: lost, hash: "", epoch: base?.epoch ?? "", at: base?.at)
-        }
-        seenNewer = isSeenLater ? seen : nil
+        ahead = model.readers(of: document).compactMap { board in
+            guard let layer = board.status(of: document), layer.claimsLater(than: held) else { return nil }
+            return layer.accepted.map { ReportedRevision(id: board.id, revision: $0) }
+        }.sorted { ($0.revision.number, $0.id) < ($1.revision.number, $1.id) }
+
+        let voters = model.voters(on: document)
+        let online = voters.boards.filter { $0.isOnline == true }
+        let reports = online.compactMap { $0.status(of: document) }
+        func isMajority(_ part: [BoardReport.Layer]) -> Bool { 2 * part.count > online.count }
+
+        let later = reports.filter { $0.claimsLater(than: held) }
+        let counts = Dictionary(later.compactMap(\.accepted).map { ($0, 1) }, uniquingKeysWith: +)
+        let most = counts.max { ($0.value, $0.key.number, $0.key.hash) < ($1.value, $1.key.number, $1.key.hash) }
+        let claimed = isMajority(later) ? most?.key : nil
+        let fitting = (model.kept[document] ?? []).union(seen.map { [$0] } ?? []).filter { claimed?.fits($0) == true }
+        let only = Set(fitting.map(\.hash)).count == 1 ? fitting.max { ($0.at ?? -1) < ($1.at ?? -1) } : nil
+        let isBelieved = claimed != nil && (voters.areCertain || only != nil || model.hasLostStore)
+        let lost = isBelieved ? claimed : nil
+        kept = isBelieved ? only : nil
+        isLostWithCandidate = lost != nil && later.contains { $0.isCandidate && $0.accepted == lost }
+        // What this machine knows is no claim any more.
+        if let kept, kept.order(after: base) == .newer { base = kept }
 
         let last = base
-        let isOutnumbered = isMajority(claims { $0.claimsLater(than: last, isLost: last != held) })
-        beginsEpoch = newEpoch || isOutnumbered || (base?.number ?? 0) >= DocumentRevision.maximum
-        next = beginsEpoch ? 1 : (base?.number ?? 0) + 1
-        self.base = base
+        let beyond = later.filter { layer in
+            layer.accepted.map { $0.epoch != last?.epoch ?? "" || $0.number > last?.number ?? 0 } ?? false
+        }
+        beginsEpoch =
+            newEpoch || lost != nil && isMajority(beyond) || (last?.number ?? 0) >= DocumentRevision.maximum
+        next = beginsEpoch ? 1 : (last?.number ?? 0) + 1
+        self.base = last
         self.held = held
+        self.lost = lost
 
-        guard let held else {
-            (hasConflict, isOlderElsewhere, mustRepeat) = (false, false, false)
+        guard let held, voters.areCertain else {
+            repetition = nil
             return
         }
-        let older = claims {
+        let older = reports.filter {
             $0.status == .stale && $0.acceptedEpoch == held.epoch
                 && ($0.epoch != held.epoch || ($0.revision ?? held.number) < held.number)
-        }.filter { $0.isOnline == true }
-        let others = claims {
+        }
+        let others = reports.filter {
             $0.epoch == held.epoch && $0.revision == held.number
                 && ($0.status == .conflict || !$0.hasHash(held.shortHash))
         }
-        isOlderElsewhere = !older.isEmpty
-        hasConflict = !others.isEmpty
-        mustRepeat = isMajority(older + others)
+        let isRepeated = isMajority(older + others)
+        repetition = isRepeated ? others.count > older.count ? .conflict : .olderElsewhere : nil
+    }
+}
+
+extension DocumentRevision {
+    /// Whether a kept document can be this one, of which a report may not say the hash.
+    fileprivate func fits(_ kept: DocumentRevision) -> Bool {
+        epoch == kept.epoch && number == kept.number && (hash.isEmpty || hash == kept.shortHash)
     }
 }

@@ -141,7 +141,10 @@ extension FleetCommand {
 
     static func rollback(_ arguments: Arguments) throws {
         let name = arguments.operand(0) ?? ""
-        let number = try arguments.count("to", within: 1...Int(DocumentRevision.maximum)).map { Int64($0) }
+        let hash = arguments.value("to").flatMap { text in
+            text.utf8.count == 16 && text.allSatisfy(\.isHexDigit) ? text.lowercased() : nil
+        }
+        let number = hash == nil ? try arguments.count("to", within: 1...Int(DocumentRevision.maximum)) : nil
         if FleetDocumentID(name) == nil, !name.contains("/") {
             throw Failure(.usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
         }
@@ -160,8 +163,12 @@ extension FleetCommand {
         // What this machine saw before the present one.
         let place = present.flatMap { revisions.firstIndex(of: $0) }
         let before = revisions[(place.map { $0 + 1 } ?? 0)...]
-        let earlier = number.map { operation.revision($0, of: id) } ?? before.first { !isPresent($0) }
-        guard let earlier, let draft = earlier.draft else { throw noRevision(id, number, revisions) }
+        let named = operation.revisions(of: id) { revision in
+            hash.map { $0 == revision.shortHash } ?? (revision.number == number.map { Int64($0) })
+        }
+        guard named.count <= 1 else { throw severalRevisions(id, named) }
+        let earlier = arguments.has("to") ? named.first : before.first { !isPresent($0) }
+        guard let earlier, let draft = earlier.draft else { throw noRevision(id, arguments.value("to"), revisions) }
         if isPresent(earlier), plan.isUpToDate {
             if !operation.isJSON {
                 Output.line("\(id.text): revision \(present?.number ?? 0) is the same as \(earlier.number ?? 0)")
@@ -172,9 +179,22 @@ extension FleetCommand {
             [FleetChange(id, draft, plan)], note: operation.note ?? "back to revision \(earlier.number ?? 0)")
     }
 
-    private static func noRevision(_ id: FleetDocumentID, _ number: Int64?, _ revisions: [StoredDocument]) -> Failure {
+    /// Numbers begin again in each epoch, and after a broker has lost its store.
+    private static func severalRevisions(_ id: FleetDocumentID, _ revisions: [StoredDocument]) -> Failure {
+        let number = revisions.first?.number ?? 0
+        let lines = revisions.compactMap(\.envelope).map { envelope in
+            let epoch = envelope.revision.epoch
+            return "  --to \(envelope.revision.shortHash): \(epoch.isEmpty ? "no epoch" : "epoch \(epoch)"), "
+                + FleetText.origin(envelope)
+        }
+        return Failure(
+            .usage, lines: ["\(id.text): this machine keeps several documents of revision \(number); name one:"] + lines
+        )
+    }
+
+    private static func noRevision(_ id: FleetDocumentID, _ name: String?, _ revisions: [StoredDocument]) -> Failure {
         let known = revisions.compactMap(\.number).map { "\($0)" }.joined(separator: ", ")
-        let what = number.map { "revision \($0)" } ?? "an earlier revision"
+        let what = name.map { "revision \($0)" } ?? "an earlier revision"
         return Failure(
             .noInput,
             lines: [
@@ -210,7 +230,7 @@ extension FleetCommand {
             guard groups.count <= JostleSettings.Device.maximumGroups else {
                 throw Failure(.badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
             }
-            if groups == present, !plan.mustRepeat {
+            if groups == present, plan.repetition == nil {
                 if !operation.isJSON { Output.line("\(id): nothing to change") }
                 if model.documents[document] != nil { unchanged.append(document) }
                 continue

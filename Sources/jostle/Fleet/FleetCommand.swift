@@ -130,10 +130,17 @@ enum FleetCommand {
                     details: """
                         Every command of jostle fleet keeps the documents that it sees in the state directory of \
                         this machine.
-                        rollback goes back to the last one that differs from the present one.
+                        rollback goes back to the last one that differs from the present one. jostle fleet log \
+                        lists them: a
+                        revision can be there several times, because numbers begin again in each epoch; a hash names \
+                        one document.
                         """,
                     operands: [Operand("DOCUMENT", help: "all, group:GROUP, device:ID, registry:ID, or the topic")],
-                    options: [Option("to", value: "REVISION", help: "go back to this revision")],
+                    options: [
+                        Option(
+                            "to", value: "REVISION|HASH",
+                            help: "go back to the document of this revision, or with this hash")
+                    ],
                     FleetOptions.publishing, run: rollback),
                 group,
                 connected(

@@ -61,7 +61,8 @@ enum FleetEdit {
         var result = Result()
         for id in layers {
             let plan = try nextRevision(of: id, in: model, advice: [replacement(of: id)])
-            guard let draft = try edit.draft(changing: model.documents[id]?.layer, repeats: plan.mustRepeat) else {
+            guard let draft = try edit.draft(changing: model.documents[id]?.layer, repeats: plan.repetition != nil)
+            else {
                 result.unchanged.append(id)
                 continue
             }
@@ -123,35 +124,53 @@ enum FleetEdit {
     /// have it replaced by one that contains only the change.
     static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, _ model: FleetModel) throws {
         let held = plan.held.map { "holds only revision \($0.number)" } ?? "holds none"
-        if let seen = plan.seenNewer?.number, !plan.isLost, plan.held != nil || model.trust != nil {
+        if let seen = plan.seenNewer, plan.lost == nil, plan.held != nil || model.trust != nil {
             throw Failure(
                 .badData,
                 lines: [
-                    "\(id.text): this machine has seen revision \(seen), but the broker \(held): it lost documents, or"
+                    "\(id.text): this machine has seen \(text(seen, plan)), but the broker \(held): it lost documents, or"
                         + " somebody put an old one back",
                     "To publish from your files: jostle fleet apply DIRECTORY",
-                    "To publish revision \(seen) again: jostle fleet rollback \(id.text) --to \(seen)",
+                    "To publish revision \(seen.number) again: \(rollback(id, seen))",
                 ])
         }
-        guard let lost = plan.lostNumber else { return }
+        guard let lost = plan.lost else { return }
         let boards = [
-            "\(id.text): boards have revision \(lost), but the broker \(held): it lost documents",
+            "\(id.text): boards have \(text(lost, plan)), but the broker \(held): it lost documents",
             "Boards: \(FleetText.names(plan.ahead.map(\.id)))",
         ]
-        let rollback = "jostle fleet rollback \(id.text) --to \(lost)"
         guard plan.isLostWithCandidate else {
-            let again = plan.isLostKept ? ["To publish revision \(lost) again: \(rollback)"] : []
+            // Without a hash, boards may have another document of this number.
+            let what = "revision \(lost.number)\(lost.hash.isEmpty ? " as this machine has it" : "")"
+            let again = plan.kept.map { ["To publish \(what) again: \(rollback(id, $0))"] } ?? []
             throw Failure(
                 .badData,
                 lines: boards + ["To publish everything again from your files: jostle fleet apply DIRECTORY"] + again)
         }
         // The files may contain what was being tried.
-        let place = plan.isLostKept ? "" : ", on the machine that published it"
         throw Failure(
             .badData,
             lines: boards + [
-                "It was being rolled out. To go on\(place): \(rollback), then jostle fleet rollout resume",
+                "It was being rolled out. To go on\(place(plan)): \(rollback(id, plan.kept ?? lost)), then"
+                    + " jostle fleet rollout resume",
                 "To give it up: jostle fleet apply DIRECTORY with the files from before",
             ])
+    }
+
+    /// `revision 7`, and that it is of another epoch than the broker's document if it is.
+    private static func text(_ revision: DocumentRevision, _ plan: RevisionPlan) -> String {
+        let isOther = plan.held.map { $0.epoch != revision.epoch } ?? false
+        return "revision \(revision.number)\(isOther ? " of another epoch" : "")"
+    }
+
+    /// Where the lost document can be published again.
+    static func place(_ plan: RevisionPlan) -> String {
+        plan.kept == nil ? ", on the machine that published it" : ""
+    }
+
+    /// The command that publishes exactly this document again, or the one of its number if the hash is not known.
+    static func rollback(_ id: FleetDocumentID, _ revision: DocumentRevision) -> String {
+        let name = revision.hash.isEmpty ? "\(revision.number)" : revision.shortHash
+        return "jostle fleet rollback \(id.text) --to \(name)"
     }
 }

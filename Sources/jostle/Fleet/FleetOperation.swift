@@ -65,15 +65,15 @@ struct FleetOperation {
         session = try FleetSession(
             settings: settings, reading: rollout == nil ? topics : FleetSession.health, times: times, trust: trust,
             signals: signals)
-        var known = KnownDevices(stateDirectory: Configuration.stateDirectory, settings)
+        var known = KnownDevices(stateDirectory: Configuration.stateDirectory, history)
         known.known.formUnion(devices + documents.compactMap(\.device))
         session.remember(known)
         try session.connect()
-        session.remember(history.latest, sent: history.sentNumbers)
         keepDocuments()
         FleetNames.keep(model, stateDirectory: Configuration.stateDirectory)
         reportSkipped()
         try session.complete(documents)
+        session.remember(history)
     }
 
     private func reportSkipped() {
@@ -117,14 +117,12 @@ struct FleetOperation {
     /// The kept revisions of a document, the one that was first seen last at the beginning.
     func revisions(of document: FleetDocumentID) -> [StoredDocument] { history.revisions(of: document) }
 
-    /// A kept revision of a document. Among several of this number: one that the broker held, else the one that boards
-    /// have, else the one that was sent last.
-    func revision(_ number: Int64, of document: FleetDocumentID) -> StoredDocument? {
-        if let seen = history.revisions(of: document).first(where: { $0.number == number }) { return seen }
-        let sent = history.sentRevisions(of: document).filter { $0.number == number }
-        let statuses = model.boards.values.compactMap { $0.status(of: document) }
-        let hashes = Set(statuses.filter { $0.revision == number }.compactMap(\.hash))
-        return sent.first { $0.revision.map { hashes.contains($0.shortHash) } ?? false } ?? sent.first
+    /// The kept revisions of a document that fit, also those that were only sent; each once.
+    func revisions(of document: FleetDocumentID, where isMeant: (DocumentRevision) -> Bool) -> [StoredDocument] {
+        var hashes: Set<String> = []
+        return (history.revisions(of: document) + history.sentRevisions(of: document)).filter { stored in
+            stored.revision.map { isMeant($0) && hashes.insert($0.hash).inserted } ?? false
+        }
     }
 
     // MARK: Publishing
@@ -166,15 +164,16 @@ struct FleetOperation {
         return times.compactMap { $0 }
     }
 
-    /// Says which boards claim a later document than the broker's, and which ones have a program that refuses an epoch.
+    /// Says which boards claim a later document than the one to be published, and which ones have a program that refuses an
+    /// epoch.
     private func warn(of changes: [FleetChange]) {
         var tooOld: Set<String> = []
         for change in changes {
             let (id, plan) = (change.document, change.revision)
-            if !plan.ahead.isEmpty, !plan.beginsEpoch {
+            if let last = plan.unreached.last {
                 Output.warn(
-                    "\(id.text): some boards claim a later document than the broker's, up to revision "
-                        + "\(plan.ahead.last?.number ?? 0): \(FleetText.names(plan.ahead.map(\.id))); if that is true, only"
+                    "\(id.text): some boards claim a document that revision \(plan.next) does not replace, up to revision "
+                        + "\(last.revision.number): \(FleetText.names(plan.unreached.map(\.id))); if that is true, only"
                         + " a new epoch reaches them: jostle fleet apply DIRECTORY --new-epoch")
             }
             guard plan.beginsEpoch || plan.base?.epoch.isEmpty == false else { continue }
@@ -199,12 +198,14 @@ struct FleetOperation {
         }
         guard !isUnsigned else { return }
         for id in documents {
-            guard let signature = model.documents[id]?.envelope?.signature else { continue }
+            // The broker may have lost what is signed, or hold something else in its place.
+            let held = model.documents[id]?.signer
+            guard let key = held ?? history.last(of: id)?.signer else { continue }
             throw Failure(
                 .usage,
                 lines: [
-                    "\(id.text) is signed with \(signature.key), and boards with trusted keys reject what is not signed:"
-                        + " sign with --sign-key FILE",
+                    "\(id.text) \(held == nil ? "was" : "is") signed with \(key), and boards with trusted keys reject what is"
+                        + " not signed: sign with --sign-key FILE",
                     "If no board has trusted keys any more: --unsigned",
                 ])
         }
@@ -216,7 +217,7 @@ struct FleetOperation {
         keep { try history.keep(sending: publications) }
         let outcomes = try session.publish(publications)
         keepDocuments()
-        session.remember(history.latest, sent: history.sentNumbers)
+        session.remember(history)
         return outcomes
     }
 

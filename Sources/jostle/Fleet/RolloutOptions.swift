@@ -167,10 +167,10 @@ extension FleetCommand {
         }
         return documents.sorted().compactMap { id in
             let plan = RevisionPlan(for: id, in: model)
-            guard plan.isLostWithCandidate, let lost = plan.lostNumber else { return nil }
+            guard plan.isLostWithCandidate, let lost = plan.lost else { return nil }
             return
-                "jostle: \(id.text): the broker has lost revision \(lost), which was being rolled out. To go on,"
-                + " on the machine that published it: jostle fleet rollback \(id.text) --to \(lost)"
+                "jostle: \(id.text): the broker has lost revision \(lost.number), which was being rolled out. To go on"
+                + "\(FleetEdit.place(plan)): \(FleetEdit.rollback(id, plan.kept ?? lost))"
         }
     }
 

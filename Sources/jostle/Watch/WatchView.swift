@@ -369,8 +369,9 @@ enum WatchCommand {
         let format: WatchView.Format =
             arguments.has("json") ? .json : arguments.has("plain") || !Output.isTerminal ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
-        let known =
-            id == nil ? KnownDevices(stateDirectory: Configuration.stateDirectory, settings) : KnownDevices()
+        let directory = Configuration.stateDirectory
+        let history = DocumentHistory(stateDirectory: directory, settings)
+        let known = id == nil ? KnownDevices(stateDirectory: directory, history) : KnownDevices()
         let view = WatchView(listener, prefix: settings.mqtt.prefix, id: id, known: known, format: format)
         defer { listener.stop() }
         try view.run(for: seconds, signals: signals)
