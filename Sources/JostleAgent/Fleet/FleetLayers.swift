@@ -347,9 +347,12 @@ struct FleetLayers: Sendable {
     // MARK: Deadlines
 
     var nextDeadline: Timestamp? {
-        let pending = records.filter { $0.isWaiting && !$0.isReportedAsPending }.compactMap(\.offeredAt).min()?
-            .advanced(bySeconds: FleetLayers.pendingTime)
-        return [reading?.end, isConnected ? nextReading : nil, probation?.nextCheck, pending].compactMap { $0 }.min()
+        var offered: Timestamp?
+        for record in records where record.isWaiting && !record.isReportedAsPending {
+            offered = offered.earlier(record.offeredAt)
+        }
+        return (reading?.end).earlier(isConnected ? nextReading : nil).earlier(probation?.nextCheck)
+            .earlier(offered?.advanced(bySeconds: FleetLayers.pendingTime))
     }
 
     mutating func handleDeadline(_ stack: inout ConfigurationStack, at now: ClockReading) -> [Step] {
