@@ -115,7 +115,8 @@ import Testing
         for number in 1...50 {
             try observer.publish("jostle/lamp/attitude", #"{"t":1795182603123,"roll":0,"pitch":0,"yaw":\#(number)}"#)
         }
-        let last = "jostle_board_yaw_radians{board=\"lamp\"} \(50 * Double.pi / 180)".prefix(50)
+        // 50 degrees.
+        let last = "jostle_board_yaw_radians{board=\"lamp\"} 0.87266"
         #expect(await eventually { (try? metrics(page).contains(last)) ?? false })
         #expect(try messages(in: metrics(page)) == before + 50)
     }
