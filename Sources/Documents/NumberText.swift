@@ -60,14 +60,20 @@ package enum NumberText {
 
     /// Appends digits, the last `places` of them behind a point.
     private static func append(_ digits: UInt64, _ places: Int, to text: inout [UInt8]) {
-        var (power, position, rest): (UInt64, Int, UInt64) = (1, 0, digits)
-        while position < places || digits / power >= 10 { (power, position) = (power * 10, position + 1) }
-        while true {
-            text.append(UInt8(ascii: "0") + UInt8(rest / power))
-            rest %= power
-            if position == 0 { return }
-            if position == places { text.append(UInt8(ascii: ".")) }
-            (power, position) = (power / 10, position - 1)
+        let capacity = max(20, places + 1) + 1
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { buffer in
+            // From the last digit to the first.
+            var (rest, start, position) = (digits, capacity, 0)
+            repeat {
+                if position == places, position > 0 {
+                    start -= 1
+                    buffer[start] = UInt8(ascii: ".")
+                }
+                start -= 1
+                buffer[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                (rest, position) = (rest / 10, position + 1)
+            } while rest > 0 || position <= places
+            text += buffer[start...]
         }
     }
 

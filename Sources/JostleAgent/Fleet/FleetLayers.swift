@@ -348,8 +348,10 @@ struct FleetLayers: Sendable {
 
     var nextDeadline: Timestamp? {
         var offered: Timestamp?
-        for record in records where record.isWaiting && !record.isReportedAsPending {
-            offered = offered.earlier(record.offeredAt)
+        for index in records.indices where !records[index].isReportedAsPending {
+            // Most of the time there is none; without a copy of the record.
+            guard let time = records[index].offeredAt, records[index].isWaiting else { continue }
+            offered = offered.earlier(time)
         }
         return (reading?.end).earlier(isConnected ? nextReading : nil).earlier(probation?.nextCheck)
             .earlier(offered?.advanced(bySeconds: FleetLayers.pendingTime))

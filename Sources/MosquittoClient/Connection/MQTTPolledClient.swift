@@ -82,6 +82,8 @@ package final class MQTTPolledClient: MQTTPublisher {
         wake = lastStep
     }
 
+    package var maximumPacketSize: Int { options.maximumPacketSize }
+
     package var statistics: MQTTStatistics {
         var statistics = counters
         statistics.queued = queue.count
@@ -148,7 +150,9 @@ package final class MQTTPolledClient: MQTTPublisher {
 
     /// Whether this host's network may be the reason why there is no connection. If so, call `networkReturned` when an
     /// interface or an address of this host comes back (`NetworkMonitor`).
-    package var awaitsNetwork: Bool { !isFinished && stop == nil && machine.awaitsNetwork }
+    package var awaitsNetwork: Bool {
+        !isFinished && stop == nil && !(current?.session.isAccepted ?? false) && machine.awaitsNetwork
+    }
 
     /// This host's network came back: the next attempt is due within `MQTTBackoff.networkReturn`. An attempt that nobody
     /// has answered for a second is given up, because its next packet may be seconds away. Otherwise, it has no effect.
