@@ -42,10 +42,13 @@ package struct RemoteKeys: Equatable, Sendable {
 
     /// Whether a pattern names a key or a section that contains it.
     static func matches(_ pattern: String, _ key: String) -> Bool {
-        isMatch(pattern.utf8[...], key.utf8[...])
+        var (pattern, key) = (pattern, key)
+        return pattern.withUTF8 { pattern in key.withUTF8 { isMatch(pattern[...], $0[...]) } }
     }
 
-    private static func isMatch(_ pattern: Substring.UTF8View, _ key: Substring.UTF8View) -> Bool {
+    private static func isMatch(
+        _ pattern: UnsafeBufferPointer<UInt8>.SubSequence, _ key: UnsafeBufferPointer<UInt8>.SubSequence
+    ) -> Bool {
         var (pattern, key) = (pattern, key)
         while let wanted = pattern.first {
             let found = key.first

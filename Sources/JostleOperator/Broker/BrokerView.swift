@@ -294,17 +294,21 @@ extension BrokerView.State {
 
     /// Keeps a message in the place of the last one, if its topic is one of those.
     private mutating func takeNewest(_ message: MQTTMessage) -> Bool {
-        let isNewest = newestEnd.map { message.topic.hasSuffix($0) } ?? false
-        guard isNewest || !newest.isEmpty else { return false }
-        if let old = newest.removeValue(forKey: message.topic) { newestBytes -= size(of: old.message) }
-        guard isNewest else { return false }
+        guard let newestEnd, message.topic.utf8.suffix(newestEnd.utf8.count).elementsEqual(newestEnd.utf8) else {
+            if !newest.isEmpty, let old = newest.removeValue(forKey: message.topic) {
+                newestBytes -= size(of: old.message)
+            }
+            return false
+        }
         newestCount += 1
         guard bytes + newestBytes + size(of: message) <= capacity else {
             dropped += 1
             return true
         }
         newestBytes += size(of: message)
-        newest[message.topic] = (message, WallClock.monotonic)
+        if let old = newest.updateValue((message, WallClock.monotonic), forKey: message.topic) {
+            newestBytes -= size(of: old.message)
+        }
         return true
     }
 
