@@ -15,33 +15,33 @@ extension JSONValue {
 
     /// The value on one line.
     package func text(_ style: JSONStyle) -> String {
-        var text = ""
+        var text: [UInt8] = []
         write(to: &text, style)
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
-    private func write(to text: inout String, _ style: JSONStyle) {
+    private func write(to text: inout [UInt8], _ style: JSONStyle) {
         switch content {
-        case .null: text += "null"
-        case .bool(let value): text += value ? "true" : "false"
-        case .number(let number): text += style == .canonical ? NumberText.canonical(number) : number
-        case .string(let string): text += JSONText.quoted(string, style)
+        case .null: text += "null".utf8
+        case .bool(let value): text += (value ? "true" : "false").utf8
+        case .number(let number): text += (style == .canonical ? NumberText.canonical(number) : number).utf8
+        case .string(let string): JSONText.append(string, style, to: &text)
         case .array(let elements):
-            text += "["
+            text.append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
-                if index > 0 { text += style == .spaced ? ", " : "," }
+                if index > 0 { text += (style == .spaced ? ", " : ",").utf8 }
                 element.write(to: &text, style)
             }
-            text += "]"
+            text.append(UInt8(ascii: "]"))
         case .object(let members):
-            text += "{"
+            text.append(UInt8(ascii: "{"))
             for (index, member) in (style == .canonical ? JSONText.sorted(members) : members).enumerated() {
-                if index > 0 { text += style == .spaced ? ", " : "," }
-                text += JSONText.quoted(member.name, style)
-                text += style == .spaced ? ": " : ":"
+                if index > 0 { text += (style == .spaced ? ", " : ",").utf8 }
+                JSONText.append(member.name, style, to: &text)
+                text += (style == .spaced ? ": " : ":").utf8
                 member.value.write(to: &text, style)
             }
-            text += "}"
+            text.append(UInt8(ascii: "}"))
         }
     }
 
@@ -96,23 +96,37 @@ package enum JSONText {
     /// A text as a JSON string, also valid as a double-quoted YAML scalar. Terminal control characters are escaped too,
     /// but in the canonical form, which escapes only what JSON requires, in the shortest form.
     package static func quoted(_ text: String, _ style: JSONStyle = .spaced) -> String {
-        guard !text.utf8.allSatisfy(isPlain) else { return "\"\(text)\"" }
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            case "\u{8}" where style == .canonical: quoted += "\\b"
-            case "\u{C}" where style == .canonical: quoted += "\\f"
-            case _ where style == .canonical ? scalar.value < 0x20 : ForeignText.isControl(scalar):
-                quoted += ForeignText.jsonEscape(scalar)
-            default: quoted.unicodeScalars.append(scalar)
-            }
+        var json: [UInt8] = []
+        append(text, style, to: &json)
+        return String(decoding: json, as: UTF8.self)
+    }
+
+    /// Appends the text of `quoted`.
+    static func append(_ text: String, _ style: JSONStyle = .spaced, to json: inout [UInt8]) {
+        json.append(UInt8(ascii: "\""))
+        var text = text
+        let isWritten = text.withUTF8 { bytes in
+            guard bytes.allSatisfy(isPlain) else { return false }
+            json += bytes
+            return true
         }
-        return quoted + "\""
+        if !isWritten { for scalar in text.unicodeScalars { append(scalar, style, to: &json) } }
+        json.append(UInt8(ascii: "\""))
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, _ style: JSONStyle, to json: inout [UInt8]) {
+        switch scalar {
+        case "\"": json += "\\\"".utf8
+        case "\\": json += "\\\\".utf8
+        case "\n": json += "\\n".utf8
+        case "\r": json += "\\r".utf8
+        case "\t": json += "\\t".utf8
+        case "\u{8}" where style == .canonical: json += "\\b".utf8
+        case "\u{C}" where style == .canonical: json += "\\f".utf8
+        case _ where style == .canonical ? scalar.value < 0x20 : ForeignText.isControl(scalar):
+            json += ForeignText.jsonEscape(scalar).utf8
+        default: json += scalar.utf8
+        }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

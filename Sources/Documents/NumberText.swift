@@ -32,19 +32,49 @@ package enum NumberText {
     /// A finite number rounded to `decimals`, without trailing zeros; in exponent form only from 9·10¹⁵ units of the
     /// last decimal.
     package static func decimal(_ value: Double, _ decimals: Int) -> String {
+        var text: [UInt8] = []
+        append(value, decimals, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the text of `decimal`.
+    static func append(_ value: Double, _ decimals: Int, to text: inout [UInt8]) {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
         let units = (value * scale).rounded()
-        guard abs(units) < 9e15 else { return "\(value)" }
-        let whole = Int64(abs(units))
-        let sign = units < 0 ? "-" : ""
-        let divisor = Int64(scale)
-        let (integer, fraction) = whole.quotientAndRemainder(dividingBy: divisor)
-        guard fraction != 0 else { return "\(sign)\(integer)" }
-        var digits = String(fraction)
-        digits = String(repeating: "0", count: decimals - digits.count) + digits
-        while digits.hasSuffix("0") { digits.removeLast() }
-        return "\(sign)\(integer).\(digits)"
+        guard abs(units) < 9e15 else {
+            text += "\(value)".utf8
+            return
+        }
+        if units < 0 { text.append(UInt8(ascii: "-")) }
+        var (digits, places) = (UInt64(abs(units)), decimals)
+        while places > 0, digits % 10 == 0 { (digits, places) = (digits / 10, places - 1) }
+        append(digits, places, to: &text)
+    }
+
+    /// Appends an integer.
+    static func append(_ value: Int64, to text: inout [UInt8]) {
+        if value < 0 { text.append(UInt8(ascii: "-")) }
+        append(value.magnitude, 0, to: &text)
+    }
+
+    /// Appends digits, the last `places` of them behind a point.
+    private static func append(_ digits: UInt64, _ places: Int, to text: inout [UInt8]) {
+        let capacity = max(20, places + 1) + 1
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { buffer in
+            // From the last digit to the first.
+            var (rest, start, position) = (digits, capacity, 0)
+            repeat {
+                if position == places, position > 0 {
+                    start -= 1
+                    buffer[start] = UInt8(ascii: ".")
+                }
+                start -= 1
+                buffer[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                (rest, position) = (rest / 10, position + 1)
+            } while rest > 0 || position <= places
+            text += buffer[start...]
+        }
     }
 
     /// The number rounded to nine decimals, which hides rounding errors of unit conversions.

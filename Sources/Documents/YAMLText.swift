@@ -40,12 +40,17 @@ package enum YAMLText {
     private static func isPlain(_ text: String) -> Bool {
         let letters = text.unicodeScalars
         guard let first = letters.first, let last = letters.last,
-            first.properties.isAlphabetic || isDigit(first) || first == "/",
+            isAlphabetic(first) || isDigit(first) || first == "/",
             last != " ", last != ":", !JSONValue(plain: text).isNull, JSONValue(plain: text).bool == nil
         else { return false }
         return letters.allSatisfy { letter in
-            letter.properties.isAlphabetic || isDigit(letter) || " /.:_-°²µ".unicodeScalars.contains(letter)
+            isAlphabetic(letter) || isDigit(letter) || " /.:_-°²µ".unicodeScalars.contains(letter)
         } && !text.contains(text: ": ")
+    }
+
+    /// The table is only asked about what is not ASCII.
+    private static func isAlphabetic(_ letter: UnicodeScalar) -> Bool {
+        letter.isASCII ? letter.value | 0x20 >= 0x61 && letter.value | 0x20 <= 0x7A : letter.properties.isAlphabetic
     }
 
     private static func isDigit(_ letter: UnicodeScalar) -> Bool { letter >= "0" && letter <= "9" }

@@ -8,7 +8,8 @@ enum AgentEvent: MailboxEvent {
     /// From the network thread.
     case mqtt(MQTTEvent)
     /// From the delivery thread.
-    case motion(MotionState)
+    /// Indirect, because it comes up to two hundred times a second and is large: the event is passed on, not copied.
+    indirect case motion(MotionState)
     case gesture(GestureEvent)
     case action(JostleSettings.Action, GestureEvent)
     case sensor(SensorEvent)

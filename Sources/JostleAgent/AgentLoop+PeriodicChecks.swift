@@ -44,16 +44,13 @@ extension AgentLoop {
         if now.monotonic >= checks.nextMinute { applyQuietHours() }
     }
 
-    /// Seconds until the next check is due.
-    func pauseUntilNextCheck(at now: Timestamp) -> Double? {
-        var pauses: [Double] = []
-        if parts.services.watchdogInterval != nil { pauses.append(checks.nextWatchdogReset.remaining(at: now)) }
+    /// When the next check is due.
+    var nextCheck: Timestamp? {
+        let watchdog = parts.services.watchdogInterval != nil ? checks.nextWatchdogReset : nil
         // No gesture can begin while sensing is stopped.
-        if !parts.sensor.isStopped {
-            if !checks.quietHours.isEmpty { pauses.append(checks.nextMinute.remaining(at: now)) }
-            pauses.append(checks.nextCheck.remaining(at: now))
-        }
-        return pauses.min()
+        guard !parts.sensor.isStopped else { return watchdog }
+        let minute = checks.quietHours.isEmpty ? nil : checks.nextMinute
+        return minute.earlier(checks.nextCheck).earlier(watchdog)
     }
 
     /// Feeds the watchdog while the sensor thread iterates. An unplugged chip is no reason to restart the agent; a

@@ -89,8 +89,7 @@ final class AgentLoop {
     /// Handles events and deadlines until a signal arrives, `end` is reached or a restart is requested.
     func run(until end: Timestamp?, _ signals: SignalWaiter) {
         while true {
-            let now = clocks.read()
-            if let end, now.monotonic >= end { return }
+            if let end, WallClock.monotonic >= end { return }
             handleEvents()
             handleDeadlines(at: clocks.read())
             if parts.host.isRestartWanted { return }
@@ -193,10 +192,10 @@ final class AgentLoop {
     /// Seconds until something is due; `nil` if nothing is.
     private func pause(until end: Timestamp?) -> Double? {
         let now = WallClock.monotonic
-        var pauses = [end, core.nextDeadline, parts.host.nextDeadline].compactMap { $0?.remaining(at: now) }
-        if lostExternal > 0 || core.commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
-        if let pause = pauseUntilNextCheck(at: now) { pauses.append(pause) }
-        return pauses.min()
+        let hasFlood = lostExternal > 0 || core.commands.unanswered > 0
+        let line = hasFlood ? now.advanced(bySeconds: TokenBucket.lineInterval) : nil
+        return core.nextDeadline.earlier(parts.host.nextDeadline).earlier(nextCheck).earlier(end).earlier(line)?
+            .remaining(at: now)
     }
 
     /// Logs how many messages were discarded because they came too fast.

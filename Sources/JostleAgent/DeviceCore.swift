@@ -200,15 +200,18 @@ package final class DeviceCore {
 
     /// When `handleDeadlines` or `reportHealth` is due; `nil` if neither is.
     package var nextDeadline: Timestamp? {
-        let deadlines = [
-            settings.nextDeadline, retained.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline,
-            commands.nextDeadline, telemetry.nextDeadline, outbox?.nextDeadline, health.nextReport,
-        ]
-        return deadlines.compactMap { $0 }.min()
+        health.nextReport.earlier(nextStep)
+    }
+
+    /// When a participant must be called.
+    private var nextStep: Timestamp? {
+        settings.deadline().earlier(retained.deadline()).earlier(formerNames?.deadline()).earlier(discovery?.deadline())
+            .earlier(commands.deadline()).earlier(telemetry.deadline()).earlier(outbox?.deadline())
     }
 
     /// Lets the participants do what is due.
     package func handleDeadlines(at now: ClockReading) {
+        guard let due = nextStep, now.monotonic >= due else { return }
         for owner in Owner.allCases { pass(.deadline, to: owner, at: now) }
     }
 
@@ -417,6 +420,9 @@ extension Participant {
         case .deadline: handleDeadline(at: now)
         }
     }
+
+    /// `nextDeadline`, read in place: only a call that may change the value spares a copy of all of it.
+    fileprivate mutating func deadline() -> Timestamp? { nextDeadline }
 }
 
 extension MQTTError {

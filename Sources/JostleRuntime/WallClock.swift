@@ -38,6 +38,14 @@ extension Timestamp {
     package func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
 }
 
+extension Timestamp? {
+    /// The earlier of two deadlines; `nil` is never.
+    package func earlier(_ other: Timestamp?) -> Timestamp? {
+        guard let self, let other else { return self ?? other }
+        return min(self, other)
+    }
+}
+
 // In the system's time zone or `TZ`'s. Not thread-safe: calls tzset(3), localtime_r(3), mktime(3).
 extension WallClock {
     /// The parts of an instant in milliseconds since 1970; `nil` if its year is beyond a C integer.

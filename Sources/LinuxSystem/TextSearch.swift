@@ -3,14 +3,8 @@
 extension StringProtocol {
     /// The first place of a text; `nil` if it is not there.
     package func firstRange(of text: String) -> Range<Index>? {
-        let wanted = text.utf8
-        var start = startIndex
-        while true {
-            let rest = utf8[start...]
-            if rest.starts(with: wanted) { return start..<utf8.index(start, offsetBy: wanted.count) }
-            guard start < endIndex else { return nil }
-            utf8.formIndex(after: &start)
-        }
+        // Not generic, so that every byte is a comparison and not a call.
+        Substring(self).utf8.firstRange(of: text.utf8)
     }
 
     /// Whether a text is in this one.
@@ -25,5 +19,18 @@ extension StringProtocol {
             rest = rest[range.upperBound...]
         }
         return result + rest
+    }
+}
+
+extension Substring.UTF8View {
+    fileprivate func firstRange(of text: String.UTF8View) -> Range<Index>? {
+        guard let first = text.first else { return startIndex..<startIndex }
+        var rest = self
+        while let start = rest.firstIndex(of: first) {
+            rest = rest[start...]
+            if rest.starts(with: text) { return start..<index(start, offsetBy: text.count) }
+            rest = rest.dropFirst()
+        }
+        return nil
     }
 }

@@ -51,7 +51,9 @@ package enum MQTTTopic {
         if text.utf8.count > maximumLength { throw .invalidTopic(String(text.prefix(80)) + "…", .tooLong) }
         // Brokers may close the connection because of these (section 1.5.4), and libmosquitto refuses them.
         let isControl = { (scalar: Unicode.Scalar) in
-            scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.properties.isNoncharacterCodePoint
+            // The table is only asked about what is not ASCII.
+            if scalar.value < 0x7F { return scalar.value < 0x20 }
+            return scalar.value <= 0x9F || scalar.properties.isNoncharacterCodePoint
         }
         if text.unicodeScalars.contains(where: isControl) { throw .invalidTopic(text, .controlCharacter) }
     }

@@ -24,6 +24,10 @@ package struct MotionPipeline: ~Copyable {
     /// The mounting of the sensor and its chip's errors.
     package private(set) var calibration: SensorCalibration
 
+    /// Why the samples are not used: what they show cannot be. `nil` while they are. Stored, because another module reads a
+    /// computed property from a copy of the pipeline: twelve kilobytes for each sample.
+    package private(set) var fault: MeasurementFault?
+
     /// Gyroscope scale and misalignment from earlier runs, sensor axes: what the filter started with.
     private var scalePrior: ScaleEstimate?
 
@@ -98,6 +102,7 @@ package struct MotionPipeline: ~Copyable {
         let marked = unknownRanges.isEmpty ? raw : markClipped(raw)
         let isKnownFault = check.fault != nil
         let verdict = check.judge(marked, interval: interval, isAtRest: state.isAtRest)
+        fault = check.fault
         interval += unusedTime
         if verdict == .impossible {
             unusedTime = interval
@@ -133,9 +138,6 @@ package struct MotionPipeline: ~Copyable {
     }
 
     private static var longRest: Double { 20 }
-
-    /// Why the samples are not used: what they show cannot be. `nil` while they are.
-    package var fault: MeasurementFault? { check.fault }
 
     /// Runs the gesture recognizers on the sample.
     private mutating func recognize(in sample: MotionSample, interval: Double, emit: (GestureEvent) -> Void) {

@@ -50,6 +50,20 @@ import Testing
         #expect(questions == 0)
     }
 
+    @Test func kernelIsAskedEveryFiveSecondsAndAfterAStep() {
+        let questions = Mutex(0)
+        var sources = ClockSynchronisation.Sources()
+        sources.quick = {
+            questions.withLock { $0 += 1 }
+            return true
+        }
+        let clock = ClockSynchronisation(sources)
+        for tenth in 0..<100 { #expect(ask(clock, after: Double(tenth) / 10)) }
+        #expect(questions.withLock { $0 } == 2)
+        #expect(ask(clock, after: 10, step: 5000) && ask(clock, after: 11, step: 5000))
+        #expect(questions.withLock { $0 } == 3)
+    }
+
     @Test func serviceIsAskedEverLessOften() {
         let clock = synchronisation()
         var times: [Int] = []

@@ -14,6 +14,7 @@ import Testing
     /// A client that takes messages while it has room.
     final class Client: MQTTPublisher {
         let options = MQTTOptions(brokers: [MosquittoClient.BrokerAddress(host: "broker")], clientID: "a")
+        var maximumPacketSize: Int { options.maximumPacketSize }
         let statistics = MQTTStatistics()
         var room = 1000
         var sent: [Outgoing] = []

@@ -140,6 +140,7 @@ final class CommandHost {
 
     /// Advances the jobs that are due and forgets those that have ended.
     func advanceJobs(to now: Timestamp) {
+        guard !jobs.isEmpty else { return }
         for job in jobs.values where !job.isOver && job.deadline.map({ $0 <= now }) ?? false { job.advance(to: now) }
         jobs = jobs.filter { !$0.value.isOver }
     }

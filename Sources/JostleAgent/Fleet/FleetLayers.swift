@@ -354,9 +354,14 @@ struct FleetLayers: Sendable {
     // MARK: Deadlines
 
     var nextDeadline: Timestamp? {
-        let pending = records.filter { $0.isWaiting && !$0.isReportedAsPending }.compactMap(\.offeredAt).min()?
-            .advanced(bySeconds: FleetLayers.pendingTime)
-        return [reading?.end, isConnected ? nextReading : nil, probation?.nextCheck, pending].compactMap { $0 }.min()
+        var offered: Timestamp?
+        for index in records.indices where !records[index].isReportedAsPending {
+            // Most of the time there is none; without a copy of the record.
+            guard let time = records[index].offeredAt, records[index].isWaiting else { continue }
+            offered = offered.earlier(time)
+        }
+        return (reading?.end).earlier(isConnected ? nextReading : nil).earlier(probation?.nextCheck)
+            .earlier(offered?.advanced(bySeconds: FleetLayers.pendingTime))
     }
 
     mutating func handleDeadline(_ stack: inout ConfigurationStack, at now: ClockReading) -> [Step] {

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
@@ -276,7 +277,7 @@ struct DiscoveryPublisher: Participant {
         case .waiting(let end): min(end, birth ?? end)
         case .reading(let end, _): end
         // Nothing else is due while the client has no room or the disk is awaited.
-        case .announcing: [retryDue, diskDeadline].compactMap { $0 }.min() ?? [birth, settled].compactMap { $0 }.min()
+        case .announcing: retryDue.earlier(diskDeadline) ?? birth.earlier(settled)
         }
     }
 

@@ -196,14 +196,14 @@ struct Outbox: Participant {
     }
 
     var nextDeadline: Timestamp? {
-        var deadlines = [upkeepDue, checkpointDue, sendDue, isConnected && !isSendingStopped ? refusals.nextTry : nil]
-        switch writing {
-        case .idle: deadlines.append(deletionsDue)
-        case .underWay(_, let since):
-            if failure == nil { deadlines.append(since.advanced(bySeconds: Outbox.diskTimeout)) }
-        case .failed(let until): deadlines.append(until)
-        }
-        return deadlines.compactMap { $0 }.min()
+        let disk: Timestamp? =
+            switch writing {
+            case .idle: deletionsDue
+            case .underWay(_, let since): failure == nil ? since.advanced(bySeconds: Outbox.diskTimeout) : nil
+            case .failed(let until): until
+            }
+        return disk.earlier(upkeepDue).earlier(checkpointDue).earlier(sendDue)
+            .earlier(isConnected && !isSendingStopped ? refusals.nextTry : nil)
     }
 
     mutating func handleDeadline(at now: ClockReading) -> Effects {

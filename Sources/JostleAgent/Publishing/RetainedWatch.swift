@@ -121,6 +121,7 @@ struct RetainedWatch: Participant {
 
     /// The device has published a message. The clock is only read for one that matters.
     mutating func sent(_ message: MQTTMessage, at now: @autoclosure () -> Timestamp) {
+        guard message.retain else { return }
         switch message.topic {
         case topics.availability, topics.state:
             copies[message.topic, default: Copy()].send(message, at: now())
@@ -167,15 +168,17 @@ struct RetainedWatch: Participant {
 
     // MARK: Deadlines
 
-    var nextDeadline: Timestamp? { reading ?? [nextReading, nextComparison].compactMap { $0 }.min() }
+    var nextDeadline: Timestamp? { reading ?? nextReading.earlier(nextComparison) }
 
     /// When the topics that read back different are looked into.
     private var nextComparison: Timestamp? { correctionDue.map { max($0, nextLook ?? $0) } }
 
     /// From when on they may be corrected.
     private var correctionDue: Timestamp? {
-        let differences = copies.values.map(\.differsSince) + [discovery?.since]
-        guard !hasDuplicate, let since = differences.compactMap({ $0 }).min() else { return nil }
+        guard !hasDuplicate else { return nil }
+        var earliest = discovery?.since
+        for copy in copies.values { earliest = earliest.earlier(copy.differsSince) }
+        guard let since = earliest else { return nil }
         let settled = since.advanced(bySeconds: RetainedWatch.settlingTime)
         return lastCorrection.map { max(settled, $0.advanced(bySeconds: pause)) } ?? settled
     }

@@ -2,6 +2,7 @@ internal import Documents
 internal import IMUDrivers
 internal import JostleConfiguration
 internal import JostleMessages
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
@@ -149,11 +150,8 @@ struct SettingsStore: Participant {
     }
 
     var nextDeadline: Timestamp? {
-        var deadlines: [Timestamp] = []
-        if case .due(let time) = storage { deadlines.append(time) }
-        if isConnected, let due = reportEarliest { deadlines.append(due) }
-        if let due = fleet.nextDeadline { deadlines.append(due) }
-        return deadlines.min()
+        let report = fleet.nextDeadline.earlier(isConnected ? reportEarliest : nil)
+        return if case .due(let time) = storage { report.earlier(time) } else { report }
     }
 
     mutating func handleDeadline(at now: ClockReading) -> Effects {

@@ -26,8 +26,10 @@ final class ClockSynchronisation: Sendable {
         }
     }
 
-    /// What is known from the time service.
+    /// What is known from the kernel and from the time service.
     private struct Knowledge {
+        /// The kernel's answer, and until when it counts.
+        var quick: (answer: Bool?, until: Timestamp)?
         var isSynchronised = false
         var isAsking = false
         /// When it is asked next, and how long after that again.
@@ -40,6 +42,8 @@ final class ClockSynchronisation: Sendable {
     /// Seconds between two questions while the clock is not synchronised: first short, then longer.
     private static let shortestPause = 5.0
     private static let longestPause = 300.0
+    /// Seconds for which the kernel's answer counts: the agent reads the clock many times a second.
+    private static let quickPause = 5.0
     /// Seconds between two questions while it is.
     private static let confirmationPause = 3600.0
     /// The change of the offset that is a step of the clock, ms.
@@ -54,16 +58,21 @@ final class ClockSynchronisation: Sendable {
 
     /// Whether the clock is synchronised, as far as it is known. Does not block.
     ///
-    /// A step of the clock is a reason to ask soon: a time service sets the clock when it has got the time.
+    /// A step of the clock is a reason to ask soon, and the kernel at once: a time service sets the clock when it has got the
+    /// time.
     func isSynchronised(sinceBoot now: Timestamp, wall: Int64) -> Bool {
-        if let answer = sources.quick() { return answer }
         let offset = wall - now.nanoseconds / 1_000_000
         let (answer, mustAsk) = knowledge.withLock { knowledge -> (Bool, Bool) in
             if let old = knowledge.offset, abs(old - offset) > Self.step {
+                knowledge.quick = nil
                 knowledge.pause = Self.shortestPause
                 knowledge.due = now.advanced(bySeconds: Self.shortestPause)
             }
             knowledge.offset = offset
+            if knowledge.quick.map({ now >= $0.until }) ?? true {
+                knowledge.quick = (sources.quick(), now.advanced(bySeconds: Self.quickPause))
+            }
+            if let answer = knowledge.quick?.answer { return (answer, false) }
             guard !knowledge.isAsking, knowledge.due.map({ now >= $0 }) ?? true else {
                 return (knowledge.isSynchronised, false)
             }

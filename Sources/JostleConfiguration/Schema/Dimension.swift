@@ -16,11 +16,18 @@ struct Dimension: Sendable {
     /// Whether the number may begin with `±`, as is usual for ranges.
     let allowsPlusMinus: Bool
 
+    /// A regular expression (ECMA 262) for a number with or without a unit, for JSON Schema.
+    let pattern: String
+
     init(_ name: String, _ defaultUnit: Unit, _ otherUnits: Unit..., allowsPlusMinus: Bool = false) {
         self.name = name
         self.defaultUnit = defaultUnit
         self.otherUnits = otherUnits
         self.allowsPlusMinus = allowsPlusMinus
+        let symbols = ([defaultUnit] + otherUnits).flatMap(\.symbols)
+            .map { $0.replacing("^", with: "\\^") }.joined(separator: "|")
+        let sign = allowsPlusMinus ? "(±|\\+/-|\\+-)? ?" : ""
+        pattern = "^\(sign)[+-]?([0-9]+(\\.[0-9]+)?|\\.[0-9]+)([eE][+-]?[0-9]+)? *(\(symbols))?$"
     }
 
     /// All units, the default one first.
@@ -105,13 +112,6 @@ extension Dimension {
                 return unit.shown.contains(value) && abs(count - count.rounded()) < 1e-6
             } ?? defaultUnit
         return "\(NumberText.rounded(unit.count(value))) \(unit.symbol)"
-    }
-
-    /// A regular expression (ECMA 262) for a number with or without a unit, for JSON Schema.
-    var pattern: String {
-        let symbols = units.flatMap(\.symbols).map { $0.replacing("^", with: "\\^") }.joined(separator: "|")
-        let sign = allowsPlusMinus ? "(±|\\+/-|\\+-)? ?" : ""
-        return "^\(sign)[+-]?([0-9]+(\\.[0-9]+)?|\\.[0-9]+)([eE][+-]?[0-9]+)? *(\(symbols))?$"
     }
 }
 

@@ -3,6 +3,8 @@ package import Documents
 /// Which layer set each key.
 package struct Provenance: Equatable, Sendable {
     private var positions: [String: DocumentPosition] = [:]
+    /// The paths that have or had keys below them.
+    private var parents: Set<Substring> = []
 
     /// Creates the provenance of the built-in defaults: no key is set.
     package init() {}
@@ -10,11 +12,21 @@ package struct Provenance: Equatable, Sendable {
     /// The position at which the key with this path was set; `nil` if the built-in default is in force.
     package internal(set) subscript(path: String) -> DocumentPosition? {
         get { positions[path] }
-        set { positions[path] = newValue }
+        set {
+            positions[path] = newValue
+            var parent = path[...]
+            while let end = parent.utf8.lastIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "[") }) {
+                parent = parent[..<end]
+                guard parents.insert(parent).inserted else { return }
+            }
+        }
     }
+
+    package static func == (one: Provenance, other: Provenance) -> Bool { one.positions == other.positions }
 
     /// Removes the keys of a list's elements, also those by their names, before another list replaces them.
     private mutating func forget(below path: String) {
+        guard parents.contains(path[...]) else { return }
         positions = positions.filter { !$0.key.hasPrefix("\(path)[") && !$0.key.hasPrefix("\(path).") }
     }
 

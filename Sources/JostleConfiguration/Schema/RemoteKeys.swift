@@ -42,21 +42,27 @@ package struct RemoteKeys: Equatable, Sendable {
 
     /// Whether a pattern names a key or a section that contains it.
     static func matches(_ pattern: String, _ key: String) -> Bool {
-        let levels = pattern.split(separator: ".", omittingEmptySubsequences: false)
-        let names = key.split(separator: ".", omittingEmptySubsequences: false)
-        return levels.count <= names.count && zip(levels, names).allSatisfy { isMatch($0[...], $1[...]) }
+        var (pattern, key) = (pattern, key)
+        return pattern.withUTF8 { pattern in key.withUTF8 { isMatch(pattern[...], $0[...]) } }
     }
 
-    private static func isMatch(_ pattern: Substring, _ name: Substring) -> Bool {
-        guard let star = pattern.firstIndex(of: "*") else { return pattern == name }
-        guard name.hasPrefix(pattern[..<star]) else { return false }
-        let rest = pattern[pattern.index(after: star)...]
-        var tail = name.dropFirst(pattern[..<star].count)
-        while !isMatch(rest, tail) {
-            guard !tail.isEmpty else { return false }
-            tail = tail.dropFirst()
+    private static func isMatch(
+        _ pattern: UnsafeBufferPointer<UInt8>.SubSequence, _ key: UnsafeBufferPointer<UInt8>.SubSequence
+    ) -> Bool {
+        var (pattern, key) = (pattern, key)
+        while let wanted = pattern.first {
+            let found = key.first
+            if wanted == UInt8(ascii: "*") {
+                // It stands for nothing, or for one more character of this level.
+                if isMatch(pattern.dropFirst(), key) { return true }
+                guard let found, found != UInt8(ascii: ".") else { return false }
+            } else {
+                guard wanted == found else { return false }
+                pattern.removeFirst()
+            }
+            key.removeFirst()
         }
-        return true
+        return key.first.map { $0 == UInt8(ascii: ".") } ?? true
     }
 
     /// Whether a key may be changed.

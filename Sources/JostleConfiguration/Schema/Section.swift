@@ -63,14 +63,22 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
     func settings(
         under path: String = "", effect: SettingEffect = .live
     ) -> [(path: String, setting: SettingOf<Root>)] {
+        var found: [(path: String, setting: SettingOf<Root>)] = []
+        collect(into: &found, under: path, effect: effect)
+        return found
+    }
+
+    private func collect(
+        into found: inout [(path: String, setting: SettingOf<Root>)], under path: String, effect: SettingEffect
+    ) {
         let effect = max(effect, self.effect)
-        return members.flatMap { member in
+        for member in members {
             let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
             switch member {
             case .setting(var setting):
                 setting.effect = max(setting.effect, effect)
-                return [(inner, setting)]
-            case .section(let section): return section.settings(under: inner, effect: effect)
+                found.append((inner, setting))
+            case .section(let section): section.collect(into: &found, under: inner, effect: effect)
             }
         }
     }

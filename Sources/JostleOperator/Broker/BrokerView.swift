@@ -110,6 +110,12 @@ package final class BrokerView: Sendable {
         var bytes = 0
         var dropped = 0
         var nextToken: Int64 = 0
+        /// The end of the topics of which only the newest message is kept, these messages with their arrival and size, and
+        /// how many came.
+        var newestEnd: String?
+        var newest: [String: (message: MQTTMessage, arrival: Timestamp)] = [:]
+        var newestBytes = 0
+        var newestCount = 0
     }
 
     /// What a report takes in memory besides its message, bytes.
@@ -169,8 +175,7 @@ package final class BrokerView: Sendable {
         options.trialTimeout = BrokerView.trialTimeout
         let state = Locked(State(capacity: capacity, status: Status(brokers: options.brokers)))
         client = try MQTTClient(options: options) { event in
-            state.withLock { $0.take(event) }
-            wake.signal()
+            if state.withLock({ $0.take(event) }) { wake.signal() }
         }
         self.wake = wake
         self.replyTopic = replyTopic
@@ -259,6 +264,17 @@ package final class BrokerView: Sendable {
         }
     }
 
+    /// From now on, keeps only the newest message of each topic that ends so, and wakes nobody for it; `nil` keeps all.
+    package func keepNewest(ofTopicsEndingWith end: String?) { state.withLock { $0.newestEnd = end } }
+
+    /// Returns and removes the messages of which only the newest were kept, with their arrival; and how many came.
+    package func takeNewest() -> (messages: [(message: MQTTMessage, arrival: Timestamp)], count: Int) {
+        state.withLock { state in
+            defer { (state.newest, state.newestBytes, state.newestCount) = ([:], 0, 0) }
+            return (Array(state.newest.values), state.newestCount)
+        }
+    }
+
     /// Waits until `isDone`, which takes the reports, or until the deadline. It is asked again after each event.
     ///
     /// - Throws: `interrupted` if a signal arrives.
@@ -274,7 +290,38 @@ package final class BrokerView: Sendable {
 // MARK: From the network thread
 
 extension BrokerView.State {
-    fileprivate mutating func take(_ event: MQTTEvent) {
+    /// Takes an event. Returns whether the program must be woken.
+    fileprivate mutating func take(_ event: MQTTEvent) -> Bool {
+        if case .message(let message) = event, takeNewest(message) { return false }
+        note(event)
+        return true
+    }
+
+    /// Keeps a message in the place of the last one, if its topic is one of those.
+    private mutating func takeNewest(_ message: MQTTMessage) -> Bool {
+        guard let newestEnd, message.topic.utf8.suffix(newestEnd.utf8.count).elementsEqual(newestEnd.utf8) else {
+            if !newest.isEmpty, let old = newest.removeValue(forKey: message.topic) {
+                newestBytes -= size(of: old.message)
+            }
+            return false
+        }
+        newestCount += 1
+        guard bytes + newestBytes + size(of: message) <= capacity else {
+            dropped += 1
+            return true
+        }
+        newestBytes += size(of: message)
+        if let old = newest.updateValue((message, WallClock.monotonic), forKey: message.topic) {
+            newestBytes -= size(of: old.message)
+        }
+        return true
+    }
+
+    private func size(of message: MQTTMessage) -> Int {
+        message.payload.count + message.topic.utf8.count + BrokerView.reportSize
+    }
+
+    private mutating func note(_ event: MQTTEvent) {
         switch event {
         case .connecting(let broker, _): add(.connecting(broker: "\(broker)"))
         case .connected(let connection):
@@ -320,7 +367,7 @@ extension BrokerView.State {
         // What happens to the connection is not lost behind messages.
         let limit = if case .message = report { capacity } else { capacity + BrokerView.reserve }
         let size = size + BrokerView.reportSize
-        guard bytes + size <= limit else {
+        guard bytes + newestBytes + size <= limit else {
             dropped += 1
             return
         }

@@ -22,6 +22,15 @@ struct BoardList {
         var events = EventCounts()
         /// The dominant frequency of the last vibration, Hz.
         var vibrationFrequency: Double?
+
+        /// Keeps an attitude.
+        fileprivate mutating func take(
+            _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64, _ connection: Int
+        ) {
+            attitude = (message.payload, now)
+            if !message.retain { seen = milliseconds }
+            self.connection = connection
+        }
     }
 
     /// The gestures that are kept of each board, for a page that opens.
@@ -101,9 +110,7 @@ struct BoardList {
         switch topic.name {
         case .attitude:
             // Many and not shown in the list.
-            details[id]?.attitude = (message.payload, now)
-            if !message.retain { details[id]?.seen = milliseconds }
-            details[id]?.connection = connection
+            details[id]?.take(message, at: now, milliseconds: milliseconds, connection)
             return update
         case .motion, .stream, .nearMiss, .result: return update
         default: break

@@ -68,6 +68,9 @@ struct WatchedBoards {
     /// Whether somebody looks at a board, or did a moment ago.
     func contains(_ id: String) -> Bool { boards[id] != nil }
 
+    /// Whether nobody looks at any board.
+    var isEmpty: Bool { boards.isEmpty }
+
     /// Keeps an event for pages that open later.
     mutating func keep(_ event: ServerSentEvent, of id: String) {
         guard boards[id] != nil else { return }
@@ -189,10 +192,15 @@ struct BoardTopic: Equatable {
 
     /// Parses a topic; `nil` if it is not one that the page shows.
     init?(_ topic: String, prefix: String) {
-        guard topic.hasPrefix(prefix), topic.dropFirst(prefix.count).first == "/" else { return nil }
-        let levels = topic.dropFirst(prefix.count + 1).split(separator: "/", omittingEmptySubsequences: false)
-        guard levels.count >= 2, JostleSettings.Device.isID(String(levels[0])) else { return nil }
+        let separator = UInt8(ascii: "/")
+        guard topic.utf8.starts(with: prefix.utf8), topic.utf8.dropFirst(prefix.utf8.count).first == separator else {
+            return nil
+        }
+        let levels = topic.utf8.dropFirst(prefix.utf8.count + 1)
+            .split(separator: separator, omittingEmptySubsequences: false).map { Substring($0) }
+        guard levels.count >= 2 else { return nil }
         board = String(levels[0])
+        guard JostleSettings.Device.isID(board) else { return nil }
         if levels.count == 2, let found = BoardTopic.direct.first(where: { $0.rawValue == levels[1] }) {
             name = found
         } else if levels.dropFirst() == ["config", "reported"] {

@@ -109,7 +109,7 @@ struct RunningHours {
 
     /// A board has just published something.
     mutating func heard(_ id: String, at now: Timestamp) {
-        if boards[id]?.run?.isInterrupted == false { boards[id]?.run?.heard = now }
+        if let run = boards[id]?.run, !run.isInterrupted { boards[id]?.run?.heard = max(run.heard, now) }
     }
 
     /// The connection to the broker has ended: what boards said last is known, and not what they say now.

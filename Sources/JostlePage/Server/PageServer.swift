@@ -58,6 +58,7 @@ final class PageServer {
         boards = BoardList(prefix: prefix, seen: Set(running.hours.boards.keys))
         watched = WatchedBoards(prefix: prefix)
         broker = PageServer.brokerEvent(broker: nil, reason: "connecting", retry: nil)
+        chooseMessages()
     }
 
     /// What is subscribed for all boards.
@@ -100,7 +101,7 @@ final class PageServer {
             switch report {
             case .message(let message):
                 metrics.messages += 1
-                handle(message)
+                handle(message, at: WallClock.monotonic)
             case .connected(let broker, let version):
                 log.info("connected to \(broker), MQTT \(version)")
                 boards.connected(at: WallClock.monotonic)
@@ -113,6 +114,15 @@ final class PageServer {
             case .connecting, .listening: break
             }
         }
+        let newest = listener.takeNewest()
+        metrics.messages += newest.count
+        for (message, arrival) in newest.messages { handle(message, at: arrival) }
+    }
+
+    /// Attitudes are most of the messages. While nobody looks at a board, only the last one of each is of use, when
+    /// something else wakes the server.
+    private func chooseMessages() {
+        listener.keepNewest(ofTopicsEndingWith: watched.isEmpty ? "/\(ServerSentEvent.Name.attitude.rawValue)" : nil)
     }
 
     private func noteBroker(_ failure: String?, _ event: ServerSentEvent) {
@@ -133,10 +143,10 @@ final class PageServer {
         return ServerSentEvent(.broker, object)
     }
 
-    private func handle(_ message: MQTTMessage) {
+    private func handle(_ message: MQTTMessage, at now: Timestamp) {
         guard let topic = BoardTopic(message.topic, prefix: prefix) else {
             if !message.payload.isEmpty, let id = FleetDocumentID(topic: message.topic, fleet.topics) {
-                boards.noteDocument(id, at: WallClock.monotonic)
+                boards.noteDocument(id, at: now)
             }
             if fleet.update(with: message) { fleetEvent = nil }
             return
@@ -145,7 +155,6 @@ final class PageServer {
             if topic.name == .availability { forget(topic.board) }
             return
         }
-        let now = WallClock.monotonic
         let milliseconds = WallClock.milliseconds(at: now)
         let update = boards.update(topic, message, at: now, milliseconds: milliseconds)
         for id in update.removed {
@@ -226,7 +235,11 @@ final class PageServer {
             nextWatchdogReset = now + interval
             service.resetWatchdog()
         }
-        listener.unsubscribe(from: watched.forget(at: now))
+        let unwatched = watched.forget(at: now)
+        if !unwatched.isEmpty {
+            listener.unsubscribe(from: unwatched)
+            chooseMessages()
+        }
         askForStreams(at: now)
         if now >= nextPing {
             nextPing = now + PageServer.period.ping
@@ -266,6 +279,7 @@ final class PageServer {
         }
         let isNew = !watched.contains(board)
         subscribe(to: watched.open(board))
+        chooseMessages()
         if isNew {
             for event in boards.gestures(of: board) { watched.keep(event, of: board) }
             if let isOnline = boards.model.boards[board]?.isOnline {
@@ -441,13 +455,13 @@ extension PageServer {
     /// Takes what a board says of vibration, or that it says anything.
     private func noteRunning(_ topic: BoardTopic, _ message: MQTTMessage, at now: Timestamp, milliseconds: Int64) {
         let id = topic.board
-        let device = boards.model.boards[id]
         switch topic.name {
         case .availability:
-            guard let isOnline = device?.isOnline else { return }
+            guard let isOnline = boards.model.boards[id]?.isOnline else { return }
             running.hours.availability(id, isOnline: isOnline, at: now)
             sendRunning(of: id)
         case .state:
+            let device = boards.model.boards[id]
             running.hours.state(
                 id, isVibrating: device?.state?.isVibrating, isOnline: device?.isOnline,
                 time: message.retain ? device?.stateTime ?? milliseconds : nil, at: now, milliseconds: milliseconds)

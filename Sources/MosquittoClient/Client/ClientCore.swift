@@ -59,14 +59,14 @@ final class ClientCore: Sendable {
 
     func publish(_ outgoing: Outgoing) throws(MQTTError) {
         let size = outgoing.message.payload.count
-        let options = options
+        let (capacity, queueBytes) = (options.queueCapacity, options.queueBytes)
         let result: Result<Bool, MQTTError> = state.withLock { state in
             if state.isStopping { return .failure(.stopped) }
             if state.connection == nil { return .failure(.notConnected) }
             // A message larger than the limit may still be sent alone.
             let bytes = state.bytes + state.takenBytes
-            if bytes > 0, bytes + size > options.queueBytes { return .failure(.queueFull) }
-            if state.work.messages.count + state.taken >= options.queueCapacity { return .failure(.queueFull) }
+            if bytes > 0, bytes + size > queueBytes { return .failure(.queueFull) }
+            if state.work.messages.count + state.taken >= capacity { return .failure(.queueFull) }
             state.work.messages.append(outgoing)
             state.bytes += size
             state.published += 1

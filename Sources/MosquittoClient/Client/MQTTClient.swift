@@ -63,7 +63,7 @@ package final class MQTTClient: MQTTPublisher, Sendable {
 
     package func giveWay(for delay: Duration?) { core.giveWay(for: delay) }
 
-    package var options: MQTTOptions { core.options }
+    package var maximumPacketSize: Int { core.options.maximumPacketSize }
 
     package var statistics: MQTTStatistics { core.statistics }
 

@@ -18,12 +18,17 @@ package final class MQTTPolledClient: MQTTPublisher {
     package typealias Instant = ContinuousClock.Instant
     private typealias Machine = ConnectionStateMachine<SystemRandomNumberGenerator>
 
-    /// How to end the client.
-    struct StopRequest {
+    /// How to end the client. A class, because every step looks at it, and hardly ever there is one.
+    final class StopRequest: Sendable {
         /// When to stop waiting for acknowledgements.
-        var deadline: Instant
+        let deadline: Instant
         /// The last message to publish.
-        var farewell: MQTTMessage?
+        let farewell: MQTTMessage?
+
+        init(deadline: Instant, farewell: MQTTMessage?) {
+            self.deadline = deadline
+            self.farewell = farewell
+        }
     }
 
     package let options: MQTTOptions
@@ -77,6 +82,8 @@ package final class MQTTPolledClient: MQTTPublisher {
         wake = lastStep
     }
 
+    package var maximumPacketSize: Int { options.maximumPacketSize }
+
     package var statistics: MQTTStatistics {
         var statistics = counters
         statistics.queued = queue.count
@@ -99,7 +106,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
         if let nextRequest { deadline = min(deadline, nextRequest.time) }
-        if let next = subscriptions.nextDeadline { deadline = min(deadline, next) }
+        if let next = subscriptions.deadline() { deadline = min(deadline, next) }
         return deadline
     }
 
@@ -132,7 +139,7 @@ package final class MQTTPolledClient: MQTTPublisher {
     package func change(_ change: SubscriptionChange) {
         subscriptions.change(change)
         reportLeftOut()
-        if subscriptions.hasChanges || !events.isEmpty { isDue = true }
+        if subscriptions.mustRequest() || !events.isEmpty { isDue = true }
     }
 
     private func reportLeftOut() {
@@ -143,7 +150,9 @@ package final class MQTTPolledClient: MQTTPublisher {
 
     /// Whether this host's network may be the reason why there is no connection. If so, call `networkReturned` when an
     /// interface or an address of this host comes back (`NetworkMonitor`).
-    package var awaitsNetwork: Bool { !isFinished && stop == nil && machine.awaitsNetwork }
+    package var awaitsNetwork: Bool {
+        !isFinished && stop == nil && !(current?.session.isAccepted ?? false) && machine.awaitsNetwork
+    }
 
     /// This host's network came back: the next attempt is due within `MQTTBackoff.networkReturn`. An attempt that nobody
     /// has answered for a second is given up, because its next packet may be seconds away. Otherwise, it has no effect.
@@ -246,13 +255,13 @@ package final class MQTTPolledClient: MQTTPublisher {
         }
         // The write may have opened the window, and possibly no other event triggers another step.
         if current != nil, session.window > 0, hasMessage { isDue = true }
-        if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.hasChanges { isDue = true }
+        if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.mustRequest() { isDue = true }
     }
 
     /// When filters that were left out are requested again, also in multiples of the time after which a connection is
     /// stable.
     private var nextRequest: (time: Instant, multiple: Int)? {
-        guard let multiple = subscriptions.nextRequest, let time = machine.time(ofLasting: multiple) else { return nil }
+        guard let multiple = subscriptions.request(), let time = machine.time(ofLasting: multiple) else { return nil }
         return (time, multiple)
     }
 
@@ -265,11 +274,11 @@ package final class MQTTPolledClient: MQTTPublisher {
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
         if let nextRequest, now >= nextRequest.time { subscriptions.connectionHasLasted(nextRequest.multiple) }
-        if let next = subscriptions.nextDeadline, now >= next {
+        if let next = subscriptions.deadline(), now >= next {
             subscriptions.handleDeadline(at: now)
             for filter in subscriptions.takeRestored() { events.append(.subscriptionRestored(filter: filter)) }
         }
-        for change in subscriptions.takeChanges() { session.change(change) }
+        if subscriptions.mustRequest() { for change in subscriptions.takeChanges() { session.change(change) } }
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
             // While stopping, spacing is not applied.
@@ -315,7 +324,11 @@ package final class MQTTPolledClient: MQTTPublisher {
             case .acknowledged(let token, let isUnmatched):
                 counters.acknowledged += 1
                 if isUnmatched { counters.unmatched += 1 }
-                if token == .farewell { stop?.farewell = nil } else if let token { events.append(.acknowledged(token)) }
+                if token == .farewell {
+                    stop = stop.map { StopRequest(deadline: $0.deadline, farewell: nil) }
+                } else if let token {
+                    events.append(.acknowledged(token))
+                }
             case .rejected(let token, let topic, let failure):
                 counters.rejected += 1
                 events.append(.rejected(token == .farewell ? nil : token, topic: topic, failure))
@@ -395,4 +408,11 @@ package final class MQTTPolledClient: MQTTPublisher {
         isFinished = true
         events.append(.stopped(undelivered: undelivered))
     }
+}
+
+// Read in place: only a call that may change the plan spares a copy of all of it.
+extension SubscriptionPlan {
+    fileprivate mutating func deadline() -> Instant? { nextDeadline }
+    fileprivate mutating func request() -> Int? { nextRequest }
+    fileprivate mutating func mustRequest() -> Bool { hasChanges }
 }

@@ -1,7 +1,8 @@
 /// A client of an MQTT broker, as a publisher sees it: one that has a thread (`MQTTClient`), or one that is polled
 /// (`MQTTPolledClient`).
 package protocol MQTTPublisher: AnyObject {
-    var options: MQTTOptions { get }
+    /// The largest payload, bytes.
+    var maximumPacketSize: Int { get }
 
     /// The client's counters and state.
     var statistics: MQTTStatistics { get }
@@ -28,7 +29,7 @@ extension MQTTPublisher {
     ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
     package func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
-        try message.validate(maximumSize: options.maximumPacketSize)
+        try message.validate(maximumSize: maximumPacketSize)
         try accept(Outgoing(message: message, token: token))
     }
 

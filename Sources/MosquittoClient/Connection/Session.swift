@@ -168,9 +168,8 @@ final class Session {
     func receive(_ readiness: MQTTReadiness, now: Instant) {
         lastStep = now
         guard end == nil else { return }
-        if var disconnecting = gracefulDisconnect {
+        if let disconnecting = gracefulDisconnect {
             disconnecting.step(now: now)
-            gracefulDisconnect = disconnecting
             if disconnecting.isOver { finish(goodbye) }
             return
         }
@@ -454,22 +453,10 @@ private func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32 {
 ///
 /// The library closes its socket after writing the DISCONNECT. If unread data has arrived by then, the system resets
 /// the connection and the broker may never receive the DISCONNECT. A duplicate descriptor keeps the socket open.
-struct GracefulDisconnect {
+final class GracefulDisconnect {
     typealias Instant = ContinuousClock.Instant
 
-    private final class Descriptor {
-        let number: Int32
-
-        init(_ number: Int32) {
-            self.number = number
-        }
-
-        deinit {
-            close(number)
-        }
-    }
-
-    private let descriptor: Descriptor
+    private let descriptor: Int32
     private var isWritten = false
 
     /// Whether the broker has closed the connection or the deadline has passed.
@@ -481,31 +468,34 @@ struct GracefulDisconnect {
     /// Duplicates the library's socket; `nil` if there are no descriptors left.
     init?(socket: Int32, now: Instant) {
         // Closed on exec, because a child process would keep the connection open.
-        let number = fcntl(socket, F_DUPFD_CLOEXEC, 0)
-        if number < 0 { return nil }
-        descriptor = Descriptor(number)
+        descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         deadline = now + .milliseconds(150)
+        if descriptor < 0 { return nil }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
     }
 
     /// The descriptor and the readiness to wait for.
     var interest: MQTTInterest {
-        MQTTInterest(descriptor: descriptor.number, readiness: isWritten ? .readable : .writable)
+        MQTTInterest(descriptor: descriptor, readiness: isWritten ? .readable : .writable)
     }
 
     /// The library has written its DISCONNECT and closed its socket.
-    mutating func disconnectIsWritten() {
+    func disconnectIsWritten() {
         isWritten = true
-        shutdown(descriptor.number, Int32(SHUT_WR))
+        shutdown(descriptor, Int32(SHUT_WR))
     }
 
     /// Reads and discards received data.
-    mutating func step(now: Instant) {
+    func step(now: Instant) {
         if now >= deadline { isOver = true }
         guard isWritten, !isOver else { return }
         isOver = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             // Bounded, so that other clients get their turn; the descriptor stays readable if there is more.
             for _ in 0..<16 {
-                let count = recv(descriptor.number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
                 if count == 0 { return true }
                 if count < 0 { return errno != EAGAIN && errno != EINTR }
             }

@@ -87,6 +87,8 @@ struct SubscriptionPlan {
 
     /// When `handleDeadline` is due; `nil` if it is not.
     var nextDeadline: Instant? {
+        // Most of the time there is none.
+        if candidate == nil, trials.isEmpty { return nil }
         let settled = candidate?.answered.map { $0 + settlingTime }
         let proven = trials.values.min().map { $0 + stableAfter }
         return [settled, proven].compactMap { $0 }.min()
@@ -113,7 +115,7 @@ struct SubscriptionPlan {
 
     /// How long this connection must last until a filter that was left out is requested again, in multiples of the time
     /// after which a connection is stable; `nil` if there is none to request.
-    var nextRequest: Int? { leftOut.compactMap(requestTime).min() }
+    var nextRequest: Int? { leftOut.isEmpty ? nil : leftOut.compactMap(requestTime).min() }
 
     private func requestTime(of filter: String) -> Int? {
         if ends[filter] == 2 { return nil }

@@ -71,8 +71,12 @@ final class CallbackRecorder {
                 recorder.records.append(.message(copy))
             }
         }
+    }
+
+    /// Takes the reason of a TLS failure from the log of a client; everything else of interest has a callback. Without TLS,
+    /// the log would only cost: the library writes a line for each message.
+    func noteTLSFaults(of client: OpaquePointer) {
         mosquitto_log_callback_set(client) { client, context, level, text in
-            // Everything else of interest has a callback; only the reason of a TLS failure must be taken from the log.
             guard level == MOSQ_LOG_ERR, let text else { return }
             CallbackRecorder.with(context) { $0.noteTLSFault(String(cString: text), client) }
         }

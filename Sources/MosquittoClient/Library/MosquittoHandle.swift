@@ -212,7 +212,9 @@ extension MosquittoHandle {
             }
             try check(code)
         }
-        if broker.usesTLS { try configure(options.tls) }
+        guard broker.usesTLS else { return }
+        recorder.noteTLSFaults(of: client)
+        try configure(options.tls)
     }
 
     private func configure(_ tls: MQTTTLSOptions) throws(MQTTFailure) {

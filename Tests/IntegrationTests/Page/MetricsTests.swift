@@ -106,6 +106,27 @@ import Testing
         }
     }
 
+    @Test("While nobody looks, the last attitude is kept, and every message counts")
+    func keepsTheLastAttitude() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        let page = try await rig.page(broker: broker.port)
+        try await publishEverything(observer, page: page)
+        let before = try messages(in: metrics(page))
+        for number in 1...50 {
+            try observer.publish("jostle/lamp/attitude", #"{"t":1795182603123,"roll":0,"pitch":0,"yaw":\#(number)}"#)
+        }
+        // 50 degrees.
+        let last = "jostle_board_yaw_radians{board=\"lamp\"} 0.87266"
+        #expect(await eventually { (try? metrics(page).contains(last)) ?? false })
+        #expect(try messages(in: metrics(page)) == before + 50)
+    }
+
+    /// The number of messages that have arrived at the page.
+    private func messages(in metrics: String) throws -> Int {
+        let line = try #require(metrics.split(separator: "\n").first { $0.hasPrefix("jostle_page_messages_total ") })
+        return try #require(Int(line.split(separator: " ")[1]))
+    }
+
     @Test(.needsPrometheus) func theLinterOfPrometheusFindsNothing() async throws {
         try await withEverythingPublished { page in
             #expect(try lint(metrics(page)) == "")
