@@ -93,7 +93,7 @@ package final class TestBroker: @unchecked Sendable {
             echo $broker
             read -r how
             if [ "$how" = orderly ]; then signal=TERM; else signal=KILL; fi
-            kill -$signal -- -$broker 2>/dev/null || kill -$signal $broker
+            kill -s $signal -- -$broker 2>/dev/null || kill -s $signal $broker
             wait $broker
             """
         let shell = try ChildProcess(["/bin/sh", "-c", script, "broker"] + command, in: directory)
