@@ -2,9 +2,8 @@ import Foundation
 
 /// Programs that some tests need and that need not be installed: `Scripts/setup test` unpacks them into `.build/tools`.
 package enum OptionalProgram {
-    /// The path of a program, there or on `PATH`; `nil` if there is none, and its tests must be skipped.
-    ///
-    /// - Parameter directory: where to look for it instead, installed or unpacked.
+    /// The path of a program, there or on `PATH`, or of one that Debian installs in `directory`; `nil` if there is none, and
+    /// its tests must be skipped.
     package static func path(_ name: String, in directory: String? = nil) -> String? {
         let places = directory.map { [tools + $0, $0] } ?? searchPath
         return places.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -17,5 +16,6 @@ package enum OptionalProgram {
     }
 
     private static let tools = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path + "/.build/tools"
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent(".build/tools").path
 }

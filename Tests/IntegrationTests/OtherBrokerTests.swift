@@ -22,9 +22,8 @@ import Testing
         try await check(.nats, refusal: "the broker refused the connection: Unsupported Protocol Version", attempts: 1)
     }
 
-    /// - Parameters:
-    ///   - refusal: how the broker answers to MQTT 5, if it does not know that, as the log says it.
-    ///   - attempts: how often the agent asks for MQTT 5 before it asks for 3.1.1.
+    // `refusal` is how the log says that the broker does not know MQTT 5, and `attempts` how often the agent asks for that
+    // before it asks for 3.1.1.
     private func check(_ make: BrokerMake, refusal: String, attempts: Int) async throws {
         let broker = try await rig.broker(make)
         let url = "mqtt://127.0.0.1:\(broker.port)"
@@ -57,11 +56,13 @@ import Testing
         #expect(agent.lines(with: ["warning: mqtt://"]) == warned, "\(agent.errors)")
         proxy.cut()
         try await observer.catchUp()
-        broker.kill()
+        // After a crash, RabbitMQ may not deliver to a queue that is declared again (rabbitmq-server issue 5075).
+        if make == .rabbitMQ { broker.stop() } else { broker.kill() }
         let gestures = agent.lines(with: [" began"])
         #expect(await eventually { agent.lines(with: [" began"]) > gestures }, "\(agent.errors)")
         try await broker.start()
         #expect(await observer.subscribed(times: 2))
+        try await observer.catchUp()
         let shakes = try observer.shakes().count
         proxy.restore()
         #expect(await agent.logs("connected to mqtt://", times: 2), "\(agent.errors)")
