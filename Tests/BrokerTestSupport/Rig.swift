@@ -31,6 +31,14 @@ package final class Rig: Sendable {
         return broker
     }
 
+    /// A running broker of another make that accepts everybody.
+    package func broker(_ make: BrokerMake) async throws -> TestBroker {
+        let broker = try TestBroker(make)
+        atEnd { broker.kill() }
+        try await broker.start()
+        return broker
+    }
+
     /// A running broker that accepts everybody, with access rules.
     package func broker(rules: String) async throws -> TestBroker {
         let directory = try TemporaryDirectory()

@@ -1,9 +1,10 @@
 import Foundation
 
-/// A mosquitto for one test on a free loopback port. End it with `stop` or `kill`, because Swift may release this
-/// object after its last use, before the end of the test. It dies with the test process at the latest.
+/// A broker for one test on a free loopback port: a mosquitto, or one of another make. End it with `stop` or `kill`,
+/// because Swift may release this object after its last use, before the end of the test. It dies with the test process
+/// at the latest.
 package final class TestBroker: @unchecked Sendable {
-    /// The path of the program; `nil` if it is not installed, in which case tests that need it must be skipped.
+    /// The path of mosquitto; `nil` if it is not installed, in which case tests that need it must be skipped.
     package static let executable: String? = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -16,7 +17,7 @@ package final class TestBroker: @unchecked Sendable {
     /// A private directory for password files and certificates, removed with the broker.
     package let directory: TemporaryDirectory
 
-    private let configuration: String
+    private let command: [String]
     private var shell: ChildProcess?
     private var identifier: pid_t = 0
 
@@ -28,31 +29,45 @@ package final class TestBroker: @unchecked Sendable {
     ///   - settings: general lines; by default every client is accepted.
     ///   - isPersistent: whether sessions and retained messages are saved to a file every second.
     /// - Throws: if there is no directory or port available.
-    package init(
+    package convenience init(
         directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true",
         isPersistent: Bool = false
     ) throws {
-        self.directory = try directory ?? TemporaryDirectory()
-        port = try Loopback.freePort()
+        let directory = try directory ?? TemporaryDirectory()
         let persistence =
             isPersistent
-            ? "persistence true\npersistence_location \(self.directory.path)/\nautosave_interval 1\nuser root"
+            ? "persistence true\npersistence_location \(directory.path)/\nautosave_interval 1\nuser root"
             : "persistence false"
-        configuration = """
-            listener \(port) 127.0.0.1
+        let configuration = """
+            listener {port} 127.0.0.1
             set_tcp_nodelay true
             \(listener)
             \(settings)
             \(persistence)
             log_dest none
             """
+        try self.init(directory: directory, configuration: configuration)
     }
 
     /// Prepares a broker with a custom configuration, in which `{port}` stands for its port.
-    package init(directory: TemporaryDirectory, configuration: String) throws {
+    package convenience init(directory: TemporaryDirectory, configuration: String) throws {
+        try self.init(directory: directory) { port in
+            guard let executable = Self.executable else { throw TestBrokerError.notInstalled }
+            let text = configuration.replacingOccurrences(of: "{port}", with: "\(port)")
+            return [executable, "-c", try directory.write(text, to: "mosquitto.conf")]
+        }
+    }
+
+    /// Prepares a broker of another make that accepts every client.
+    package convenience init(_ make: BrokerMake) throws {
+        let directory = try TemporaryDirectory()
+        try self.init(directory: directory) { try make.command(in: directory, port: $0) }
+    }
+
+    private init(directory: TemporaryDirectory, command: (_ port: UInt16) throws -> [String]) throws {
         self.directory = directory
         port = try Loopback.freePort()
-        self.configuration = configuration.replacingOccurrences(of: "{port}", with: "\(port)")
+        self.command = try command(port)
     }
 
     /// Prepares and starts a broker.
@@ -70,20 +85,18 @@ package final class TestBroker: @unchecked Sendable {
 
     /// Runs it, and waits until it accepts connections.
     package func start() async throws {
-        guard let executable = Self.executable else { throw TestBrokerError.notInstalled }
-        let file = directory.path("mosquitto.conf")
-        try configuration.write(toFile: file, atomically: true, encoding: .utf8)
-
         // The shell ends the broker when its input ends, which is with the test process, however that ends. A parent
-        // death signal would come as soon as the thread that started it ends, and test threads come and go.
+        // death signal would come as soon as the thread that started it ends, and test threads come and go. The broker
+        // has a group of processes for itself and its helpers.
         let script = """
-            "$0" -c "$1" </dev/null & broker=$!
+            setsid "$@" </dev/null >/dev/null & broker=$!
             echo $broker
             read -r how
-            if [ "$how" = orderly ]; then kill -TERM $broker; else kill -KILL $broker; fi
+            if [ "$how" = orderly ]; then signal=TERM; else signal=KILL; fi
+            kill -s $signal -- -$broker 2>/dev/null || kill -s $signal $broker
             wait $broker
             """
-        let shell = try ChildProcess(["/bin/sh", "-c", script, executable, file], in: directory)
+        let shell = try ChildProcess(["/bin/sh", "-c", script, "broker"] + command, in: directory)
         guard let number = pid_t(shell.read().trimmingCharacters(in: .whitespacesAndNewlines))
         else { throw TestBrokerError.didNotStart }
         identifier = number

@@ -21,10 +21,14 @@ final class Observer: Sendable {
     private let markTopic: String
 
     /// Connects and waits for the subscription. With a session, the broker keeps the messages that the observer misses.
-    init(_ port: UInt16, credentials: MQTTCredentials? = nil, hasSession: Bool = false) async throws {
+    init(
+        _ port: UInt16, credentials: MQTTCredentials? = nil, hasSession: Bool = false,
+        versions: MQTTOptions.Versions = .automatic
+    ) async throws {
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "observer-\(UUID().uuidString)")
         options.credentials = credentials
+        options.versions = versions
         // As much as a test publishes at once.
         options.queueCapacity = 20_000
         if hasSession { options.sessionExpiry = .seconds(3600) }
