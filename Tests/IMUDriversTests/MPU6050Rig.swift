@@ -16,6 +16,8 @@ final class MPU6050Rig {
 
     private var batch: SampleBatch
     private var next: Timestamp
+    /// By how much the next poll may be put off at rest, seconds.
+    private(set) var reprieve = 0.0
     private var started: Timestamp
     private var taken = 0
     private var healthDue: Timestamp
@@ -65,6 +67,7 @@ final class MPU6050Rig {
         batch.removeAll()
         let poll = driver.poll(into: &batch)
         next = poll.next
+        reprieve = poll.reprieve
         samples = (0..<batch.count).map { batch[$0] }
         return poll
     }

@@ -122,6 +122,11 @@ final class VirtualRig {
     let failures = BusFailures()
     /// One in this many polls comes 20 ms late; zero for none.
     var stallEvery: UInt64 = 0
+    /// Whether polls are put off as long as the driver permits at rest, and by how much it permits that now, seconds.
+    var rests = false
+    private(set) var reprieve = 0.0
+    /// When the next poll is due.
+    var due: Timestamp { next.advanced(bySeconds: rests ? reprieve : 0) }
 
     /// The samples, the wrong ones among them, and those whose timestamps did not increase.
     private(set) var samples = 0
@@ -197,11 +202,12 @@ final class VirtualRig {
 
     private func poll() {
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        clock.advance(to: next.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
+        clock.advance(to: due.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
         if stallEvery > 0, random >> 33 % stallEvery == 0 { clock.advance(bySeconds: 0.02) }
         batch.removeAll()
         let poll = driver.poll(into: &batch)
         next = poll.next
+        reprieve = poll.reprieve
         if poll.event != .none { events.append(poll.event) }
         let first = Int(chip.sampleCount) - batch.count
         let hasGyroscope = driver.info.gyroscopeRange > 0
