@@ -60,6 +60,8 @@ final class BusFailures {
 struct FailingBus: RegisterBus {
     var bus: VirtualBus<ManualClock>
     let failures: BusFailures
+    /// Whether it carries two reads in one transaction.
+    let joinsReads: Bool
 
     var maximumReadLength: Int { bus.maximumReadLength }
 
@@ -68,6 +70,16 @@ struct FailingBus: RegisterBus {
         let sent = min(failure.sent, buffer.count)
         if sent > 0 { try bus.read(register, into: UnsafeMutableRawBufferPointer(rebasing: buffer[0..<sent])) }
         throw failure.error
+    }
+
+    mutating func read(
+        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, then second: UInt8,
+        into secondBuffer: UnsafeMutableRawBufferPointer
+    ) throws(BusError) -> Bool {
+        guard joinsReads else { return false }
+        try read(register, into: buffer)
+        try read(second, into: secondBuffer)
+        return true
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
@@ -153,7 +165,9 @@ final class VirtualRig {
 
     init(
         _ part: VirtualPart = .mpu6050, answering identity: UInt8? = nil, settings: IMUSettings = IMUSettings(),
-        oscillatorError: Double = 0.03, lateness: Double = 0.003, maximumReadLength: Int = 8192, seed: UInt64 = 7,
+        oscillatorError: Double = 0.03, lateness: Double = 0.003, maximumReadLength: Int = 8192,
+        joinsReads: Bool = false,
+        seed: UInt64 = 7,
         change: (inout Imperfections) -> Void = { _ in }
     ) {
         noise = Noise(of: part.family)
@@ -167,7 +181,8 @@ final class VirtualRig {
         chip = VirtualIMUChip(part, trajectory: Steady(), imperfections: imperfections, start: clock.now())
         driver = part.driver(
             on: FailingBus(
-                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), failures: failures),
+                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), failures: failures,
+                joinsReads: joinsReads),
             clock: clock, settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed

@@ -196,6 +196,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let atOnce = max(
             1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
         var done = 0
+        progress.hasRightRanges = false
         while done < wanted {
             let frames = min(wanted - done, atOnce)
             let bytes = frames * fifo.frameLength
@@ -238,6 +239,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
         for _ in 0..<StreamLimits.readAttempts {
             do {
+                if taken == 0, try readRangesAndFrames(bytes: bytes) { return true }
                 try access.readFrames(bytes: bytes, from: fifo.data, on: &bus)
                 return true
             } catch {
@@ -249,6 +251,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             }
         }
         return false
+    }
+
+    /// Reads the first frames in one transaction with the ranges, if the bus can and they are in one place. Returns whether it did.
+    ///
+    /// The ranges are those of all frames that were counted, because these have been measured before.
+    private mutating func readRangesAndFrames(bytes: Int) throws(BusError) -> Bool {
+        guard plan.registers.rangeCount == 1 else { return false }
+        let run = plan.registers.range(0)
+        guard try access.readFrames(bytes: bytes, from: fifo.data, after: run, on: &bus) else { return false }
+        let registers = UnsafeRawBufferPointer(access.buffer.registers)
+        progress.hasRightRanges = plan.registers.changedRegister(in: run, reading: registers) == nil
+        return true
     }
 
     /// The count after a failed transaction, including the bytes read before; `nil` if it cannot be read, or if some frames were
@@ -277,7 +291,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     ) throws(IMUFault) {
         let frames = progress.parsed
         guard frames > 0 else { return }
-        if mayFollowReset(frames) { try checkAllGroups() } else { try checkRanges() }
+        if mayFollowReset(frames) {
+            try checkAllGroups()
+        } else if !progress.hasRightRanges {
+            try checkRanges()
+        }
         progress.parsed = 0
         let change = try deliver(frames, into: &batch)
         if change != .none { event = change }
@@ -319,6 +337,8 @@ struct FIFOProgress: BitwiseCopyable {
     var taken: Int64 = 0
     /// Frames in the buffer: read and parsed, but not yet delivered.
     var parsed = 0
+    /// Whether the ranges were read with these frames, and were right.
+    var hasRightRanges = false
     /// When the FIFO was last emptied and started.
     private(set) var begunAt = Timestamp(nanoseconds: 0)
     /// When the FIFO last had a frame, or was started.
