@@ -5,6 +5,10 @@ package struct IMUPoll: Sendable, BitwiseCopyable {
     /// When to poll next.
     package var next: Timestamp
 
+    /// By how many seconds the next poll may be put off as long as nothing moves and nobody waits for samples. 0 if the
+    /// sensor cannot wait.
+    package var reprieve = 0.0
+
     /// What changed; `none` if nothing did.
     package var event: SensorEvent
 
@@ -81,10 +85,12 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     public var gyroscopeRange: Double = 2000 * .pi / 180
 
     /// Seconds between FIFO reads, limited to half of the FIFO's capacity. A smaller value reduces latency; a larger
-    /// one costs less bus time and CPU. Default 0.02: a sample then waits 10 ms on average, which is little compared
-    /// with the 0.4 s that a shake takes. On an MPU-6050 at 200 Hz, addresses and FIFO counts add 15 % to the bits of
-    /// the samples; at 5 ms they add 60 %.
-    public var batchInterval: Double = 0.02
+    /// one costs less bus time and CPU. Default `nil`: 0.02 s while the sensor moves, a gesture is under way or samples
+    /// are streamed, and up to 0.09 s at rest, as far as the FIFO then still has room for a host that is busy for 0.1 s.
+    ///
+    /// With 0.02 s, a sample waits 10 ms on average, which is little compared with the 0.4 s that a shake takes. On an
+    /// MPU-6050 at 200 Hz, addresses and FIFO counts add 15 % to the bits of the samples; at 5 ms they add 60 %.
+    public var batchInterval: Double?
 
     /// Whether the chip pulses its data-ready pin. Default `false`; a driver that has a line sets it itself.
     public var signalsDataReady = false
@@ -101,6 +107,15 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     /// Creates the default settings.
     @inlinable
     public init() {}
+}
+
+extension IMUSettings {
+    /// Seconds between two reads while the sensor moves.
+    package var movingBatch: Double { batchInterval ?? 0.02 }
+
+    /// The longest time between two reads at rest if `batchInterval` is `nil`, seconds. A tenth of a second, the usual
+    /// time between two motion states, is longer even for a host that is late: no read brings two of them.
+    package static var restingBatch: Double { 0.09 }
 }
 
 /// What a chip must reach: settings that were converted from other units may exceed a step by a rounding error.

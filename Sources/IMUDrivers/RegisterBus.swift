@@ -11,6 +11,15 @@ package protocol RegisterBus: ~Copyable {
     /// - Throws: the bus error; the buffer's content is then undefined.
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError)
 
+    /// Reads from two registers, one after the other, in one transaction. The default implementation cannot.
+    ///
+    /// - Returns: `false` if the bus carries no such transaction; nothing was sent then.
+    /// - Throws: the bus error; the content of the buffers is then undefined.
+    mutating func read(
+        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, then second: UInt8,
+        into secondBuffer: UnsafeMutableRawBufferPointer
+    ) throws(BusError) -> Bool
+
     /// Writes one byte to `register`.
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError)
 
@@ -23,6 +32,11 @@ package protocol RegisterBus: ~Copyable {
 
 extension RegisterBus where Self: ~Copyable {
     package mutating func reopen() throws(BusError) {}
+
+    package mutating func read(
+        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, then second: UInt8,
+        into secondBuffer: UnsafeMutableRawBufferPointer
+    ) throws(BusError) -> Bool { false }
 
     /// Reads one register.
     package mutating func read(_ register: UInt8) throws(BusError) -> UInt8 {

@@ -51,6 +51,8 @@ package struct MotionPipeline: ~Copyable {
     /// Seconds of samples since the last one that was used, and since the last one that could be part of a gesture.
     private var unusedTime = 0.0
     private var unrecognizedTime = 0.0
+    /// Whether a sample since `takeStillness` has shown movement.
+    private var hasMoved = false
 
     /// Creates a pipeline that has seen no samples.
     ///
@@ -105,6 +107,7 @@ package struct MotionPipeline: ~Copyable {
         fault = check.fault
         interval += unusedTime
         if verdict == .impossible {
+            hasMoved = true
             unusedTime = interval
             if !isKnownFault { forgetFault(emit: emit) }
             return
@@ -112,6 +115,7 @@ package struct MotionPipeline: ~Copyable {
         unusedTime = 0
         let sample = calibration.apply(marked)
         filter.update(sample, interval: interval)
+        if !filter.isStill(sample) { hasMoved = true }
         let attitude = turnToNorth(filter.attitude, with: sample, interval: interval)
         if reference.isAwaitingRest {
             reference.update(
@@ -300,6 +304,16 @@ extension MotionPipeline {
 
     /// The gestures in progress.
     package var openGestures: GestureSet { gestures.open.union(variants.open) }
+
+    /// Whether a gesture is in progress, or the current movement may become one.
+    package mutating func expectsGesture() -> Bool { gestures.isExpecting() || variants.areExpecting() }
+
+    /// Whether the sensor was still at every sample since the last call. It notices a movement sooner than `isMoving` and
+    /// `isAtRest` of the state, some of which is noise.
+    package mutating func takeStillness() -> Bool {
+        defer { hasMoved = false }
+        return !hasMoved
+    }
 
     /// The gestures that may not begin now whatever the settings say, for example in quiet hours. The core has no
     /// clock, so the caller decides. Gestures in progress still end normally. This is not a setting: `apply` does not

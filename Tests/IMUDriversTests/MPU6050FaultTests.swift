@@ -274,6 +274,39 @@ import Testing
         #expect(rig.poll().event == .failed(isAsleep ? .configurationLost(register: 0x6A) : .stalled))
     }
 
+    @Test("After a pause at rest, a chip counts as stalled no sooner than in motion: one wrong count is not enough")
+    func stalledAtRest() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        let start = rig.clock.now()
+        while rig.reprieve == 0 && rig.clock.now().seconds(since: start) < 12 {
+            rig.advance()
+            rig.expectDue()
+            rig.poll()
+        }
+        #expect(rig.reprieve > 0.06)
+        rig.advance(lateBy: rig.reprieve)
+        rig.script.expectCount(0)
+        #expect(rig.poll().event == .none)
+        rig.advance()
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count >= 18)
+
+        rig.advance(lateBy: rig.reprieve)
+        let silent = rig.clock.now()
+        var event = SensorEvent.none
+        while event == .none && rig.clock.now().seconds(since: silent) < 1 {
+            rig.script.expectCount(0)
+            let isOver = rig.clock.now().seconds(since: silent) > 0.03
+            if isOver { for group in 0..<4 { rig.script.expectHealth(group) } }
+            event = rig.poll().event
+            if event == .none { rig.advance() }
+        }
+        #expect(event == .failed(.stalled))
+        #expect(rig.clock.now().seconds(since: silent) < 0.05)
+    }
+
     @Test("A chip that repeats a frame for a third of a second counts as frozen, and no repetition is delivered")
     func frozen() {
         let rig = MPU6050Rig()

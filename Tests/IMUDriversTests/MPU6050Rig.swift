@@ -14,15 +14,23 @@ final class MPU6050Rig {
     /// The samples of the last poll.
     private(set) var samples: [MotionSample] = []
 
+    /// Whether the bus carries the reads of the ranges and of the frames in one transaction.
+    var joinsReads: Bool
     private var batch: SampleBatch
     private var next: Timestamp
+    /// By how much the next poll may be put off at rest, seconds.
+    private(set) var reprieve = 0.0
     private var started: Timestamp
     private var taken = 0
     private var healthDue: Timestamp
     /// The number of configuration checks expected so far.
     private(set) var healthGroup = 0
 
-    init(settings: IMUSettings = IMUSettings(), maximumReadLength: Int = 8192, capacity: Int = 64) {
+    init(
+        settings: IMUSettings = IMUSettings(), maximumReadLength: Int = 8192, capacity: Int = 64,
+        joinsReads: Bool = false
+    ) {
+        self.joinsReads = joinsReads
         clock = ManualClock()
         script = BusScript(clock: clock)
         next = clock.now()
@@ -30,7 +38,8 @@ final class MPU6050Rig {
         healthDue = next
         batch = SampleBatch(capacity: capacity)
         driver = MPU6050(
-            bus: ScriptedBus(script, maximumReadLength: maximumReadLength), clock: clock, settings: settings,
+            bus: ScriptedBus(script, maximumReadLength: maximumReadLength, joinsReads: joinsReads),
+            clock: clock, settings: settings,
             line: NoDataReadyLine())
     }
 
@@ -65,6 +74,7 @@ final class MPU6050Rig {
         batch.removeAll()
         let poll = driver.poll(into: &batch)
         next = poll.next
+        reprieve = poll.reprieve
         samples = (0..<batch.count).map { batch[$0] }
         return poll
     }
@@ -85,7 +95,13 @@ final class MPU6050Rig {
     func expectFIFO(
         _ frames: [TestFrame], isDelivered: Bool = true, at location: SourceLocation = #_sourceLocation
     ) {
-        script.expectFIFO(frames, isDelivered: isDelivered, at: location)
+        if joinsReads {
+            script.expectCount(14 * frames.count, at: location)
+            script.expectRanges(at: location)
+            script.expectBursts(frames, isLate: false, isDelivered: false, at: location)
+        } else {
+            script.expectFIFO(frames, isDelivered: isDelivered, at: location)
+        }
         noteTaken(frames.count)
     }
 

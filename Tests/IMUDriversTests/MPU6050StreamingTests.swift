@@ -62,6 +62,54 @@ import Testing
         }
     }
 
+    @Test("Reads the ranges in one transaction with the frames, before them, and apart again once that has failed")
+    func joinedReads() {
+        let rig = MPU6050Rig(joinsReads: true)
+        rig.stream()
+        rig.advance()
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count >= 3)
+        // A value that is wrong once is read again.
+        rig.advance()
+        let due = TestFrame.run(rig.due)
+        rig.script.expectCount(14 * due.count)
+        rig.script.read(0x1B, [0x18, 0x11])
+        rig.script.expectBursts(due, isLate: false, isDelivered: false)
+        rig.script.expectRanges()
+        rig.noteTaken(due.count)
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count == due.count)
+        // What is not acknowledged has consumed nothing.
+        rig.advance()
+        rig.script.expectCount(14 * rig.due)
+        rig.script.read(0x1B, count: 2, failing: BusError(.notAcknowledged))
+        rig.script.expectBursts(TestFrame.run(rig.due), isLate: false, isDelivered: false)
+        rig.script.expectRanges()
+        rig.noteTaken(rig.due)
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count >= 3)
+        rig.joinsReads = false
+        rig.advance()
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.status.busErrors.total == 1 && rig.status.gaps == 0)
+    }
+
+    @Test("Samples whose ranges are wrong in the transaction with them are not delivered")
+    func joinedWrongRange() {
+        let rig = MPU6050Rig(joinsReads: true)
+        rig.stream()
+        rig.advance()
+        let due = TestFrame.run(rig.due)
+        rig.script.expectCount(14 * due.count)
+        rig.script.read(0x1B, [0x10, 0x10])
+        rig.script.expectBursts(due, isLate: false, isDelivered: false)
+        for _ in 0..<2 { rig.script.read(0x1B, [0x10, 0x10]) }
+        #expect(rig.poll().event == .failed(.configurationLost(register: 0x1B)))
+        #expect(rig.samples.isEmpty)
+    }
+
     @Test("A full batch leaves the rest in the FIFO, to be read at once")
     func smallBatch() {
         let rig = MPU6050Rig(capacity: 30)

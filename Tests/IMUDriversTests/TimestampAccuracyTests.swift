@@ -29,10 +29,13 @@ import VirtualIMU
         return VirtualRig(part, settings: settings, oscillatorError: oscillatorError)
     }
 
-    @Test("Timestamps are within 0.2 ms RMS at every rate", arguments: VirtualPart.allCases)
-    func everyRate(part: VirtualPart) {
+    @Test(
+        "Timestamps are within 0.2 ms RMS at every rate, also with the pauses at rest",
+        arguments: VirtualPart.allCases, [false, true])
+    func everyRate(part: VirtualPart, rests: Bool) {
         for rate in Self.rates[part.family] ?? [] {
             let rig = Self.rig(part, rate)
+            rig.rests = rests
             rig.run(max(4, 60 / rate))
             rig.measureTimestamps()
             rig.run(max(10, 200 / rate))

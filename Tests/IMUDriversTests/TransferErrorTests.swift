@@ -16,15 +16,20 @@ import VirtualIMU
         BusError(.notAcknowledged, code: 121),
     ]
 
-    /// Runs for 20 s with failures, and returns the samples in the last 10 s.
+    /// Runs for 20 s with failures, on a bus that joins reads and on one that does not, and returns the samples in the last 10 s
+    /// of the worse one.
     private func samples(_ part: VirtualPart, _ failure: @escaping (Int) -> (error: BusError, sent: Int)?) -> Int {
-        let rig = VirtualRig(part)
-        rig.failures.next = failure
-        rig.run(10)
-        let before = rig.samples
-        rig.run(10)
-        #expect(rig.wrongSamples == 0 && rig.reversals == 0, "\(part)")
-        return rig.samples - before
+        var least = Int.max
+        for joinsReads in [false, true] {
+            let rig = VirtualRig(part, joinsReads: joinsReads)
+            rig.failures.next = failure
+            rig.run(10)
+            let before = rig.samples
+            rig.run(10)
+            #expect(rig.wrongSamples == 0 && rig.reversals == 0, "\(part)")
+            least = min(least, rig.samples - before)
+        }
+        return least
     }
 
     @Test(arguments: families, errors)
@@ -54,7 +59,10 @@ import VirtualIMU
     /// A read that fails after some bytes of the FIFO have been sent.
     @Test(arguments: families, [1, 6, 7, 12, 14, 28, 64])
     func whatWasConsumedIsNoSample(part: VirtualPart, sent: Int) {
-        let rig = VirtualRig(part)
+        for joinsReads in [false, true] { checkConsumption(VirtualRig(part, joinsReads: joinsReads), sent) }
+    }
+
+    private func checkConsumption(_ rig: VirtualRig, _ sent: Int) {
         rig.run(5)
         var random = UInt64(sent)
         rig.failures.next = { _ in
@@ -69,5 +77,31 @@ import VirtualIMU
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
         #expect(rig.status.state == .streaming)
         #expect(rig.timestampError < 0.001, "\(rig.timestampError)")
+    }
+
+    /// Another program sets another range at any time, and may reset it.
+    @Test(arguments: [VirtualPart.mpu6050, .icm42688, .lsm6dso, .adxl345], [false, true])
+    func noSampleHasAnotherRange(part: VirtualPart, joinsReads: Bool) {
+        // The register with the accelerometer's range, and one of its bits.
+        let (register, bit): (UInt8, UInt8) =
+            switch part {
+            case .icm42688: (0x50, 5)
+            case .lsm6dso: (0x10, 2)
+            case .adxl345: (0x31, 0)
+            default: (0x1C, 3)
+            }
+        let rig = VirtualRig(part, joinsReads: joinsReads)
+        rig.run(2)
+        var random: UInt64 = 3
+        for number in 0..<100 {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            rig.chip.inject(
+                .bitFlip(register: register, bit: bit),
+                at: rig.clock.now().advanced(bySeconds: 0.1 * Double(random >> 11) / 9_007_199_254_740_992))
+            rig.rests = number % 2 == 0
+            rig.run(0.7)
+        }
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.status.recoveries > 50, "\(rig.status.recoveries)")
     }
 }

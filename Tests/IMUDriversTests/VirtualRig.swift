@@ -60,6 +60,8 @@ final class BusFailures {
 struct FailingBus: RegisterBus {
     var bus: VirtualBus<ManualClock>
     let failures: BusFailures
+    /// Whether it carries two reads in one transaction.
+    let joinsReads: Bool
 
     var maximumReadLength: Int { bus.maximumReadLength }
 
@@ -68,6 +70,16 @@ struct FailingBus: RegisterBus {
         let sent = min(failure.sent, buffer.count)
         if sent > 0 { try bus.read(register, into: UnsafeMutableRawBufferPointer(rebasing: buffer[0..<sent])) }
         throw failure.error
+    }
+
+    mutating func read(
+        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, then second: UInt8,
+        into secondBuffer: UnsafeMutableRawBufferPointer
+    ) throws(BusError) -> Bool {
+        guard joinsReads else { return false }
+        try read(register, into: buffer)
+        try read(second, into: secondBuffer)
+        return true
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
@@ -122,6 +134,11 @@ final class VirtualRig {
     let failures = BusFailures()
     /// One in this many polls comes 20 ms late; zero for none.
     var stallEvery: UInt64 = 0
+    /// Whether polls are put off as long as the driver permits at rest, and by how much it permits that now, seconds.
+    var rests = false
+    private(set) var reprieve = 0.0
+    /// When the next poll is due.
+    var due: Timestamp { next.advanced(bySeconds: rests ? reprieve : 0) }
 
     /// The samples, the wrong ones among them, and those whose timestamps did not increase.
     private(set) var samples = 0
@@ -148,7 +165,9 @@ final class VirtualRig {
 
     init(
         _ part: VirtualPart = .mpu6050, answering identity: UInt8? = nil, settings: IMUSettings = IMUSettings(),
-        oscillatorError: Double = 0.03, lateness: Double = 0.003, maximumReadLength: Int = 8192, seed: UInt64 = 7,
+        oscillatorError: Double = 0.03, lateness: Double = 0.003, maximumReadLength: Int = 8192,
+        joinsReads: Bool = false,
+        seed: UInt64 = 7,
         change: (inout Imperfections) -> Void = { _ in }
     ) {
         noise = Noise(of: part.family)
@@ -162,7 +181,8 @@ final class VirtualRig {
         chip = VirtualIMUChip(part, trajectory: Steady(), imperfections: imperfections, start: clock.now())
         driver = part.driver(
             on: FailingBus(
-                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), failures: failures),
+                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), failures: failures,
+                joinsReads: joinsReads),
             clock: clock, settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed
@@ -197,11 +217,12 @@ final class VirtualRig {
 
     private func poll() {
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        clock.advance(to: next.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
+        clock.advance(to: due.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
         if stallEvery > 0, random >> 33 % stallEvery == 0 { clock.advance(bySeconds: 0.02) }
         batch.removeAll()
         let poll = driver.poll(into: &batch)
         next = poll.next
+        reprieve = poll.reprieve
         if poll.event != .none { events.append(poll.event) }
         let first = Int(chip.sampleCount) - batch.count
         let hasGyroscope = driver.info.gyroscopeRange > 0

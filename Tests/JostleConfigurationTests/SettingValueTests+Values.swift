@@ -93,6 +93,7 @@ extension AcceptedValue {
         .init("sensor.gyroscope_range", "1000 dps") { $0.imu.gyroscopeRange == 1000 * .pi / 180 },
         .init("sensor.gyroscope_range", "2000") { $0.imu == IMUSettings() },
         .init("sensor.gyroscope_range", "34.91 rad/s") { $0.imu == IMUSettings() },
+        .init("sensor.batch", "auto") { $0.imu.batchInterval == nil },
         .init("sensor.batch", "7 ms") { $0.imu.batchInterval == 0.007 },
         .init("sensor.batch", "0.5 s") { $0.imu.batchInterval == 0.5 },
         .init("sensor.batch", "1000 µs") { $0.imu.batchInterval == 0.001 },

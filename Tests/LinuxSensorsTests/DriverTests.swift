@@ -9,12 +9,13 @@ import Testing
 @Suite struct DriverTests {
     /// Adapters, all with a bus at 400 kHz.
     enum Adapter: CaseIterable {
-        case raspberryPi4, shortReads, smbusBlocks
+        case raspberryPi4, severalReads, shortReads, smbusBlocks
 
         func configure(_ settings: inout fake_i2c_settings) {
             settings.clock_hz = 400_000
             switch self {
             case .raspberryPi4: settings.single_read_message = true
+            case .severalReads: break
             case .shortReads: settings.longest_read = 60
             case .smbusBlocks: settings.functionality = FakeAdapter.smbusBlocks
             }

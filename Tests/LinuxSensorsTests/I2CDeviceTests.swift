@@ -21,6 +21,30 @@ import Testing
             ])
     }
 
+    @Test func readsTwiceWithFourMessagesUnlessTheAdapterRefuses() throws {
+        for isRefused in [false, true] {
+            let fake = try FakeAdapter { $0.single_read_message = isRefused }
+            var device = try I2CDevice(path: fake.path, address: 0x68)
+            try device.write(0x1B, 0x18)
+            try device.write(0x1C, 0x10)
+            let before = fake.transactions
+            var ranges: [UInt8] = [0, 0]
+            var identity: [UInt8] = [0]
+            let isRead = try ranges.withUnsafeMutableBytes { ranges in
+                try identity.withUnsafeMutableBytes { try device.read(0x1B, into: ranges, then: 0x75, into: $0) }
+            }
+            #expect(isRead == !isRefused)
+            guard isRead else {
+                #expect(ranges == [0, 0] && device.maximumReadLength == 8192)
+                continue
+            }
+            #expect(fake.transactions == before + 1)
+            #expect(ranges == [0x18, 0x10] && identity == [0x68])
+            #expect(fake.lastTransfer.messages.map(\.length) == [1, 2, 1, 1])
+            #expect(fake.lastTransfer.messages.map(\.reads) == [false, true, false, true])
+        }
+    }
+
     @Test func writesWithOneMessage() throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)

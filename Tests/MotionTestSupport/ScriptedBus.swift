@@ -109,11 +109,14 @@ package final class BusScript {
 package struct ScriptedBus: RegisterBus, ~Copyable {
     package let maximumReadLength: Int
     private let script: BusScript
+    /// Whether it carries two reads in one transaction. In the script they are two.
+    private let joinsReads: Bool
 
     /// Reads may have up to `maximumReadLength` bytes.
-    package init(_ script: BusScript, maximumReadLength: Int = 8192) {
+    package init(_ script: BusScript, maximumReadLength: Int = 8192, joinsReads: Bool = false) {
         self.script = script
         self.maximumReadLength = maximumReadLength
+        self.joinsReads = joinsReads
     }
 
     deinit {
@@ -122,6 +125,16 @@ package struct ScriptedBus: RegisterBus, ~Copyable {
 
     package mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         try script.carryRead(register, into: buffer)
+    }
+
+    package mutating func read(
+        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, then second: UInt8,
+        into secondBuffer: UnsafeMutableRawBufferPointer
+    ) throws(BusError) -> Bool {
+        guard joinsReads else { return false }
+        try script.carryRead(register, into: buffer)
+        try script.carryRead(second, into: secondBuffer)
+        return true
     }
 
     package mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {

@@ -83,7 +83,7 @@ package struct RegisterTable: ~Copyable {
     }
 
     /// Adds the required content of a register that determines what a count means: a sensor's range. The driver reads it
-    /// after each FIFO read, before it delivers the samples.
+    /// with each FIFO read, before it delivers the samples.
     package mutating func addRange(_ register: RegisterAddress, _ value: RegisterValue, in stage: RegisterStage) {
         add(Row(setting: RegisterSetting(register, set: value), stage: stage, isRange: true))
     }

@@ -34,7 +34,7 @@ package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
         highestRate = Part(settings: fastest).rate
         frameLength = fifo.frameLength
         fifoFrames = fifo.mostFrames
-        let frames = (settings.batchInterval * part.rate).rounded()
+        let frames = (settings.movingBatch * part.rate).rounded()
         wantedBatch = Int(max(1, min(frames, 1e6)))
         batch = min(wantedBatch, fifo.longestBatch)
         let atOnce = max(1, min(longestRead, fifo.longestRead) / fifo.frameLength)

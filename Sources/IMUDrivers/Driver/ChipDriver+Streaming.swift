@@ -69,19 +69,37 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             try checkForStall(at: fill.after)
             return IMUPoll(next: nextRead())
         }
-        progress.lastFill = fill.after
+        progress.noteFrames(at: fill.after)
         return try take(fill, into: &batch)
     }
 
     /// When to read next: when a batch is expected to be complete according to the estimator.
     func nextRead() -> Timestamp {
-        let wanted = settings.batchInterval / estimator.period
-        let samples = wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
+        read(after: movingSamples)
+    }
+
+    /// The samples of a batch.
+    private var movingSamples: Int64 {
+        let wanted = settings.movingBatch / estimator.period
+        return wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
+    }
+
+    /// When this many more samples are expected to be complete.
+    private func read(after samples: Int64) -> Timestamp {
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: progress.taken + samples)
             .advanced(bySeconds: -StreamLimits.lookAhead(progress.reads, period: estimator.period) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)
+    }
+
+    /// By how many seconds the next read may be put off at rest. The FIFO must have room for a host that is then late, and
+    /// the next batch, of this capacity, for all frames. While the period is being measured, every count is needed.
+    private func reprieve(after next: Timestamp, capacity: Int) -> Double {
+        guard settings.batchInterval == nil, estimator.isExact else { return 0 }
+        let pause = min(IMUSettings.restingBatch, held - DriverTiming.restingReserve)
+        let samples = min(Int64(pause / estimator.period), Int64(capacity - capacity / 8))
+        return samples > movingSamples ? max(0, read(after: samples).seconds(since: next)) : 0
     }
 
     /// A FIFO count, and the interval in which it was read.
@@ -105,7 +123,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private func pollSoon(after event: SensorEvent) -> IMUPoll {
         // A small FIFO is tried more often, so that a silence of 0.1 s loses nothing if the FIFO holds a little more.
         let pause = held < 0.15 ? max(0.002, held / 32) : 0.02
-        return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, pause)), event: event)
+        return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.movingBatch, pause)), event: event)
     }
 
     /// The seconds of samples that the FIFO holds.
@@ -178,6 +196,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let atOnce = max(
             1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
         var done = 0
+        progress.hasRightRanges = false
         while done < wanted {
             let frames = min(wanted - done, atOnce)
             let bytes = frames * fifo.frameLength
@@ -207,7 +226,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         matcher.forget(through: progress.taken)
         // Frames that did not fit into the batch are read immediately, unless the batch had no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
-        return IMUPoll(next: isMoreWaiting ? clock.now() : nextRead(), event: event)
+        var poll = IMUPoll(next: isMoreWaiting ? clock.now() : nextRead(), event: event)
+        if !isMoreWaiting { poll.reprieve = reprieve(after: poll.next, capacity: batch.capacity) }
+        return poll
     }
 
     /// Reads frames of those that `fill` counted, after `taken` bytes of them. If the transaction fails, the count is read again:
@@ -218,6 +239,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
         for _ in 0..<StreamLimits.readAttempts {
             do {
+                if taken == 0, try readRangesAndFrames(bytes: bytes) { return true }
                 try access.readFrames(bytes: bytes, from: fifo.data, on: &bus)
                 return true
             } catch {
@@ -229,6 +251,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             }
         }
         return false
+    }
+
+    /// Reads the first frames in one transaction with the ranges, if the bus can and they are in one place. Returns whether it did.
+    ///
+    /// The ranges are those of all frames that were counted, because these have been measured before.
+    private mutating func readRangesAndFrames(bytes: Int) throws(BusError) -> Bool {
+        guard plan.registers.rangeCount == 1 else { return false }
+        let run = plan.registers.range(0)
+        guard try access.readFrames(bytes: bytes, from: fifo.data, after: run, on: &bus) else { return false }
+        let registers = UnsafeRawBufferPointer(access.buffer.registers)
+        progress.hasRightRanges = plan.registers.changedRegister(in: run, reading: registers) == nil
+        return true
     }
 
     /// The count after a failed transaction, including the bytes read before; `nil` if it cannot be read, or if some frames were
@@ -257,7 +291,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     ) throws(IMUFault) {
         let frames = progress.parsed
         guard frames > 0 else { return }
-        if mayFollowReset(frames) { try checkAllGroups() } else { try checkRanges() }
+        if mayFollowReset(frames) {
+            try checkAllGroups()
+        } else if !progress.hasRightRanges {
+            try checkRanges()
+        }
         progress.parsed = 0
         let change = try deliver(frames, into: &batch)
         if change != .none { event = change }
@@ -299,10 +337,14 @@ struct FIFOProgress: BitwiseCopyable {
     var taken: Int64 = 0
     /// Frames in the buffer: read and parsed, but not yet delivered.
     var parsed = 0
+    /// Whether the ranges were read with these frames, and were right.
+    var hasRightRanges = false
     /// When the FIFO was last emptied and started.
     private(set) var begunAt = Timestamp(nanoseconds: 0)
     /// When the FIFO last had a frame, or was started.
-    var lastFill = Timestamp(nanoseconds: 0)
+    private(set) var lastFill = Timestamp(nanoseconds: 0)
+    /// Whether the last count found no frame.
+    private var isSilent = false
     /// When the bus last answered while samples were flowing.
     var lastAnswer = Timestamp(nanoseconds: 0)
     /// When the sensors have settled; earlier samples are discarded.
@@ -318,8 +360,21 @@ struct FIFOProgress: BitwiseCopyable {
         parsed = 0
         partialFrameCounts = 0
         begunAt = now
-        lastFill = now
+        noteFrames(at: now)
         lastAnswer = now
+    }
+
+    /// Records a count that found frames.
+    mutating func noteFrames(at now: Timestamp) {
+        lastFill = now
+        isSilent = false
+    }
+
+    /// Records a count that found none. If it is the first one after a long pause, the chip has been silent for so many
+    /// `seconds` at least, not for all of the pause: one wrong count does not make a stall.
+    mutating func noteSilence(at now: Timestamp, within seconds: Double) {
+        if !isSilent { lastFill = max(lastFill, now.advanced(bySeconds: -seconds)) }
+        isSilent = true
     }
 
     /// The chip has stopped sampling.

@@ -342,7 +342,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func checkHealth() throws(IMUFault) {
         guard health.isDue(at: clock.now()) else { return }
         // Slow polls check several groups, so that no group goes unchecked for much more than half a second.
-        let late = min(4, max(1, Int((settings.batchInterval / DriverTiming.healthInterval).rounded(.up))))
+        let late = min(4, max(1, Int((settings.movingBatch / DriverTiming.healthInterval).rounded(.up))))
         let count = plan.registers.groupCount
         guard count > 0 else { return }
         let groups = late * HealthCheck.groupsAtOnce(of: count)
@@ -364,6 +364,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.
     mutating func checkForStall(at now: Timestamp) throws(IMUFault) {
+        progress.noteSilence(at: now, within: max(settings.movingBatch, estimator.period))
         let timeout = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
         guard now.seconds(since: progress.lastFill) > timeout else { return }
         try checkAllGroups()

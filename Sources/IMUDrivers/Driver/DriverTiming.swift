@@ -21,6 +21,9 @@ enum DriverTiming {
     /// How long the bus may fail before the chip is brought up again, provided that the FIFO can still hold the data.
     static var busTimeout: Double { 0.25 }
     static var shortestBusTimeout: Double { 0.06 }
+    /// How long the host or the bus may be busy after a pause at rest without a loss, seconds: 0.1 s, as in motion, and the
+    /// time to read the FIFO.
+    static var restingReserve: Double { 0.12 }
     /// Pauses between bring-up attempts, doubling from the first to the last. A probe of a bus that does not answer
     /// takes less than a millisecond, so a chip that is plugged in again need not wait longer.
     static var firstBackoff: Double { 0.025 }

@@ -21,6 +21,9 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     /// Failed reads of which the chip may have sent a part of its answer; it wraps.
     private(set) var partialReads = 0
 
+    /// Whether registers and frames are read in one transaction: as long as none of these has failed.
+    private var joinsReads = true
+
     private let burstBit: UInt8
     private let bankRegister: RegisterAddress?
     /// The selected bank of registers; `nil` if selecting one has failed.
@@ -43,6 +46,7 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
             errors.count(error)
             throw Fault.bus(error)
         }
+        joinsReads = true
     }
 
     /// Writes a register; retries after a failure that may pass.
@@ -88,6 +92,34 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
         try select(register.bank, on: &bus)
         let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
         try read(register.number | burstBit, into: frames, isConsuming: true, on: &bus)
+    }
+
+    /// Reads whole frames in one transaction with other registers of the same bank, which come first: if one of them is not
+    /// acknowledged, no byte has been consumed.
+    ///
+    /// - Returns: `false` if nothing was read, because the bus cannot, or because such a transaction has failed.
+    /// - Throws: a failure after which the number of consumed bytes is unknown.
+    mutating func readFrames<Bus: RegisterBus & ~Copyable>(
+        bytes: Int, from register: RegisterAddress, after registers: ChipRegisters, on bus: inout Bus
+    ) throws(BusError) -> Bool {
+        guard joinsReads, registers.first.bank == register.bank else { return false }
+        try select(register.bank, on: &bus)
+        do {
+            joinsReads = try bus.read(
+                registers.first.number | (registers.count > 1 ? burstBit : 0),
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count]),
+                then: register.number | burstBit, into: UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
+            )
+            if joinsReads { isBusStuck = false }
+            return joinsReads
+        } catch {
+            // It is not known whether the adapter or the chip has failed. Apart, the reads are repeated as far as they may be.
+            joinsReads = false
+            errors.count(error)
+            guard !error.hasConsumedNothing else { return false }
+            partialReads &+= 1
+            throw error
+        }
     }
 
     private mutating func read<Bus: RegisterBus & ~Copyable>(

@@ -85,6 +85,9 @@ package struct SamplePeriodEstimator: ~Copyable {
     /// Whether the period has been measured; until then it comes from the datasheet.
     package var isSettled: Bool { window.span >= Self.settlingSpan }
 
+    /// Whether fewer observations are enough to keep the estimate as exact as it is.
+    var isExact: Bool { window.span >= Self.straightSpan }
+
     /// Records that `completed` samples were complete when the host read the count, some time between `before` and
     /// `after`.
     ///

@@ -83,8 +83,9 @@ package enum ConfigurationSchema {
                 .oneOf([250, 500, 1000, 2000].map { ($0, $0 * .pi / 180) }, .rotationRange),
                 "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."),
             .key(
-                "batch", \.imu.batchInterval, .quantity(.duration, 0.001...1),
-                "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load."),
+                "batch", \.imu.batchInterval, .auto(or: .quantity(.duration, 0.001...1)),
+                "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load; auto is 20 ms "
+                    + "in motion, up to 90 ms at rest."),
             .key(
                 "magnetometer", \.imu.connectsMagnetometer, .boolean,
                 "Whether the chip's magnetometer is read, for a heading that does not drift. Calibrate it first."),

@@ -6,10 +6,16 @@ internal import MotionCore
 // The formats of single keys.
 
 extension ValueFormat {
-    /// `auto`, which is `nil`, or a value of another format, whose constraints allow `auto` as well.
+    /// `auto`, which is `nil`, or a value of another format, whose constraints allow `auto` as well, or are alternatives to it.
     static func auto<Known>(or known: ValueFormat<Known>) -> ValueFormat where Value == Known? {
         ValueFormat(
-            "auto, or \(known.allowed)", known.constraints,
+            "auto, or \(known.allowed)",
+            known.constraints.map { constraint in
+                guard case ("anyOf", .array(let values)) = (constraint.name, constraint.value.content),
+                    !values.contains(["const": "auto"])
+                else { return constraint }
+                return .init("anyOf", .array([["const": "auto"]] + values))
+            },
             read: { node, directory throws(ValueRefusal) in
                 node.text == "auto" ? nil : try known.read(node, directory)
             },

@@ -141,6 +141,30 @@ extension I2CAdapter {
         try Self.check(answer, expected: 2)
     }
 
+    /// Does that twice in one transfer, with repeated starts between the four messages.
+    func transferRead(
+        _ register: UInt8, into destination: UnsafeMutableRawPointer, count: Int, then second: UInt8,
+        into secondDestination: UnsafeMutableRawPointer, count secondCount: Int, at address: UInt8
+    ) throws(BusError) {
+        var registers = (register, second)
+        let answer = withUnsafeMutableBytes(of: &registers) { numbers in
+            let number = numbers.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            let read = UInt16(I2C_M_RD)
+            var messages = (
+                i2c_msg(addr: UInt16(address), flags: 0, len: 1, buf: number),
+                i2c_msg(
+                    addr: UInt16(address), flags: read, len: UInt16(count),
+                    buf: destination.assumingMemoryBound(to: UInt8.self)),
+                i2c_msg(addr: UInt16(address), flags: 0, len: 1, buf: number?.advanced(by: 1)),
+                i2c_msg(
+                    addr: UInt16(address), flags: read, len: UInt16(secondCount),
+                    buf: secondDestination.assumingMemoryBound(to: UInt8.self))
+            )
+            return transfer(&messages, count: 4)
+        }
+        try Self.check(answer, expected: 4)
+    }
+
     /// Writes one register with one message of two bytes (`I2C_RDWR`).
     func transferWrite(_ register: UInt8, _ value: UInt8, at address: UInt8) throws(BusError) {
         var bytes = (register, value)

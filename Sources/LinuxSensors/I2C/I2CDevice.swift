@@ -79,6 +79,27 @@ package struct I2CDevice: RegisterBus, ~Copyable {
         }
     }
 
+    /// Reads from two registers in one transfer of four messages.
+    ///
+    /// The Raspberry Pi's BCM2835 refuses such a transfer, as do adapters that emulate transfers with a protocol of their own.
+    package mutating func read(
+        _ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, then second: UInt8,
+        into secondBuffer: UnsafeMutableRawBufferPointer
+    ) throws(BusError) -> Bool {
+        guard method == .transfers, let first = buffer.baseAddress, let last = secondBuffer.baseAddress,
+            adapter.descriptor >= 0, max(buffer.count, secondBuffer.count) <= maximumReadLength
+        else { return false }
+        do {
+            try adapter.transferRead(
+                register, into: first, count: buffer.count, then: second, into: last, count: secondBuffer.count,
+                at: address)
+            return true
+        } catch {
+            guard error.kind == .unsupported else { throw error }
+            return false
+        }
+    }
+
     /// Writes one byte to `register`.
     ///
     /// - Throws: the kernel's error; `absent` while the adapter is gone.

@@ -248,11 +248,11 @@ final class IIOSetUp {
 
     /// Sets how many frames the kernel buffers, and after how many it reads a chip that has a FIFO.
     func setLength(in directory: String, rate: Double, _ settings: IMUSettings) throws(IIOError) {
-        let length = max(64, Int(rate * max(1, 4 * settings.batchInterval)))
+        let length = max(64, Int(rate * max(1, 4 * settings.movingBatch)))
         // A buffer of fixed length is used as it is.
         if isWritable("\(directory)/length") { try set("\(directory)/length", to: "\(length)") }
         if isWritable("\(directory)/watermark") {
-            let frames = min(length / 2, max(1, Int(rate * settings.batchInterval)))
+            let frames = min(length / 2, max(1, Int(rate * settings.movingBatch)))
             try set("\(directory)/watermark", to: "\(frames)")
         }
     }

@@ -139,6 +139,15 @@ package struct AttitudeFilter: ~Copyable {
     /// Whether the sensor has not been quiet for half a second.
     package var isMoving: Bool { rest.quietTime < 0.5 }
 
+    /// Whether the sensor is at rest and the sample does not show the beginning of a movement. One that is not finite may.
+    func isStill(_ sample: MotionSample) -> Bool {
+        guard isAtRest else { return false }
+        let (force, rate) = (parameters.startlingAcceleration, parameters.startlingRotationRate)
+        let hasRate = sample.flags.contains(.rotationRate)
+        return (sample.acceleration - rest.meanForce).lengthSquared < force * force
+            && (!hasRate || (sample.rotationRate - rest.meanRate).lengthSquared < rate * rate)
+    }
+
     // MARK: A sample
 
     /// Processes a sample in body axes, measured `interval` seconds after the previous one; 0 for the first one.

@@ -161,6 +161,11 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// gentle movement for a rest.
     package var restAcceleration = 0.3
 
+    /// How far a sample may be from the means of a rest, rad/s and m/s². A larger distance is movement, without waiting for the
+    /// end of the block. Default 5 °/s and 1 m/s². Smaller takes noise for movement; larger leaves it to the block.
+    package var startlingRotationRate = 5 * radiansPerDegree
+    package var startlingAcceleration = 1.0
+
     /// Share of the force's variance within a block that counts for its spread: a board on an idling engine is at rest.
     /// Default 0.2. Smaller tolerates more vibration; larger less.
     package var restVibration = 0.2

@@ -35,6 +35,9 @@ package struct GestureRecognizers: ~Copyable {
     /// The gestures in progress.
     package var open: GestureSet { arbiter.open }
 
+    /// Whether a gesture is in progress, or the current movement may become one.
+    mutating func isExpecting() -> Bool { !arbiter.open.isEmpty || !undecided().isEmpty }
+
     /// Whether the body moves and whether a machine runs, even if these gestures may not be reported.
     var isMoving: Bool { motion.isMoving }
     var isVibrating: Bool { vibration.isRunning }

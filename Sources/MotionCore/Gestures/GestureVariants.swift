@@ -54,6 +54,13 @@ struct GestureVariants: ~Copyable {
         return open
     }
 
+    /// Whether a gesture of any variant is in progress or possible.
+    mutating func areExpecting() -> Bool {
+        guard let entries else { return false }
+        for index in 0..<count where entries[index].recognizers.isExpecting() { return true }
+        return false
+    }
+
     /// Passes a sample to every variant.
     mutating func update(_ sample: GestureSample, emit: (GestureEvent) -> Void) {
         guard let entries else { return }

@@ -163,7 +163,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
             readsValues = false
             return recover(from: .bus(error.busError))
         }
-        return IMUPoll(next: clock.now().advanced(bySeconds: settings.batchInterval))
+        return IMUPoll(next: clock.now().advanced(bySeconds: settings.movingBatch))
     }
 
     /// Closes the device and schedules the next attempt to open it, with an increasing backoff.
@@ -241,7 +241,7 @@ extension KernelSensor {
         try checkTimes(source)
         updatePeriod(source)
         let now = clock.now()
-        return IMUPoll(next: isMoreWaiting ? now : now.advanced(bySeconds: settings.batchInterval), event: event)
+        return IMUPoll(next: isMoreWaiting ? now : now.advanced(bySeconds: settings.movingBatch), event: event)
     }
 
     /// Counts a failed read, which the next poll retries. If the device is gone, or reads keep failing, throws, and the
@@ -250,7 +250,7 @@ extension KernelSensor {
         failedPolls += 1
         if error.kind == .absent || failedPolls >= KernelSensorTiming.failedPollLimit { throw .bus(error) }
         stream.status.busErrors.count(error)
-        return IMUPoll(next: clock.now().advanced(bySeconds: settings.batchInterval), event: event)
+        return IMUPoll(next: clock.now().advanced(bySeconds: settings.movingBatch), event: event)
     }
 
     // MARK: One device
@@ -305,7 +305,7 @@ extension KernelSensor {
     private func deliverPairs(into batch: inout SampleBatch, _ event: inout SensorEvent) -> Bool {
         let now = clock.now()
         // The gyroscope's samples arrive in their own batches. After this time, they are late.
-        let timeout = max(1.5 * settings.batchInterval, 3 / info.nominalRate)
+        let timeout = max(1.5 * settings.movingBatch, 3 / info.nominalRate)
         let deadline = now.advanced(bySeconds: -timeout)
         while batch.count < batch.capacity {
             guard let reading = pairing.next(heldAfter: deadline) else { return false }
@@ -418,7 +418,7 @@ extension KernelSensor {
             hasStreamed
             ? max(
                 KernelSensorTiming.minimumStallTimeout, KernelSensorTiming.stallPeriods * stream.status.period,
-                2 * settings.batchInterval)
+                2 * settings.movingBatch)
             : KernelSensorTiming.startTimeout
         let now = clock.now()
         if now.seconds(since: lastArrival) > timeout { throw stream.lastSample == nil ? .noTrigger : .stalled }

@@ -101,8 +101,11 @@ final class DriverDevice<
     /// Polls the chip and then the magnetometer, which may answer only while the chip is on. It is not worth a wake-up of its
     /// own: its readings are as old as a batch at most, and have their times.
     func poll(into batch: inout SampleBatch) -> IMUPoll {
-        let poll = driver.poll(into: &batch)
-        if let magnetometer, driver.status.state == .streaming, let reading = magnetometer.poll() { field = reading }
+        var poll = driver.poll(into: &batch)
+        guard let magnetometer else { return poll }
+        if driver.status.state == .streaming, let reading = magnetometer.poll() { field = reading }
+        // The heading is worth as many readings at rest as in motion.
+        poll.reprieve = 0
         return poll
     }
 

@@ -13,6 +13,7 @@ struct SensorLoop: ~Copyable {
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
+    private var policy = BatchPolicy()
     private var seenRequests = 0
     /// Seconds between two states, as `MotionHandlers.takeShortestInterval` limits it; 0 for every sample.
     private var updateInterval: Double
@@ -82,7 +83,8 @@ struct SensorLoop: ~Copyable {
             reportReference()
             exchange.show(
                 state: hasSamples ? pipeline.state : nil, of: device, fault: fault, restingForce: pipeline.restingForce)
-            exchange.sensorWake.wait(seconds: poll.next.seconds(since: clock.now()))
+            let now = clock.now()
+            exchange.sensorWake.wait(seconds: policy.next(after: poll, takeActivity(), at: now).seconds(since: now))
         }
         // Requests made just before the stop count too: a reference to store, for example.
         applyRequests()
@@ -95,6 +97,14 @@ struct SensorLoop: ~Copyable {
         exchange.hasLeftDevice.store(true, ordering: .releasing)
         exchange.hasStopped.store(true, ordering: .releasing)
         exchange.deliveryWake.signal()
+    }
+
+    /// What has happened since the last poll, and what is awaited.
+    private mutating func takeActivity() -> BatchPolicy.Activity {
+        var activity = BatchPolicy.Activity(takenFrom: &pipeline)
+        let wantsSamples = !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
+        if wantsSamples || updateInterval <= IMUSettings.restingBatch { activity.insert(.stream) }
+        return activity
     }
 
     /// Applies the requests since the last batch.

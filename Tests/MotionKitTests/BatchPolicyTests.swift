@@ -1,0 +1,160 @@
+import BrokerTestSupport
+import IMUDrivers
+import MotionCore
+import Testing
+
+@testable import MotionKit
+
+/// Requirement: pauses are long at rest and only there, and do not alternate.
+@Suite struct BatchPolicyTests {
+    /// A policy whose sensor is polled when it asks for it.
+    private struct Rig {
+        var policy = BatchPolicy()
+        var now = Timestamp(seconds: 100)
+        /// What the driver permits at rest beyond 20 ms.
+        var reprieve = 0.07
+
+        /// Polls for so many seconds. Returns the last pause in milliseconds.
+        @discardableResult
+        mutating func run(_ seconds: Double, _ activity: BatchPolicy.Activity = []) -> Double {
+            let end = now.advanced(bySeconds: seconds)
+            var pause = 0.0
+            repeat {
+                var poll = IMUPoll(next: now.advanced(bySeconds: 0.02))
+                poll.reprieve = reprieve
+                let next = policy.next(after: poll, activity, at: now)
+                pause = (1e6 * next.seconds(since: now)).rounded() / 1000
+                now = next
+            } while now < end
+            return pause
+        }
+
+        static func resting() -> Rig {
+            var rig = Rig()
+            rig.run(2)
+            return rig
+        }
+    }
+
+    @Test func startsShortAndGetsLongAfterASecondOfRest() {
+        var rig = Rig()
+        #expect(rig.run(0) == 20)
+        #expect(rig.run(0.9) == 20)
+        #expect(rig.run(0.2) == 90)
+        #expect(rig.run(60) == 90)
+    }
+
+    @Test(arguments: [.movement, .gesture, .stream, [.movement, .stream]] as [BatchPolicy.Activity])
+    func getsShortWithTheFirstBatchOfActivity(activity: BatchPolicy.Activity) {
+        var rig = Rig.resting()
+        #expect(rig.run(0, activity) == 20)
+        #expect(rig.run(10, activity) == 20)
+    }
+
+    @Test func doesNotAlternate() {
+        var rig = Rig.resting()
+        for _ in 0..<20 {
+            #expect(rig.run(0, .movement) == 20)
+            // Noise shows a movement now and then.
+            #expect(rig.run(0.9) == 20)
+        }
+        #expect(rig.run(0.3) == 90)
+    }
+
+    @Test func neverPausesLongerThanTheDriverPermits() {
+        var rig = Rig.resting()
+        rig.reprieve = 0.02
+        #expect(rig.run(1) == 40)
+        // No period is known, or the sensor is lost.
+        rig.reprieve = 0
+        #expect(rig.run(1) == 20)
+    }
+}
+
+/// Requirement: the pipeline knows from the samples of one batch that something happens.
+@Suite final class ActivityTests {
+    private var pipeline = MotionPipeline()
+
+    /// What the samples show.
+    private func activity(_ samples: [MotionSample]) -> BatchPolicy.Activity {
+        for sample in samples { pipeline.process(sample) { _ in } }
+        return BatchPolicy.Activity(takenFrom: &pipeline)
+    }
+
+    @Test func restIsNoActivity() {
+        var movement = Movement()
+        #expect(activity(movement.rest(2)) == .movement, "the start is not at rest")
+        #expect(activity(movement.rest(1)) == [])
+        #expect(activity([]) == [])
+    }
+
+    @Test func aShakeShowsInItsFirstBatchAndStaysUntilItsEnd() {
+        var movement = Movement()
+        _ = activity(movement.rest(3))
+        #expect(activity(movement.shake(0.02)).contains(.movement))
+        _ = activity(movement.shake(1))
+        #expect(activity(movement.shake(0.02)) == [.movement, .gesture])
+        // It is open until nothing has moved for a while.
+        #expect(activity(movement.rest(0.1)).contains(.gesture))
+        _ = activity(movement.rest(3))
+        #expect(activity(movement.rest(1)) == [])
+    }
+
+    @Test func aSoftBlowIsAPossibleTap() {
+        var movement = Movement()
+        _ = activity(movement.rest(3))
+        var samples = movement.rest(0.05)
+        samples[8].acceleration.z += 0.7
+        let activity = activity(samples)
+        #expect(activity == .gesture)
+    }
+
+    @Test func samplesThatCannotBeAndGapsAreNoRest() {
+        var movement = Movement()
+        _ = activity(movement.rest(3))
+        #expect(activity(movement.rest(0.1)) == [])
+        // The sensor was away.
+        _ = movement.rest(5)
+        #expect(activity(movement.rest(0.1)).contains(.movement))
+    }
+}
+
+/// Requirement: the sensor thread wakes up seldom at rest, and as soon as somebody wants samples as often as in motion.
+@Suite(.timeLimit(.minutes(1))) struct RestingThreadTests {
+    private let rig = BrokerTestSupport.Rig()
+
+    /// The polls in so many seconds.
+    private func polls(_ manager: MotionManager, in seconds: Double) async throws -> Int {
+        let before = manager.loopCount
+        try await Task.sleep(for: .seconds(seconds))
+        return manager.loopCount - before
+    }
+
+    @Test func pausesAtRestUntilSomebodyWantsSamples() async throws {
+        let manager = rig.manager(sensor: .virtual("rest"))
+        try await manager.start()
+        #expect(try await polls(manager, in: 0.5) > 12)
+        try await Task.sleep(for: .seconds(10))
+        #expect(try await polls(manager, in: 1) < 16)
+        let handler = manager.addSampleHandler { _ in }
+        #expect(try await polls(manager, in: 1) > 25)
+        handler.remove()
+        manager.updateInterval = 0.05
+        #expect(try await polls(manager, in: 1) > 25)
+        manager.updateInterval = 0.1
+        try await Task.sleep(for: .seconds(1.5))
+        #expect(try await polls(manager, in: 1) < 16)
+        // A restart begins as the first start did.
+        manager.stop()
+        try await manager.start()
+        #expect(try await polls(manager, in: 1) > 25)
+    }
+
+    @Test func keepsAnIntervalOfTheSettings() async throws {
+        let manager = rig.manager(sensor: .virtual("rest"))
+        manager.imu.batchInterval = 0.02
+        try await manager.start()
+        try await Task.sleep(for: .seconds(10))
+        #expect(try await polls(manager, in: 1) > 25)
+    }
+}
