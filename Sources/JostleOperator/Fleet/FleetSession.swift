@@ -45,6 +45,9 @@ package final class FleetSession {
     private var dropped = 0
     /// Whether messages were missing after the first reading, or may be.
     package private(set) var gaps = Gaps.none
+    /// Whether the broker sends no retained messages for a wildcard. Then only known devices are in the model, and those that
+    /// publish meanwhile.
+    package private(set) var lacksRetained = false
     private let hasOneBroker: Bool
     /// When the last retained message arrived.
     private var lastRetained = WallClock.monotonic
@@ -100,7 +103,8 @@ package final class FleetSession {
         }
         try requireConnection()
         try settle()
-        try fillGaps()
+        lacksRetained = try isLackingRetained()
+        if lacksRetained { try readByName() } else { try fillGaps() }
     }
 
     /// - Throws: why there is no connection.
@@ -146,8 +150,7 @@ package final class FleetSession {
         guard WallClock.monotonic >= quiet else { throw BrokerError.unsettled(seconds: times.reading) }
     }
 
-    /// Whether the broker is one that does not send what it holds.
-    package func lacksRetained() throws -> Bool {
+    private func isLackingRetained() throws -> Bool {
         // A topic without a wildcard says nothing.
         guard !retainedCounts.keys.contains(where: { $0.contains("+") }) else { return false }
         defer { check?.cancel() }
@@ -355,6 +358,16 @@ extension FleetSession {
         try read(topics: missing)
         // What did not fit before is no fault of the broker.
         if found > before, !isFull { gaps = .certain }
+    }
+
+    /// Reads what the broker holds of the devices that are known, each topic by its name.
+    private func readByName() throws {
+        let filters = boardFilters + [topics.desired("+"), topics.registry("+")]
+        try read(
+            topics: [topics.all]
+                + model.knownDevices.sorted().flatMap { id in filters.map { $0.replacing("+", with: id) } })
+        let groups = Set(model.allBoards.flatMap { model.groups(of: $0.id) })
+        try read(topics: groups.sorted().map(topics.group))
     }
 
     /// Reads documents by their own topics if they may be missing from the model: what the broker seems not to hold, because

@@ -38,10 +38,6 @@ extension FleetCommand {
         let operation = try FleetOperation(arguments, reading: FleetSession.health + events)
         if let listening { try operation.session.listen(for: listening) }
         let model = operation.model
-        if try operation.session.lacksRetained() {
-            guard !model.allBoards.isEmpty else { throw BrokerError.withoutRetained }
-            Output.warn("\(BrokerError.withoutRetained)")
-        }
         let boards = model.allBoards.filter { filter.admits($0, in: model) }
         guard !operation.isJSON else {
             for board in boards { Output.json(FleetJSON.board(board, in: model)) }
@@ -94,7 +90,6 @@ extension FleetCommand {
         let operation = try FleetOperation(arguments, of: [id], reading: FleetSession.health)
         let model = operation.model
         guard let board = model.allBoards.first(where: { $0.id == id }) else {
-            if try operation.session.lacksRetained() { throw BrokerError.withoutRetained }
             throw Failure(.unavailable, FleetText.unknown(id, model))
         }
         let reported = board.report?.settings() ?? BoardReport.Settings()

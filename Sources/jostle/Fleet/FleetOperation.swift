@@ -69,6 +69,10 @@ struct FleetOperation {
         known.known.formUnion(devices + documents.compactMap(\.device))
         session.remember(known)
         try session.connect()
+        if session.lacksRetained {
+            guard !documents.isEmpty || !model.allBoards.isEmpty else { throw BrokerError.withoutRetained }
+            Output.warn("\(BrokerError.withoutRetained)")
+        }
         keepDocuments()
         FleetNames.keep(model, stateDirectory: Configuration.stateDirectory)
         reportSkipped()
