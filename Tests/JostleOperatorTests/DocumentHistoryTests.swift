@@ -67,8 +67,9 @@ import Testing
         let file = try #require(files?.first { $0.contains(".1001.") })
         let earlier = file.replacingOccurrences(of: "-301.json", with: ".json")
         #expect(earlier != file && rename("\(directory)/\(file)", "\(directory)/\(earlier)") == 0)
-        try history.keep([id: last])
-        #expect(history.revisions(of: id).count == 5 && history.latest[id]?.number == 2)
+        let reopened = self.history()
+        try reopened.keep([id: last])
+        #expect(reopened.revisions(of: id).count == 5 && reopened.latest[id]?.number == 2)
     }
 
     private func publication(_ revision: Int64, _ config: String = "{}") throws -> FleetPublication {
