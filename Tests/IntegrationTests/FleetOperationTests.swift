@@ -52,6 +52,7 @@ import Testing
         let (broker, boards) = try await rig.fleet(FleetCommandTests.three)
         let add = try await commands.fleet(broker, "group", "add", "floor-2", "washer-1", "door").expect(status: 0)
         #expect(add.output.hasSuffix("2 of 2 devices applied it\n"), "\(add.output)")
+        #expect(add.errors == "jostle: washer-1: the groups that it reports go into the registry: laundry\n")
         #expect(boards.boards.map(\.groups) == [["laundry", "floor-2"], ["laundry"], ["floor-2"]])
         try await commands.fleet(broker, "group", "remove", "laundry", "washer-1").expect(status: 0)
         #expect(boards.boards[0].groups == ["floor-2"])

@@ -174,26 +174,82 @@ import Testing
     /// or if this machine keeps what the boards of the group claim.
     @Test func lostStoreWithoutARegistry() {
         let hash = "0123456789abcdef"
-        func plan(everybody: String, kept: Set<DocumentRevision> = []) -> RevisionPlan {
+        func plan(
+            everybody: String, in layer: String = "device", hash: String = hash, kept: Set<DocumentRevision> = [],
+            seen: DocumentRevision? = nil
+        ) -> RevisionPlan {
             let claim = "\"group:g\":{\"status\":\"missing\",\"revision\":4,\"hash\":\"\(hash)\"}"
+            let lack = "\"\(layer)\":{\(everybody)}"
             var model = fleet([
-                "a/availability": "online",
-                "a/config/reported": report(groups: ["g"], "\(claim),\"all\":{\(everybody)}"),
-                "b/config/reported": report("\"all\":{\(everybody)}"), "b/availability": "online",
-                "c/config/reported": report("\"all\":{\(everybody)}"), "c/availability": "online",
+                "a/availability": "online", "a/config/reported": report(groups: ["g"], "\(claim),\(lack)"),
+                "b/config/reported": report(lack), "b/availability": "online",
+                "c/config/reported": report(lack), "c/availability": "online",
             ])
             model.kept[.group("g")] = kept
+            model.seen[.group("g")] = seen
             return RevisionPlan(for: .group("g"), in: model)
         }
         let alone = plan(everybody: #""status":"none""#)
         #expect(alone.lost == nil && !alone.beginsEpoch && alone.ahead.map(\.id) == ["a"])
         let all = plan(everybody: #""status":"missing","revision":3"#)
         #expect(all.lost?.number == 4 && all.beginsEpoch)
+        // The layer of all boards can have been removed.
+        #expect(plan(everybody: #""status":"missing","revision":3"#, in: "all").lost == nil)
         let document = DocumentRevision(number: 4, hash: hash)
         let kept = plan(everybody: #""status":"none""#, kept: [document])
         #expect(kept.lost == document && kept.kept == document && kept.next == 5)
         let other = DocumentRevision(number: 4, hash: "ffffffffffffffff")
         #expect(plan(everybody: #""status":"none""#, kept: [other]).lost == nil)
+        // Without a hash, or where this machine has seen a later one, whoever claims it would choose what is published again.
+        #expect(plan(everybody: #""status":"none""#, hash: "", kept: [document]).lost == nil)
+        let later = DocumentRevision(number: 12, hash: "aaaaaaaaaaaaaaaa")
+        #expect(plan(everybody: #""status":"none""#, kept: [document], seen: later).lost == nil)
+    }
+
+    /// What boards claim of another epoch decides nothing. If it is true, they keep what they have: a document that was not
+    /// made from theirs is not later than it.
+    @Test(arguments: [nil, #","at":1000"#])
+    func boardsOfAnotherEpochKeepTheirs(held: String?) throws {
+        let claim = #""group:g":{"status":"\#(held == nil ? "missing" : "stale")","revision":1,"accepted_epoch":"0123abcd","#
+        var model = fleet([
+            "a/availability": "online", "b/availability": "online", "c/availability": "online",
+            "b/config/reported": report(""), "c/config/reported": report(""),
+            "a/config/reported": report(
+                groups: ["g"], claim + (held == nil ? #""epoch":"0123abcd"}"# : #""highest":4,"accepted_at":9000}"#)),
+        ])
+        if let held {
+            let message = MQTTMessage(topic: "jostle/_group/g/config", text: layer(1, "{}", more: held), retain: true)
+            model.update(with: message, at: Timestamp(nanoseconds: 0))
+        }
+        let plan = RevisionPlan(for: .group("g"), in: model)
+        #expect(plan.lost == nil && !plan.beginsEpoch && plan.unreached.map(\.id) == ["a"])
+        #expect(plan.time(now: 100_000) == (held == nil ? nil : 1001))
+        #expect(RevisionPlan(for: .group("g"), in: model, newEpoch: true).time(now: 100_000) == 100_000)
+    }
+
+    /// Where nobody who is in the group by the registry is online, the others are asked.
+    @Test func memberThatIsOfflineSilencesNobody() {
+        let hash = "0123456789abcdef"
+        var model = fleet([
+            "a/availability": "online",
+            "a/config/reported": report(
+                groups: ["g"], "\"group:g\":{\"status\":\"missing\",\"revision\":4,\"hash\":\"\(hash)\"}"),
+            "b/availability": "offline", "_registry/b": #"{"schema":1,"revision":1,"groups":["g"]}"#,
+        ])
+        model.kept[.group("g")] = [DocumentRevision(number: 4, hash: hash)]
+        #expect(RevisionPlan(for: .group("g"), in: model).lost?.number == 4)
+    }
+
+    /// A time that honest boards accept although their clocks are an hour behind.
+    @Test func timeOfAnEpochLeavesRoomForSlowClocks() {
+        let day = DocumentRevision.clockTolerance
+        for (claim, time) in [(5000 as Int64, 10_000 as Int64), (20_000, 20_001), (10_000 + day - 1500, 10_000)] {
+            let model = fleet([
+                "a/availability": "online",
+                "a/config/reported": report("\"all\":{\"status\":\"none\",\"accepted_at\":\(claim)}"),
+            ])
+            #expect(RevisionPlan(for: .all, in: model, newEpoch: true).time(now: 10_000) == time)
+        }
     }
 
     /// The store was lost with its registry: this machine keeps who is in the group.

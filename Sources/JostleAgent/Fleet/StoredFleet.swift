@@ -175,7 +175,8 @@ extension StoredLayer {
         if let revision = inForce?.document.revision, let accepted = highest?.revision, accepted.at == nil,
             accepted.hash == revision.hash
         {
-            highest = AcceptedRevision(revision)
+            highest = AcceptedRevision(
+                revision, confirmedAt: highest?.confirmedAt, formerEpochs: highest?.formerEpochs ?? [])
         }
         acceptedAt = node["accepted_at"]?.text.flatMap { Int64($0) }
         if let content = node["proven"] {

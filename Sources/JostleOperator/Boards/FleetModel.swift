@@ -419,16 +419,22 @@ extension FleetModel {
         let members = readers.filter { board in
             (documents[.registry(board.id)]?.registry?.groups ?? keptGroups[board.id])?.contains(name) == true
         }
-        return members.isEmpty ? (readers, false) : (members, true)
+        return members.contains { $0.isOnline == true } ? (members, true) : (readers, false)
     }
 
-    /// Whether more than half of the devices that are online claim a document that the broker lacks, whichever that is.
+    /// Whether more than half of the devices that are online claim a document that the broker lacks, whichever that is: not
+    /// only the one of all devices, which somebody may have removed.
     var hasLostStore: Bool {
         let online = boards.values.filter { $0.isOnline == true }
-        let lacking = online.count { board in
-            board.statuses.contains { $0.layer.claimsLater(than: documents[$0.document]?.revision) }
+        func count(_ isMeant: (FleetDocumentID) -> Bool) -> Int {
+            online.count { board in
+                board.statuses.contains {
+                    isMeant($0.document) && $0.layer.claimsLater(than: documents[$0.document]?.revision)
+                }
+            }
         }
-        return 2 * lacking > online.count
+        let mayBeRemoved = count { $0 == .all } == online.count
+        return 2 * count { $0 != .all || !mayBeRemoved } > online.count
     }
 
     /// The groups of a device: those of the registry, else those that it reports, lowest layer first.

@@ -169,13 +169,12 @@ package final class DocumentHistory {
         var keptAt: Int64
     }
 
-    /// `group.laundry.12.0f3a…-1795182603123.json`, or `….sent`: an id has no dots. An epoch and its time stand before the
-    /// number.
+    /// `group.laundry.12.0f3a…-1795182603123.json`, or `….sent`: an id has no dots. An epoch stands before the number.
     private static func name(_ id: FleetDocumentID, _ revision: DocumentRevision, isSeen: Bool) -> String {
         let layer = id.text.split(separator: ":").joined(separator: ".")
+        let epoch = revision.epoch.isEmpty ? "" : "\(revision.epoch)."
         let time = revision.at.map { "-\($0)" } ?? ""
-        let (epoch, end) = revision.epoch.isEmpty ? ("", time) : ("\(revision.epoch)\(time).", "")
-        return "\(layer).\(epoch)\(revision.number).\(revision.shortHash)\(end).\(isSeen ? "json" : "sent")"
+        return "\(layer).\(epoch)\(revision.number).\(revision.shortHash)\(time).\(isSeen ? "json" : "sent")"
     }
 
     /// The document and the revision in a name without its ending.
@@ -187,11 +186,8 @@ package final class DocumentHistory {
         var revision = DocumentRevision(number: number, hash: String(hash), at: time)
         let head = parts.dropLast(2)
         if let id = FleetDocumentID(head.joined(separator: ":")) { return (id, revision) }
-        let epoch = head.last?.split(separator: "-") ?? []
-        guard epoch.count == 2, let at = Int64(epoch[1]),
-            let id = FleetDocumentID(head.dropLast().joined(separator: ":"))
-        else { return nil }
-        (revision.epoch, revision.at) = (String(epoch[0]), at)
+        guard let epoch = head.last, let id = FleetDocumentID(head.dropLast().joined(separator: ":")) else { return nil }
+        revision.epoch = epoch
         return (id, revision)
     }
 

@@ -211,7 +211,7 @@ package final class FleetSession {
     package func remember(_ history: DocumentHistory) {
         model.seen = history.latest
         model.kept = history.kept(beside: model.documents)
-        let ids = model.boards.keys.filter { model.documents[.registry($0)]?.registry == nil }
+        let ids = model.knownDevices.union(model.boards.keys).filter { model.documents[.registry($0)]?.registry == nil }
         model.keptGroups = history.groups(of: ids)
     }
 

@@ -60,11 +60,27 @@ package struct RevisionPlan: Equatable, Sendable {
         !beginsEpoch && lost == nil && repetition == nil && (held == nil || seenNewer == nil)
     }
 
-    /// The devices that claim the number of the next document, or a later one of its epoch: they ignore it.
+    /// The devices that ignore the next document if it is true what they claim: they have its number, a later one, or a
+    /// document of another epoch.
     package var unreached: [ReportedRevision] {
         guard !beginsEpoch else { return [] }
-        return ahead.filter { $0.revision.epoch == base?.epoch ?? "" && $0.revision.number >= next }
+        return ahead.filter { $0.revision.epoch != base?.epoch ?? "" || $0.revision.number >= next }
     }
+
+    /// The time of the next document, milliseconds since 1970; `nil` for none. That of an epoch is later than what any device
+    /// can have accepted. While devices claim another epoch, which decides nothing, it is not later than that: they would take
+    /// a document that was not made from theirs.
+    ///
+    /// A claim counts up to an hour before the latest time that devices accept: their clocks may be behind.
+    package func time(now: Int64) -> Int64? {
+        if !beginsEpoch, ahead.contains(where: { $0.revision.epoch != base?.epoch ?? "" }) { return base?.at.map { $0 + 1 } }
+        let earlier = beginsEpoch ? earlierTimes : [base?.at].compactMap { $0 }
+        let limit = now + DocumentRevision.clockTolerance - 3_600_000
+        return earlier.filter { $0 < limit }.max().map { max(now, $0 + 1) } ?? now
+    }
+
+    /// The times of all documents that this machine or devices know.
+    private let earlierTimes: [Int64]
 
     /// Plans the next document. With `newEpoch` it begins an epoch in any case.
     package init(for document: FleetDocumentID, in model: FleetModel, newEpoch: Bool = false) {
@@ -77,8 +93,9 @@ package struct RevisionPlan: Equatable, Sendable {
         let known = stored?.claimed
         var base = seen.flatMap { $0.order(after: known) == .newer ? $0 : nil } ?? known
 
-        ahead = model.readers(of: document).compactMap { board in
-            guard let layer = board.status(of: document), layer.claimsLater(than: held) else { return nil }
+        let readers = model.readers(of: document)
+        ahead = readers.compactMap { board in
+            guard let layer = board.status(of: document), layer.claimsLater(than: known) else { return nil }
             return layer.accepted.map { ReportedRevision(id: board.id, revision: $0) }
         }.sorted { ($0.revision.number, $0.id) < ($1.revision.number, $1.id) }
 
@@ -87,13 +104,15 @@ package struct RevisionPlan: Equatable, Sendable {
         let reports = online.compactMap { $0.status(of: document) }
         func isMajority(_ part: [BoardReport.Layer]) -> Bool { 2 * part.count > online.count }
 
-        let later = reports.filter { $0.claimsLater(than: held) }
+        let later = reports.filter { $0.claimsLater(than: known) }
         let counts = Dictionary(later.compactMap(\.accepted).map { ($0, 1) }, uniquingKeysWith: +)
         let most = counts.max { ($0.value, $0.key.number, $0.key.hash) < ($1.value, $1.key.number, $1.key.hash) }
         let claimed = isMajority(later) ? most?.key : nil
         let fitting = (model.kept[document] ?? []).union(seen.map { [$0] } ?? []).filter { claimed?.fits($0) == true }
         let only = Set(fitting.map(\.hash)).count == 1 ? fitting.max { ($0.at ?? -1) < ($1.at ?? -1) } : nil
-        let isBelieved = claimed != nil && (voters.areCertain || only != nil || model.hasLostStore)
+        // Whoever claims a number without a hash would choose which of the kept documents is published again.
+        let isExact = claimed?.hash.isEmpty == false && only.map { $0.order(after: seen) != .older } ?? false
+        let isBelieved = claimed != nil && (voters.areCertain || isExact || model.hasLostStore)
         let lost = isBelieved ? claimed : nil
         kept = isBelieved ? only : nil
         isLostWithCandidate = lost != nil && later.contains { $0.isCandidate && $0.accepted == lost }
@@ -107,6 +126,8 @@ package struct RevisionPlan: Equatable, Sendable {
         beginsEpoch =
             newEpoch || lost != nil && isMajority(beyond) || (last?.number ?? 0) >= DocumentRevision.maximum
         next = beginsEpoch ? 1 : (last?.number ?? 0) + 1
+        let claims = readers.map { $0.status(of: document)?.acceptedAt }
+        earlierTimes = (claims + [last?.at, known?.at, seen?.at]).compactMap { $0 }
         self.base = last
         self.held = held
         self.lost = lost

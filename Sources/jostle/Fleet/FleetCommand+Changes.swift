@@ -145,11 +145,12 @@ extension FleetCommand {
             text.utf8.count == 16 && text.allSatisfy(\.isHexDigit) ? text.lowercased() : nil
         }
         let number = hash == nil ? try arguments.count("to", within: 1...Int(DocumentRevision.maximum)) : nil
-        if FleetDocumentID(name) == nil, !name.contains("/") {
+        let document = FleetDocumentID(name)
+        if document == nil, !name.contains("/") {
             throw Failure(.usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, registry:ID, or a topic")
         }
-        let operation = try FleetOperation(arguments)
-        guard let id = FleetDocumentID(name) ?? FleetDocumentID(topic: name, operation.session.topics) else {
+        let operation = try FleetOperation(arguments, documents: document.map { [$0] } ?? [])
+        guard let id = document ?? FleetDocumentID(topic: name, operation.session.topics) else {
             let prefix = operation.session.topics.prefix
             throw Failure(.usage, "\"\(name)\" is no topic of a document under \(prefix)/")
         }
@@ -225,7 +226,11 @@ extension FleetCommand {
         for id in Set(ids).sorted() {
             let document = FleetDocumentID.registry(id)
             let plan = try FleetEdit.nextRevision(of: document, in: model)
-            let present = model.groups(of: id)
+            let known = model.documents[document]?.registry?.groups ?? model.keptGroups[id]
+            let present = known ?? model.groups(of: id)
+            if known == nil, !present.isEmpty {
+                Output.warn("\(id): the groups that it reports go into the registry: \(present.joined(separator: ", "))")
+            }
             let groups = change(present, name)
             guard groups.count <= JostleSettings.Device.maximumGroups else {
                 throw Failure(.badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")

@@ -124,7 +124,8 @@ enum FleetEdit {
     /// have it replaced by one that contains only the change.
     static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, _ model: FleetModel) throws {
         let held = plan.held.map { "holds only revision \($0.number)" } ?? "holds none"
-        if let seen = plan.seenNewer, plan.lost == nil, plan.held != nil || model.trust != nil {
+        let isSeenLater = plan.kept.map { $0.order(after: plan.seenNewer) == .older } ?? (plan.lost == nil)
+        if let seen = plan.seenNewer, isSeenLater, plan.held != nil || model.trust != nil {
             throw Failure(
                 .badData,
                 lines: [

@@ -145,27 +145,11 @@ struct FleetOperation {
         _ draft: DocumentDraft, of document: FleetDocumentID, _ revision: RevisionPlan, by author: DocumentAuthor
     ) throws -> FleetPublication {
         var author = author
-        // The clock of another operator may be ahead, by a day at most: whoever claims more claims what no board accepts.
-        if let now = author.at {
-            let times = times(before: revision, of: document)
-            let latest = times.filter { $0 < now + DocumentRevision.clockTolerance }.max()
-            author.at = max(now, latest.map { $0 + 1 } ?? now)
-        }
+        author.at = author.at.flatMap(revision.time)
         return try FleetPublication(
             draft, of: document, revision: revision.next,
             epoch: revision.beginsEpoch ? RunName.new() : revision.base?.epoch ?? "", author: author,
             topics: session.topics, signer: signer)
-    }
-
-    /// The times that a document has to follow. That of an epoch must be later than what any board has accepted: what the
-    /// broker holds, what this machine has seen, and what boards claim.
-    private func times(before revision: RevisionPlan, of document: FleetDocumentID) -> [Int64] {
-        var times = [revision.base?.at]
-        if revision.beginsEpoch {
-            times += [model.documents[document]?.claimed?.at, model.seen[document]?.at]
-            times += model.readers(of: document).map { $0.status(of: document)?.acceptedAt }
-        }
-        return times.compactMap { $0 }
     }
 
     /// Says which boards claim a later document than the one to be published, and which ones have a program that refuses an
