@@ -15,7 +15,7 @@ import Testing
         let before = counts()
         #expect(before[0] >= 1 && before[1] >= 1 && before[2] >= 1)
         #expect(await rig.observer.sees { $0.messages("health").count >= 25 }, "\(rig.agent.errors)")
-        #expect(counts() == before, "motion, attitude and state")
+        #expect(counts() == before, "motion, attitude and state: \(rig.observer.texts("state"))")
         #expect(rig.observer.topics.allSatisfy { !$0.hasPrefix("jostle/dut/event/") })
         #expect(await rig.agent.terminate() == 0)
     }
