@@ -372,6 +372,20 @@ import Testing
         try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 0)
     }
 
+    /// Nobody who is online has the document, but this machine has seen it.
+    @Test func whatThisMachineHasSeenIsNotReplacedByAChange() async throws {
+        let (broker, boards, observer) = try await rig.observedFleet([.init(id: "washer-1", behaviour: .isSilent)])
+        try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=6", "--no-wait").expect(status: 0)
+        boards.publish("jostle/_all/config", "")
+        try await observer.catchUp()
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 65)
+        #expect(set.errors.contains("all: this machine has seen revision 1, but the broker holds none"), "\(set.errors)")
+        try await fleet(broker, "rollback", "all", "--to", "1", "--no-wait").expect(status: 0)
+        try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 0)
+        let config = try await document(observer, "_all/config")["config"] as? [String: NSDictionary]
+        #expect(config?["gestures"] == ["shake": ["sensitivity": 6]])
+    }
+
     /// Numbers begin again in each epoch, so that a number can name several documents.
     @Test func numberOfSeveralDocumentsNamesNone() async throws {
         let (broker, boards, observer) = try await rig.observedFleet([.init(id: "washer-1", behaviour: .isSilent)])

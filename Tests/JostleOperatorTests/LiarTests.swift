@@ -210,7 +210,8 @@ import Testing
     /// made from theirs is not later than it.
     @Test(arguments: [nil, #","at":1000"#])
     func boardsOfAnotherEpochKeepTheirs(held: String?) throws {
-        let claim = #""group:g":{"status":"\#(held == nil ? "missing" : "stale")","revision":1,"accepted_epoch":"0123abcd","#
+        let claim =
+            #""group:g":{"status":"\#(held == nil ? "missing" : "stale")","revision":1,"accepted_epoch":"0123abcd","#
         var model = fleet([
             "a/availability": "online", "b/availability": "online", "c/availability": "online",
             "b/config/reported": report(""), "c/config/reported": report(""),

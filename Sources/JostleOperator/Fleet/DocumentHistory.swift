@@ -186,7 +186,9 @@ package final class DocumentHistory {
         var revision = DocumentRevision(number: number, hash: String(hash), at: time)
         let head = parts.dropLast(2)
         if let id = FleetDocumentID(head.joined(separator: ":")) { return (id, revision) }
-        guard let epoch = head.last, let id = FleetDocumentID(head.dropLast().joined(separator: ":")) else { return nil }
+        guard let epoch = head.last, let id = FleetDocumentID(head.dropLast().joined(separator: ":")) else {
+            return nil
+        }
         revision.epoch = epoch
         return (id, revision)
     }

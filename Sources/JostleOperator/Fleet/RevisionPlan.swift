@@ -73,7 +73,9 @@ package struct RevisionPlan: Equatable, Sendable {
     ///
     /// A claim counts up to an hour before the latest time that devices accept: their clocks may be behind.
     package func time(now: Int64) -> Int64? {
-        if !beginsEpoch, ahead.contains(where: { $0.revision.epoch != base?.epoch ?? "" }) { return base?.at.map { $0 + 1 } }
+        if !beginsEpoch, ahead.contains(where: { $0.revision.epoch != base?.epoch ?? "" }) {
+            return base?.at.map { $0 + 1 }
+        }
         let earlier = beginsEpoch ? earlierTimes : [base?.at].compactMap { $0 }
         let limit = now + DocumentRevision.clockTolerance - 3_600_000
         return earlier.filter { $0 < limit }.max().map { max(now, $0 + 1) } ?? now

@@ -229,7 +229,8 @@ extension FleetCommand {
             let known = model.documents[document]?.registry?.groups ?? model.keptGroups[id]
             let present = known ?? model.groups(of: id)
             if known == nil, !present.isEmpty {
-                Output.warn("\(id): the groups that it reports go into the registry: \(present.joined(separator: ", "))")
+                Output.warn(
+                    "\(id): the groups that it reports go into the registry: \(present.joined(separator: ", "))")
             }
             let groups = change(present, name)
             guard groups.count <= JostleSettings.Device.maximumGroups else {

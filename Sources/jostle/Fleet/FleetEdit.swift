@@ -120,12 +120,11 @@ enum FleetEdit {
     }
 
     /// Refuses to build on a layer of which most boards or this machine have seen a newer revision than the broker holds.
-    /// With signatures also on nothing, if there was a document: otherwise, somebody who takes it away at the broker would
-    /// have it replaced by one that contains only the change.
+    /// A layer of several devices also if the broker holds none, and with signatures any document: it would be replaced by one
+    /// that contains only the change.
     static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan, _ model: FleetModel) throws {
         let held = plan.held.map { "holds only revision \($0.number)" } ?? "holds none"
-        let isSeenLater = plan.kept.map { $0.order(after: plan.seenNewer) == .older } ?? (plan.lost == nil)
-        if let seen = plan.seenNewer, isSeenLater, plan.held != nil || model.trust != nil {
+        if let seen = plan.seenNewer, plan.lost == nil, plan.held != nil || id.device == nil || model.trust != nil {
             throw Failure(
                 .badData,
                 lines: [
