@@ -378,8 +378,8 @@ import Testing
         try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=6", "--no-wait").expect(status: 0)
         boards.publish("jostle/_all/config", "")
         try await observer.catchUp()
-        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 65)
-        #expect(set.errors.contains("all: this machine has seen revision 1, but the broker holds none"), "\(set.errors)")
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait")
+        set.expect(status: 65, errors: "all: this machine has seen revision 1, but the broker holds none")
         try await fleet(broker, "rollback", "all", "--to", "1", "--no-wait").expect(status: 0)
         try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait").expect(status: 0)
         let config = try await document(observer, "_all/config")["config"] as? [String: NSDictionary]
