@@ -226,6 +226,7 @@ struct SecretFinder {
 
     /// The secret in an option such as `-pSECRET`, `-p'SECRET'` or `-p=SECRET`.
     private func attached(to name: Range<Int>) -> (Place, next: Int)? {
+        guard line[name.lowerBound] == UInt8(ascii: "-") else { return nil }
         var start = name.lowerBound + 2
         let option = SecretFinder.lowercased(line[name].prefix(8))
         guard option.starts(with: "-p".utf8), !SecretFinder.options.contains(where: option.dropFirst().starts) else {
