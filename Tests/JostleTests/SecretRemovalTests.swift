@@ -286,10 +286,16 @@ import Testing
     /// With the square of the length, a line of 64 kB would take longer than a minute.
     @Test(
         .timeLimit(.minutes(1)),
-        arguments: ["%22", "'\"", "a?key=x&", "password=[ ", "-P 1 ", "-----BEGIN PRIVATE KEY-----", ":4: a.pw: x"])
+        arguments: ["%22", "'\"", "a?key=x&", "password=[ ", "-P 1 ", ":4: a.pw: x"])
     func longLinesTakeNoTime(part: String) {
         let text = String(repeating: part, count: (1 << 16) / part.utf8.count)
         #expect(cleaned(text + "\npassword=hush").hasSuffix("\npassword=[removed]"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func manyPrivateKeysTakeNoTime() {
+        let begins = String(repeating: "-----BEGIN PRIVATE KEY-----", count: 4000)
+        let end = "-----END " + String(repeating: "x", count: 1 << 18)
+        #expect(cleaned(begins + end + "\npassword=hush") == "[removed]\npassword=[removed]")
     }
 
     @Test func hidesBrokerOnRequest() {
