@@ -87,39 +87,81 @@ extension FileContents {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemFailure(code: errno) }
     }
 
-    /// Which part of a directory's path lets others take a secret that is written into it, or lead it elsewhere, and why
-    /// (lstat(2)); `nil` if none does. Like OpenSSH for its files, it looks at every part, up to the root. A missing one is
-    /// no danger: this process will create it.
-    package static func danger(ofDirectory path: String) -> (part: String, reason: String)? {
+    /// What lets others take a secret that is written into a directory, or lead it elsewhere.
+    package struct Danger {
+        package var part: String
+        package var reason: String
+        /// Whether it is the permissions, which this user can change.
+        package var isMode = false
+    }
+
+    /// Which part of a directory's path is a danger, and why (lstat(2)); `nil` if none is. It looks at every part, from the
+    /// root on, and at the parts of the path to which a link of root or of this user leads. A missing one is no danger: this
+    /// process will create it.
+    package static func danger(ofDirectory path: String) -> Danger? { danger(ofDirectory: path, links: 40) }
+
+    private static func danger(ofDirectory path: String, links: Int) -> Danger? {
         var start = ""
         if !path.hasPrefix("/") {
-            guard let working = realPath(".") else { return (".", systemMessage(errno)) }
+            guard let working = realPath(".") else { return Danger(part: ".", reason: systemMessage(errno)) }
             start = "\(working)/"
         }
         let names = "\(start)\(path)".split(separator: "/")
         for count in 0...names.count {
             let part = "/" + names.prefix(count).joined(separator: "/")
             var status = stat()
-            guard lstat(part, &status) == 0 else { return errno == ENOENT ? nil : (part, systemMessage(errno)) }
-            if let reason = danger(status, isLast: count == names.count) { return (part, reason) }
+            guard lstat(part, &status) == 0 else {
+                return errno == ENOENT ? nil : Danger(part: part, reason: systemMessage(errno))
+            }
+            let isLast = count == names.count
+            if status.st_mode & S_IFMT == S_IFLNK, !isLast, [0, geteuid()].contains(status.st_uid) {
+                guard links > 0 else { return Danger(part: part, reason: systemMessage(ELOOP)) }
+                guard let target = linkTarget(part) else { return Danger(part: part, reason: systemMessage(errno)) }
+                let folder = target.hasPrefix("/") ? "" : "\(parts(of: part).directory)/"
+                let rest = names.dropFirst(count).joined(separator: "/")
+                return danger(ofDirectory: "\(folder)\(target)/\(rest)", links: links - 1)
+            }
+            if let danger = danger(part, status, isLast: isLast) { return danger }
         }
         return nil
     }
 
-    private static func danger(_ status: stat, isLast: Bool) -> String? {
+    private static func danger(_ part: String, _ status: stat, isLast: Bool) -> Danger? {
         switch status.st_mode & S_IFMT {
-        case S_IFLNK: return "is a symbolic link"
+        case S_IFLNK: return Danger(part: part, reason: "is a symbolic link")
         case S_IFDIR: break
-        default: return systemMessage(ENOTDIR)
+        default: return Danger(part: part, reason: systemMessage(ENOTDIR))
         }
         if status.st_uid != geteuid(), status.st_uid != 0 {
             let name = getpwuid(status.st_uid).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
-            return "belongs to \(name ?? "the user with the number \(status.st_uid)")"
+            return Danger(part: part, reason: "belongs to \(name ?? "the user with the number \(status.st_uid)")")
         }
         let mode = status.st_mode & 0o7777
+        let others: mode_t = mode & 0o020 != 0 && isPrivateGroup(status) ? 0o002 : 0o022
         // In a sticky directory, such as /tmp, others can neither rename nor remove the next part, which is not theirs.
-        guard mode & 0o022 != 0, isLast || mode & S_ISVTX == 0 else { return nil }
-        return "others may write to it (mode \(String(mode, radix: 8)))"
+        guard mode & others != 0, isLast || mode & S_ISVTX == 0 else { return nil }
+        let reason = "others may write to it (mode \(String(mode, radix: 8)))"
+        return Danger(part: part, reason: reason, isMode: mode & S_ISVTX == 0)
+    }
+
+    /// Whether the group of a file is that of its owner alone (getgrgid(3)), as Debian makes one for every user.
+    private static func isPrivateGroup(_ status: stat) -> Bool {
+        guard let owner = getpwuid(status.st_uid)?.pointee, owner.pw_gid == status.st_gid, let name = owner.pw_name,
+            let group = getgrgid(status.st_gid)?.pointee, strcmp(group.gr_name, name) == 0
+        else { return false }
+        var member = group.gr_mem
+        while let other = member?.pointee {
+            guard strcmp(other, name) == 0 else { return false }
+            member = member?.advanced(by: 1)
+        }
+        return true
+    }
+
+    /// Where a link leads: readlink(2).
+    private static func linkTarget(_ path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        return count < 0 ? nil : String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// The directory part of a path, and its last component.

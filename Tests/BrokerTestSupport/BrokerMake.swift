@@ -68,6 +68,9 @@ package enum BrokerMake: String, Sendable {
             "HOME": directory.path,
             "RABBITMQ_CONF_ENV_FILE": directory.path("none"),
             "RABBITMQ_CONFIG_FILE": configuration,
+            // Otherwise those of an installed one in /etc/rabbitmq.
+            "RABBITMQ_ADVANCED_CONFIG_FILE": directory.path("none"),
+            "RABBITMQ_CONFIG_FILES": directory.path("none"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": try directory.write("[rabbitmq_mqtt].\n", to: "plugins"),
             "RABBITMQ_MNESIA_BASE": directory.path("mnesia"),
             "RABBITMQ_LOG_BASE": directory.path("log"),

@@ -87,8 +87,10 @@ package final class TestBroker: @unchecked Sendable {
     package func start() async throws {
         // The shell ends the broker when its input ends, which is with the test process, however that ends. A parent
         // death signal would come as soon as the thread that started it ends, and test threads come and go. The broker
-        // has a group of processes for itself and its helpers.
+        // has a group of processes for itself and its helpers. A signal for the group of the tests does not end the shell
+        // before it has ended the broker.
         let script = """
+            trap : HUP INT TERM
             setsid "$@" </dev/null >/dev/null & broker=$!
             echo $broker
             read -r how

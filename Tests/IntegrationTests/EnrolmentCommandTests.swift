@@ -12,10 +12,9 @@ import Testing
 
     private func fleet(_ words: String...) async throws -> Outcome { try await run(words) }
 
-    private func run(_ words: [String]) async throws -> Outcome {
-        return try await JostleProgram(
-            ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"]
-        ).outcome()
+    private func run(_ words: [String], _ variables: [String: String] = [:]) async throws -> Outcome {
+        let environment = ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"].merging(variables) { $1 }
+        return try await JostleProgram(["fleet"] + words, environment: environment).outcome()
     }
 
     /// A broker with the password file of the enrolment.
@@ -170,13 +169,16 @@ import Testing
         let file = directory.path("link-to-passwords")
         try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "\(mine)/passwords")
         let open = directory.path("open")
-        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: true)
-        try #require(chmod(open, 0o1777) == 0)
+        let writable = directory.path("writable")
+        for (path, mode) in [(open, mode_t(0o1777)), (writable, 0o757)] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try #require(chmod(path, mode) == 0)
+        }
         var cases: [(options: [String], message: String)] = [
             (["a", "--to", "\(link)//"], "\(link): is a symbolic link"),
-            (["a", "--to", "\(link)/enrolment"], "\(link): is a symbolic link"),
             (["linked", "--to", enrolment], "\(enrolment)/linked: is a symbolic link"),
             (["a", "--to", open], "\(open): others may write to it (mode 1777)"),
+            (["a", "--to", "\(writable)/enrolment"], "; run chmod go-w \(writable)"),
             (["a", "--to", enrolment, "--passwords", "\(open)/passwords"], "\(open): others may write to it"),
             (["a", "--to", enrolment, "--passwords", file], "\(file): is a symbolic link; name the file itself"),
         ]
@@ -185,6 +187,8 @@ import Testing
             try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
             try #require(chown(foreign, 1, 1) == 0)
             cases.append((["a", "--to", foreign], "\(foreign): belongs to daemon"))
+            let sudo = try await run(["enroll", "a", "--to", foreign, "--board-broker", "mqtt://b"], ["SUDO_UID": "1"])
+            #expect(sudo.errors.contains("; with sudo, name one of root's with --to"), "\(sudo.errors)")
         }
         for (options, message) in cases {
             for words in [["enroll"] + options + ["--board-broker", "mqtt://b"], ["revoke"] + options] {
@@ -193,6 +197,9 @@ import Testing
             }
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: mine) == ["passwords"])
+        // One's own link on the way leads where one wants.
+        try await run(["enroll", "a", "--to", "\(link)/enrolment", "--board-broker", "mqtt://b"]).expect(status: 0)
+        #expect(FileManager.default.fileExists(atPath: "\(mine)/enrolment/a/password"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: open).isEmpty)
         // Files that others could read do not make the new ones so.
         for name in ["password", "user-data", "a.tar", "jostle.yaml"] {

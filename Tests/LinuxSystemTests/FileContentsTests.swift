@@ -81,8 +81,8 @@ import Testing
         try FileContents.makePrivateDirectory(folder)
         try FileContents.makePrivateDirectory(folder)
         #expect(try mode(of: folder) == 0o700 && FileContents.danger(ofDirectory: folder) == nil)
-        #expect(chmod(folder, 0o770) == 0)
-        expectDanger(of: folder, folder, "others may write to it (mode 770)")
+        #expect(chmod(folder, 0o707) == 0)
+        expectDanger(of: folder, folder, "others may write to it (mode 707)")
         #expect(symlink(folder, path) == 0)
         expectDanger(of: path, path, "is a symbolic link")
         expectDanger(of: "/dev/null", "/dev/null", "Not a directory")
@@ -98,8 +98,18 @@ import Testing
         let folder = parent + "/b/c"
         FileContents.makeDirectories(folder)
         #expect(symlink(parent, path) == 0)
-        for missing in ["", "/none"] { expectDanger(of: "\(path)/b\(missing)", path, "is a symbolic link") }
+        // A link of this user or of root leads where they want.
+        let relative = directory.path + "/relative"
+        let loop = directory.path + "/loop"
+        #expect(symlink("file/../a", relative) == 0 && symlink("loop", loop) == 0)
+        for link in [path, relative] {
+            for missing in ["/b", "/b/none"] { #expect(FileContents.danger(ofDirectory: link + missing) == nil) }
+        }
+        expectDanger(of: "\(loop)/b", loop, "Too many levels of symbolic links")
         #expect(chmod(parent, 0o777) == 0)
+        for folder in ["\(path)/b", "\(path)/b/none", "\(relative)/b"] {
+            expectDanger(of: folder, parent, "others may write to it (mode 777)")
+        }
         for missing in ["", "/none", "//./d/../e/"] {
             expectDanger(of: folder + missing, parent, "others may write to it (mode 777)")
         }
@@ -110,6 +120,24 @@ import Testing
         guard geteuid() == 0 else { return }
         #expect(chown(parent + "/b", 1, 1) == 0)
         expectDanger(of: folder, parent + "/b", "belongs to daemon")
+        #expect(lchown(path, 1, 1) == 0)
+        expectDanger(of: "\(path)/b", path, "is a symbolic link")
+    }
+
+    /// With a umask of 002, directories belong to a group in which their owner is alone.
+    @Test func groupOfTheOwnerAloneIsNoDanger() throws {
+        let folder = directory.path + "/a"
+        try FileContents.makePrivateDirectory(folder)
+        let owner = try #require(getpwuid(geteuid())?.pointee)
+        let group = try #require(getgrgid(owner.pw_gid)?.pointee)
+        let isAlone = String(cString: group.gr_name) == String(cString: owner.pw_name) && group.gr_mem.pointee == nil
+        #expect(chmod(folder, 0o770) == 0 && chown(folder, geteuid(), owner.pw_gid) == 0)
+        #expect((FileContents.danger(ofDirectory: folder) == nil) == isAlone)
+        #expect(chmod(folder, 0o777) == 0)
+        expectDanger(of: folder, folder, "others may write to it (mode 777)")
+        guard geteuid() == 0 else { return }
+        #expect(chmod(folder, 0o770) == 0 && chown(folder, 0, 1) == 0)
+        expectDanger(of: folder, folder, "others may write to it (mode 770)")
     }
 
     private func expectDanger(

@@ -251,13 +251,18 @@ struct EnrolmentFiles {
     ///
     /// - Throws: status 73.
     func check(_ boards: [String]) throws {
-        let directories = [root, FileContents.parts(of: passwordFile).directory] + boards.map(directory)
-        for path in directories {
+        let directories = [root] + boards.map(directory) + [FileContents.parts(of: passwordFile).directory]
+        for (index, path) in directories.enumerated() {
             guard let danger = FileContents.danger(ofDirectory: path) else { continue }
-            throw Failure(
-                .cannotCreate,
+            var message =
                 "\(danger.part): \(danger.reason); passwords are only written into a directory of your own, to which nobody else may write"
-            )
+            if danger.isMode {
+                message += "; run chmod go-w \(danger.part)"
+            } else if geteuid() == 0, getenv("SUDO_UID") != nil {
+                let option = index == directories.count - 1 ? "--passwords" : "--to"
+                message += "; with sudo, name one of root's with \(option)"
+            }
+            throw Failure(.cannotCreate, message)
         }
         guard !DirectoryContents.isLink(passwordFile) else {
             throw Failure(.cannotCreate, "\(passwordFile): is a symbolic link; name the file itself with --passwords")

@@ -15,13 +15,14 @@ struct SecretFinder {
 
     /// Words of programs before a secret whose name says nothing, and how many words later it is.
     private static let commands: [(program: [UInt8], word: [UInt8], count: Int)] = [
-        ("curl", "-u", 1), ("curl", "--user", 1), ("default", "password", 1), ("htpasswd", "-b", 3),
-        ("machine", "password", 1), ("mosquitto_passwd", "-b", 3), ("mosquitto_pub", "-P", 1), ("nmcli", "password", 1),
-        ("mosquitto_sub", "-P", 1), ("redis-cli", "-a", 1), ("smbclient", "-U", 1), ("sshpass", "-p", 1),
+        ("curl", "-u", 1), ("curl", "--user", 1), ("htpasswd", "-b", 3), ("mosquitto_passwd", "-b", 3),
+        ("mosquitto_pub", "-P", 1), ("mosquitto_sub", "-P", 1), ("redis-cli", "-a", 1), ("smbclient", "-U", 1),
+        ("sshpass", "-p", 1),
     ].map { (Array($0.utf8), Array($1.utf8), $2) }
 
     /// How options begin that begin like `-pSECRET`.
-    private static let options = ["pa", "pid", "ping", "pipe", "port", "pr", "pu", "pw"].map { Array($0.utf8) }
+    private static let options = ["pa", "peak", "pid", "ping", "pipe", "pitch", "port", "pr", "pu", "pw"]
+        .map { Array($0.utf8) }
 
     /// How tokens begin that are known by their form, and how many bytes of a word follow at least: JSON web tokens, those of
     /// Amazon, GitHub, GitLab, Slack and others.
@@ -88,7 +89,9 @@ struct SecretFinder {
             let slash = line[name].lastIndex(of: UInt8(ascii: "/"))
             let program = line[(slash.map { $0 + 1 } ?? name.lowerBound)..<name.upperBound]
             if SecretFinder.commands.contains(where: { $0.program[...] == program }) { programs.insert(Array(program)) }
-            former = name
+            // What follows a prefix such as `board jostle[812]: ` is the beginning of a line.
+            let isPrefix = before(name) == UInt8(ascii: "[") && line[name.upperBound...].starts(with: "]: ".utf8)
+            former = isPrefix ? nil : name
         }
     }
 
@@ -106,8 +109,9 @@ struct SecretFinder {
     /// The secret that a name announces, and where to go on.
     private func value(of name: Range<Int>) -> (Place, next: Int)? {
         let (separator, start) = separator(after: name)
-        let bytes = line[name]
-        if separator == nil || separator == .blank, let attached = attached(to: name) { return attached }
+        if separator == nil || separator == .blank || name.count == 2, let attached = attached(to: name) {
+            return attached
+        }
         guard let separator else { return nil }
         var begin = start
         if separator == .blank {
@@ -117,12 +121,17 @@ struct SecretFinder {
             guard isAnnounced(name, separator, start) else { return nil }
         }
         let (range, next) = extent(of: name, separator, begin)
-        return (Place(range: range, isUser: SecretName(bytes) == .user), next)
+        return (Place(range: range, isUser: kind(of: name) == .user), next)
     }
 
     /// What separates a name from its value, and where that begins. The quote at the end of the name and a bracket are passed.
     private func separator(after name: Range<Int>) -> (Separator?, Int) {
-        let closed = end(from: name.upperBound) { SecretFinder.isQuote($0) || "\\]".utf8.contains($0) }
+        var closed = end(from: name.upperBound) { SecretFinder.isQuote($0) || "\\]".utf8.contains($0) }
+        // As in `password[0]=…`, but not in `passwd[812]: …`.
+        if line[closed...].first == UInt8(ascii: "[") {
+            let index = end(from: closed + 1, while: SecretFinder.isDigit)
+            if line[index...].starts(with: "]=".utf8) { closed = index + 1 }
+        }
         var at = skipped(closed)
         if line[at...].starts(with: "%22".utf8) { at += 3 }
         guard at < line.count else { return (.blank, at) }
@@ -130,7 +139,7 @@ struct SecretFinder {
         switch line[at] {
         case UInt8(ascii: "="): return (.equals, end(from: at + 1) { "=>".utf8.contains($0) })
         case UInt8(ascii: ":") where next == UInt8(ascii: "="): return (.equals, at + 2)
-        case UInt8(ascii: ":") where next != UInt8(ascii: ":"): return (.colon, at + 1)
+        case UInt8(ascii: ":"): return (.colon, at + (next == UInt8(ascii: ":") ? 2 : 1))
         case UInt8(ascii: "-") where next == UInt8(ascii: ">"): return (.equals, at + 2)
         case UInt8(ascii: ">") where before(name) == UInt8(ascii: "<"): return (.colon, at + 1)
         case UInt8(ascii: ","): return (.blank, skipped(at + 1))
@@ -141,14 +150,37 @@ struct SecretFinder {
         }
     }
 
+    /// What a name says; the key in `API key` gets its meaning from both words.
+    private func kind(of name: Range<Int>) -> SecretName? {
+        // This option of Jostle names a file.
+        guard !line[name].elementsEqual("--passwords".utf8) else { return nil }
+        let kind = SecretName(line[name])
+        guard kind == .key, let former, former.upperBound + 1 == name.lowerBound,
+            SecretName(line[former.lowerBound..<name.upperBound]) == .secret
+        else { return kind }
+        return .secret
+    }
+
+    /// Whether a message says what is wrong with a setting: `jostle.yaml:4:13: mqtt.password: unknown key`. The name of a user
+    /// is one word.
+    private func isRefused(_ name: Range<Int>, _ begin: Int) -> Bool {
+        guard line[name].contains(UInt8(ascii: ".")), begin < line.count, !SecretFinder.isQuote(line[begin]),
+            line[begin...].contains(where: SecretFinder.isBlank)
+        else { return false }
+        if kind(of: name) == .user { return true }
+        guard let former else { return false }
+        return former.upperBound + 2 == name.lowerBound && before(former) == UInt8(ascii: ":")
+            && line[former].allSatisfy(SecretFinder.isDigit)
+    }
+
     private func isAnnounced(_ name: Range<Int>, _ separator: Separator, _ start: Int) -> Bool {
         let begin = skipped(start)
         let isBeforePath = begin < line.count && line[begin] == UInt8(ascii: "/")
         let isPath = (begin > start || isBeforePath) && line[name].contains(UInt8(ascii: "/"))
-        switch SecretName(line[name]) {
+        switch kind(of: name) {
         case .secret, .user:
             // After a path, a message says what is wrong with the file. PWD is the working directory.
-            if separator == .colon, isPath { return false }
+            if separator == .colon, isPath || isRefused(name, begin) { return false }
             return !isBeforePath || !SecretFinder.lowercased(line[name]).suffix(3).elementsEqual("pwd".utf8)
         case .noun:
             let isQuoted = SecretFinder.isQuote(before(name)) && SecretFinder.isQuote(line[name.upperBound])
@@ -177,27 +209,36 @@ struct SecretFinder {
             return command.count
         }
         if bytes.first == UInt8(ascii: "-") {
-            let kind = SecretName(bytes)
+            let kind = kind(of: name)
             return bytes.elementsEqual("-P".utf8) && !isNumber(from: start) || kind != nil && kind != .key ? 1 : nil
         }
         let small = SecretFinder.lowercased(bytes)
         if small.elementsEqual("bearer".utf8) { return 1 }
-        // As in `WITH PASSWORD '…'`, and in a line such as `wpa-psk "…"` or `remote_password …`.
-        guard start < line.count, SecretFinder.isBlank(line[name.upperBound]) else { return nil }
-        let isFirst = former == nil
-        let isQuoted = SecretFinder.isQuote(line[start]) && (isFirst || small.suffix(8).elementsEqual("password".utf8))
-        let isLast = isFirst && !line[start...].contains(where: SecretFinder.isBlank)
-        return (isQuoted || isLast) && SecretName(bytes) == .secret ? 1 : nil
+        // As in `WITH PASSWORD '…'` and `invalid token "…"`, and at the end of a line such as `remote_password …` or
+        // `nmcli dev wifi connect home password …`.
+        guard start < line.count, SecretFinder.isBlank(line[name.upperBound]), kind(of: name) == .secret else {
+            return nil
+        }
+        let isLast = former == nil || small.elementsEqual("password".utf8)
+        return SecretFinder.isQuote(line[start]) || isLast && !line[start...].contains(where: SecretFinder.isBlank)
+            ? 1 : nil
     }
 
-    /// The secret in an option such as `-pSECRET`.
+    /// The secret in an option such as `-pSECRET`, `-p'SECRET'` or `-p=SECRET`.
     private func attached(to name: Range<Int>) -> (Place, next: Int)? {
-        guard name.count > 2, line[name.lowerBound] == UInt8(ascii: "-") else { return nil }
+        guard line[name.lowerBound] == UInt8(ascii: "-") else { return nil }
+        var start = name.lowerBound + 2
         let option = SecretFinder.lowercased(line[name].prefix(8))
-        guard option.starts(with: "-p".utf8), !isNumber(from: name.lowerBound + 2),
-            !SecretFinder.options.contains(where: option.dropFirst().starts)
-        else { return nil }
-        let (range, next) = extent(of: name, .blank, name.lowerBound + 2)
+        guard option.starts(with: "-p".utf8), !SecretFinder.options.contains(where: option.dropFirst().starts) else {
+            return nil
+        }
+        if name.count == 2 {
+            // The quote must not be the end of one around the option.
+            guard start < line.count, start != quoteEnd, !SecretFinder.isQuote(before(name)) else { return nil }
+            if line[start] == UInt8(ascii: "=") { start += 1 } else if !SecretFinder.isQuote(line[start]) { return nil }
+        }
+        guard !isNumber(from: start) else { return nil }
+        let (range, next) = extent(of: name, .blank, start)
         return (Place(range: range), next)
     }
 
@@ -272,9 +313,12 @@ struct SecretFinder {
                 let colon = word[..<sign].firstIndex(of: UInt8(ascii: ":")),
                 colon > word.startIndex, colon + 1 < sign, !word[..<sign].contains(UInt8(ascii: "/"))
             else { return nil }
-            // After the @ of a device of the kernel there is its address.
-            let host = word[(sign + 1)...].prefix(while: SecretFinder.isWord)
-            let isAddress = host.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+            // After the @ of a device there is its address, as in `soc:i2c@7e804000` and `i2c-1:mpu6050@0x68`.
+            let host = word[(sign + 1)...].prefix(while: SecretFinder.isName)
+            let number = host.starts(with: "0x".utf8) ? host.dropFirst(2) : host
+            let isAddress =
+                host.contains(where: SecretFinder.isDigit)
+                && number.allSatisfy { SecretFinder.isDigit($0) || (0x61...0x66).contains($0) }
             return isAddress ? nil : Place(range: word.startIndex..<sign + 1)
         }
     }
@@ -300,12 +344,15 @@ struct SecretFinder {
     /// The private keys (PEM) in a text, each to the end of its last line.
     static func privateKeys(in text: [UInt8]) -> [Range<Int>] {
         var ends = offsets(of: "-----END ", in: text)[...]
+        var end = 0
         return offsets(of: "-----BEGIN ", in: text).compactMap { begin in
             // The name of the kind of key is short: `RSA `, `ENCRYPTED `.
-            guard !offsets(of: "PRIVATE KEY", in: Array(text[begin...].prefix(40))).isEmpty else { return nil }
+            guard begin >= end, !offsets(of: "PRIVATE KEY", in: Array(text[begin...].prefix(40))).isEmpty else {
+                return nil
+            }
             ends = ends.drop { $0 < begin }
-            guard let end = ends.first else { return begin..<text.count }
-            return begin..<(text[end...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count)
+            end = ends.first.flatMap { text[$0...].firstIndex(of: UInt8(ascii: "\n")) } ?? text.count
+            return begin..<end
         }
     }
 
@@ -320,6 +367,7 @@ struct SecretFinder {
     }
 
     private static func isName(_ byte: UInt8) -> Bool { isWord(byte) || "./".utf8.contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
     private static func isQuote(_ byte: UInt8) -> Bool { "\"'`".utf8.contains(byte) }
 

@@ -13,19 +13,21 @@ enum SecretName {
     private static let secrets = [
         "password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pwd", "pass", "psk", "pincode",
         "simpin", "userpin", "secret", "token", "cookie", "bearer", "authorization", "apikey", "accesskey",
-        "privatekey", "secretkey", "encryptionkey", "signingkey", "authkey", "sharedkey", "masterkey",
+        "privatekey", "privkey", "secretkey", "encryptionkey", "signingkey", "authkey", "sharedkey", "masterkey",
+        "networkkey", "passkey", "wifikey", "accesscode", "authcode", "jwt", "pw", "sessionid",
     ]
 
     /// How names end that look like these.
     private static let harmless = [
         "lowpass", "highpass", "bandpass", "bypass", "compass", "keepass", "cachekey", "configkey", "foreignkey",
         "groupkey", "hostkey", "hotkey", "primarykey", "publickey", "pubkey", "routingkey", "settingkey", "signkey",
-        "sortkey",
-        "trustedkey", "uniquekey", "unknownkey",
+        "sortkey", "trustedkey", "uniquekey", "unknownkey",
     ]
 
-    /// Last words that say in which form a secret is.
-    private static let forms = ["base", "base64", "data", "encoded", "hash", "hex", "plain", "string", "text", "value"]
+    /// Last words that say in which form a secret is, or which of two.
+    private static let forms = [
+        "base", "base64", "data", "encoded", "hash", "hex", "new", "old", "plain", "string", "text", "value",
+    ]
 
     /// Judges the last part of a name such as `mqtt.password` or `/mqtt/password`; `nil` if it names no secret.
     init?(_ name: ArraySlice<UInt8>) {
@@ -36,7 +38,7 @@ enum SecretName {
             guard form != nil || "0123456789_-".utf8.contains(last) else { break }
             name.removeLast(form?.utf8.count ?? 1)
         }
-        let whole = SecretFinder.lowercased(name).filter { !"_-".utf8.contains($0) }
+        let whole = SecretFinder.lowercased(name).filter { !"_- ".utf8.contains($0) }
         let singular = whole.last == UInt8(ascii: "s") ? whole.dropLast() : whole[...]
         func hasEnding(_ ending: String) -> Bool {
             [whole[...], singular].contains { $0.suffix(ending.utf8.count).elementsEqual(ending.utf8) }
@@ -44,7 +46,7 @@ enum SecretName {
         func hasWord(_ word: String) -> Bool { SecretName.hasLastWord(word, name) }
         if SecretName.harmless.contains(where: hasEnding) {
             return nil
-        } else if SecretName.secrets.contains(where: hasEnding) || hasWord("pw") || name.elementsEqual("PIN".utf8) {
+        } else if SecretName.secrets.contains(where: hasEnding) || name.elementsEqual("PIN".utf8) {
             self = .secret
         } else if ["auth", "credential", "credentials", "otp", "totp"].contains(where: hasWord) {
             self = .noun
@@ -52,6 +54,9 @@ enum SecretName {
             self = .user
         } else if hasWord("key") {
             self = whole.elementsEqual("key".utf8) ? .key : .secret
+        } else if name.elementsEqual("sig".utf8) {
+            // The signature in a query.
+            self = .key
         } else {
             return nil
         }
