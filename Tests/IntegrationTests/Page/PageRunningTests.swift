@@ -66,7 +66,8 @@ import Testing
         boards.publish("jostle/washer/attitude", #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#, retain: false)
         boards.publish("jostle/washer/availability", "offline")
         let events = try rig.events(page, "board=washer", try page.signIn())
-        #expect(await eventually { running(events).map { $0.since == nil && $0.seconds > 2.5 } == true }, "\(events.all)")
+        let isCounted = await eventually { running(events).map { $0.since == nil && $0.seconds > 2.5 } == true }
+        #expect(isCounted, "\(events.all)")
     }
 
     @Test func damagedFileIsNamedInTheLogAndSetAside() async throws {
