@@ -214,6 +214,20 @@ import Testing
         #expect(settle(&bench, 0.2).announced == Array(many.prefix(11)))
     }
 
+    /// Anybody can invent topics below the device's id. Each costs time, and none keeps another from being corrected.
+    @Test func notesALimitedNumberOfInventedTopics() throws {
+        let first = try #require(settle(&bench, 5).announced.first)
+        _ = bench.takeRequests()
+        for number in 0..<510 {
+            bench.receive("homeassistant/sensor/dut/\(number)/config", #"{"origin":{"name":"Jostle"}}"#)
+        }
+        #expect(bench.takeRequests().count == 500)
+        bench.receive(first, "of another")
+        correct()
+        let step = settle(&bench, 2.1)
+        #expect(step.announced == [first] && step.removed.count == 500)
+    }
+
     /// While it reads, somebody replaces what has been read.
     @Test func readsWhatIsReplacedMeanwhile() throws {
         readBack(&bench, DiscoverySet(settings(), facts).messages)
@@ -366,6 +380,10 @@ import Testing
         #expect(bench.participant.refused == Set(wanted) && bench.takeLines().count == 1, "logged once")
         bench.receive("homeassistant/status", "online")
         #expect(settle(&bench, 10).announced.isEmpty)
+        // Nor reported as something to publish again.
+        _ = bench.takeRequests()
+        for topic in wanted { bench.receive(topic, "of another") }
+        #expect(bench.takeRequests().isEmpty)
     }
 
     @Test func retriesWhenClientHasRoom() {

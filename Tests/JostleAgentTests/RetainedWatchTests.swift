@@ -155,7 +155,7 @@ import Testing
         #expect(
             board.bench.takeLines() == [
                 "the broker had another message for \(topics[0]) and \(topics[1]) and \(topics[2]) and 2 more topics than "
-                    + "this device published: published again"
+                    + "this device published: publishing again"
             ])
         // Not more often than the others.
         board.alterDiscovery([topics[0]])

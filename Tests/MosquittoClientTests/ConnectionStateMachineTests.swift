@@ -276,8 +276,48 @@ import Testing
         }
     }
 
-    @Test("While a person waits, one silence is enough, unless the broker has accepted MQTT 5 or the version is fixed")
-    func silenceOfATrial() {
+    @Test("A broker that is silent over IPv6 and has no IPv4 address is tried with 3.1.1 after the second time")
+    func silenceOverIPv6() {
+        var machine = Self.machine()
+        _ = machine.start()
+        for _ in 0..<2 {
+            #expect(Self.costly(&machine, .timedOut, overIPv6: true) == Self.attempt(ipv4: true))
+            #expect(Self.wait(Self.cheap(&machine)) != nil && machine.triesMore)
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
+            let older = Self.attempt(0, .v311, withoutV5: .timedOut)
+            #expect(Self.costly(&machine, .timedOut, overIPv6: true) == older)
+            // A frozen broker is silent whatever the version: then all that begins again.
+            let overIPv4 = Self.attempt(0, .v311, ipv4: true, withoutV5: .timedOut)
+            #expect(Self.costly(&machine, .timedOut, overIPv6: true) == overIPv4)
+            #expect(Self.wait(Self.cheap(&machine)) != nil && !machine.triesMore)
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
+        }
+        // With both addresses, the second time is over IPv4.
+        #expect(Self.costly(&machine, .timedOut, overIPv6: true) == Self.attempt(ipv4: true))
+        #expect(Self.costly(&machine, .timedOut) == Self.attempt(0, .v311, ipv4: true, withoutV5: .timedOut))
+        _ = Self.cheap(&machine)
+        // A broker that is away says nothing of the version.
+        _ = machine.timerFired(now: Self.now + .seconds(100))
+        #expect(Self.costly(&machine, .timedOut, overIPv6: true) == Self.attempt(ipv4: true))
+        _ = Self.cheap(&machine)
+        _ = machine.timerFired(now: Self.now + .seconds(100))
+        let away = machine.failed(Self.reset, hasReached: false, overIPv6: true, now: Self.now)
+        #expect(away == Self.attempt(ipv4: true))
+        #expect(Self.wait(Self.cheap(&machine)) != nil && !machine.triesMore)
+        // With one version there is nothing else to try.
+        var fixed = Self.machine(versions: .only(.v5))
+        _ = fixed.start()
+        for _ in 0..<2 {
+            #expect(Self.costly(&fixed, .timedOut, overIPv6: true) == Self.attempt(ipv4: true))
+            #expect(Self.wait(Self.cheap(&fixed)) != nil && !fixed.triesMore)
+            _ = fixed.timerFired(now: Self.now + .seconds(100))
+        }
+    }
+
+    @Test(
+        "While a person waits, one silence is enough, unless the broker has accepted MQTT 5 or the version is fixed",
+        arguments: [false, true])
+    func silenceOfATrial(overIPv6: Bool) {
         var machine = Self.machine(hasTrials: true)
         #expect(machine.start() == Self.attempt(isTrial: true))
         // A closed connection has another reason most of the time.
@@ -286,7 +326,8 @@ import Testing
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(isTrial: true))
         _ = Self.cheap(&machine)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(isTrial: true))
-        #expect(Self.costly(&machine, .timedOut) == Self.attempt(0, .v311, withoutV5: .timedOut))
+        let older = Self.attempt(0, .v311, withoutV5: .timedOut)
+        #expect(Self.costly(&machine, .timedOut, overIPv6: overIPv6) == older)
         #expect(machine.triesMore)
         #expect(Self.wait(Self.costly(&machine, .timedOut)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(isTrial: true))
@@ -446,7 +487,8 @@ import Testing
     func ipv4() {
         var machine = Self.machine()
         _ = machine.start()
-        #expect(Self.costly(&machine, .timedOut, overIPv6: true, at: Self.now) == Self.attempt(0, .v5, ipv4: true))
+        let unanswered = machine.failed(.timedOut, hasReached: false, overIPv6: true, now: Self.now)
+        #expect(unanswered == Self.attempt(0, .v5, ipv4: true))
         #expect(Self.wait(Self.costly(&machine, .timedOut, overIPv6: false, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
 

@@ -47,6 +47,20 @@ import Testing
         _ = client.client.stop()
     }
 
+    @Test("The time for a broker that stays silent on MQTT 5 begins after the TLS handshake")
+    func slowTLSForAPerson() async throws {
+        let broker = try FakeBroker { _ in [] }
+        defer { broker.end() }
+        var options = MQTTOptions.local(broker.port, id: "slow", tls: true)
+        options.trialTimeout = .milliseconds(200)
+        options.connectTimeout = .seconds(2)
+        let start = ContinuousClock.now
+        let client = try RecordedClient.started(options)
+        #expect(await eventually { !client.disconnections.isEmpty || client.versionsTried.count > 1 })
+        #expect(start.duration(to: .now) >= .seconds(2))
+        _ = client.client.stop()
+    }
+
     @Test(
         "A broker without retained messages and QoS 1 gets messages that it takes",
         arguments: [MQTTLimits(retains: false), MQTTLimits(maximumQoS: .atMostOnce)])

@@ -245,6 +245,21 @@ struct TLSTests {
         #expect(lost.disconnections.allSatisfy { $0.failure == .file(authorities.path("nowhere"), code: 2) })
     }
 
+    @Test("While a person waits, a broker that stays silent on MQTT 5 after the handshake is asked for 3.1.1 soon")
+    func silentBrokerForAPerson() async throws {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost")
+        let server = try TLSServer(certificates, protocols: "mqtt")
+        defer { server.end() }
+        var options = MQTTOptions.local(server.port, id: "hurry", host: "localhost", tls: true)
+        options.tls.caFile = certificates.caFile
+        options.trialTimeout = .seconds(1)
+        options.connectTimeout = .seconds(60)
+        let client = try RecordedClient.started(options)
+        #expect(await eventually { client.versionsTried.last == .v311 })
+        _ = client.client.stop(within: .milliseconds(100))
+    }
+
     @Test("Offers the configured application protocol")
     func applicationProtocol() async throws {
         let certificates = try TestCertificates(directory: TemporaryDirectory())

@@ -40,6 +40,8 @@ struct DiscoveryPublisher: Participant {
     static let reconnectionDelay = 0.0...30.0
     /// The most messages that are corrected without a random delay.
     private static let mostAtOnce = 10
+    /// The most topics that are noted until the next correction, besides the device's own: anybody can invent more.
+    private static let mostAltered = 500
     /// Seconds after the last message until Home Assistant has subscribed to the topics named there.
     private static let subscribingTime = 2.0
     /// Seconds until a message is published again for which the client had no room.
@@ -217,13 +219,19 @@ struct DiscoveryPublisher: Participant {
             announced[topic] = isOurs ? text : nil
             return []
         case .announcing:
-            let before = altered
+            // It would not be published again.
+            guard !refused.contains(topic) else { return [] }
+            let hasChanged: Bool
             if text == announced[topic] ?? "" {
-                altered.remove(topic)
-            } else if announced[topic] != nil || DiscoveryMessage.isOurs(message.payload) {
-                altered.insert(topic)
+                hasChanged = altered.remove(topic) != nil
+            } else if announced[topic] != nil
+                || altered.count < DiscoveryPublisher.mostAltered && DiscoveryMessage.isOurs(message.payload)
+            {
+                hasChanged = altered.insert(topic).inserted
+            } else {
+                hasChanged = false
             }
-            return altered == before ? [] : [.request(.reportAltered(altered.sorted()))]
+            return hasChanged ? [.request(.reportAltered(altered.sorted()))] : []
         }
     }
 

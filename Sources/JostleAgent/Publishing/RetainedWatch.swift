@@ -239,7 +239,7 @@ struct RetainedWatch: Participant {
         effects.append(
             .log(
                 ConnectionLog.isLogged(corrections) ? .warning : .debug,
-                "the broker had another message for \(names) than this device published: published again\(times)"))
+                "the broker had another message for \(names) than this device published: publishing again\(times)"))
         return effects + correctReport() + (correctsDiscovery ? [.request(.correctDiscovery)] : [])
     }
 

@@ -264,7 +264,8 @@ package final class BrokerView: Sendable {
         }
     }
 
-    /// From now on, keeps only the newest message of each topic that ends so, and wakes nobody for it; `nil` keeps all.
+    /// From now on, keeps only the newest message of each topic that ends so, and wakes nobody for it until they take a
+    /// quarter of the capacity; `nil` keeps all.
     package func keepNewest(ofTopicsEndingWith end: String?) { state.withLock { $0.newestEnd = end } }
 
     /// Returns and removes the messages of which only the newest were kept, with their arrival; and how many came.
@@ -292,7 +293,8 @@ package final class BrokerView: Sendable {
 extension BrokerView.State {
     /// Takes an event. Returns whether the program must be woken.
     fileprivate mutating func take(_ event: MQTTEvent) -> Bool {
-        if case .message(let message) = event, takeNewest(message) { return false }
+        // Before what is kept takes the room of what happens next.
+        if case .message(let message) = event, takeNewest(message) { return newestBytes > capacity / 4 }
         note(event)
         return true
     }
@@ -305,11 +307,11 @@ extension BrokerView.State {
             }
             return false
         }
-        newestCount += 1
         guard bytes + newestBytes + size(of: message) <= capacity else {
             dropped += 1
             return true
         }
+        newestCount += 1
         newestBytes += size(of: message)
         if let old = newest.updateValue((message, WallClock.monotonic), forKey: message.topic) {
             newestBytes -= size(of: old.message)

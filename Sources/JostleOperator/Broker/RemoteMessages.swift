@@ -58,8 +58,9 @@ extension RemoteAnswer {
 
 /// The answers of devices to one command, on the reply topic or on the command's result topics.
 ///
-/// A device that speaks MQTT 5 puts correlation data into every answer. One that speaks 3.1.1 gets neither a reply topic nor
-/// correlation data from its broker, and answers on its result topic only.
+/// A device that speaks MQTT 5 puts correlation data into every answer; one of Jostle 0.1.0 not into those on its result
+/// topic, so the answer to somebody else who sends the same command at that moment may be taken. A device that speaks 3.1.1
+/// gets neither a reply topic nor correlation data from its broker, and answers on its result topic only.
 package struct CommandAnswers: Sendable {
     /// The answers so far, by device; or why one cannot be parsed.
     package private(set) var answers: [String: Result<RemoteAnswer, BrokerError>] = [:]

@@ -94,6 +94,10 @@ final class PageServer {
     // MARK: The broker
 
     private func takeReports() {
+        // First, because a board has been heard until its run ends with a report.
+        let newest = listener.takeNewest()
+        metrics.messages += newest.count
+        for (message, arrival) in newest.messages { handle(message, at: arrival) }
         let (reports, dropped) = listener.takeReports()
         metrics.droppedMessages += dropped
         if dropped > 0 { log.warning("\(dropped) messages of the broker arrived too fast and were dropped") }
@@ -114,9 +118,6 @@ final class PageServer {
             case .connecting, .listening: break
             }
         }
-        let newest = listener.takeNewest()
-        metrics.messages += newest.count
-        for (message, arrival) in newest.messages { handle(message, at: arrival) }
     }
 
     /// Attitudes are most of the messages. While nobody looks at a board, only the last one of each is of use, when

@@ -3,8 +3,8 @@
 /// It neither reads a clock nor accesses the network, so every kind of broker failure can be unit-tested.
 ///
 /// If the version is automatic, MQTT 5 is asked for first, and 3.1.1 only if the broker refuses that, or twice closes the
-/// connection or stays silent instead; with `MQTTOptions.trialTimeout`, once silent. A broker that then takes 3.1.1 is asked for it for a day; after that for MQTT 5
-/// once more, because it may have been upgraded.
+/// connection or stays silent instead; with `MQTTOptions.trialTimeout`, once silent. A broker that then takes 3.1.1 is
+/// asked for it for a day; after that for MQTT 5 once more, because it may have been upgraded.
 struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     typealias Instant = ContinuousClock.Instant
 
@@ -190,11 +190,14 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
                 return .connect(other)
             }
             let isV5 = attempt.version == .v5
-            let isForV5 = isV5 && !brokers[attempt.broker].speaksV5 && failure.mayBeForV5(hasReached)
-            brokers[attempt.broker].failureOfV5 = isForV5 ? failure : nil
+            // A broker that was silent over IPv6 may have no IPv4 address.
+            if !isV5 || hasReached || !attempt.forcesIPv4 {
+                let isForV5 = mayBeForV5(failure, of: attempt, hasReached: hasReached)
+                brokers[attempt.broker].failureOfV5 = isForV5 ? failure : nil
+            }
             if !isV5, failure == .refused(.unsupportedProtocolVersion) { brokers[attempt.broker].older = nil }
             brokers[attempt.broker].forcesIPv4 = false
-            if case .automatic = versions { triesMore = brokers[attempt.broker].mayFallBack }
+            triesMore = brokers[attempt.broker].mayFallBack
             // A broker that is away is another reason.
             if !triesMore { takeovers = 0 }
             isCheap = !hasReached && failure != .unreadable
@@ -280,7 +283,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     }
 
     /// The attempt to make immediately with the same broker; `nil` if there is none.
-    private func alternative(
+    private mutating func alternative(
         to attempt: Attempt, after failure: MQTTFailure, hasReached: Bool, overIPv6: Bool
     ) -> Attempt? {
         var other = attempt
@@ -296,6 +299,10 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             return other
         case .network, .timedOut:
             guard overIPv6, !attempt.forcesIPv4 else { break }
+            let isForV5 = mayBeForV5(failure, of: attempt, hasReached: hasReached)
+            // The address answers, so 3.1.1 comes before another address.
+            if isForV5, attempt.isTrial || brokers[attempt.broker].failureOfV5 != nil { break }
+            brokers[attempt.broker].failureOfV5 = isForV5 ? failure : nil
             other.forcesIPv4 = true
             return other
         default: break
@@ -314,6 +321,12 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         other.isTrial = false
         other.withoutV5 = failure
         return other
+    }
+
+    /// Whether an attempt with MQTT 5 may have failed in this way because of the version, which may be another one.
+    private func mayBeForV5(_ failure: MQTTFailure, of attempt: Attempt, hasReached: Bool) -> Bool {
+        guard case .automatic = versions else { return false }
+        return attempt.version == .v5 && !brokers[attempt.broker].speaksV5 && failure.mayBeForV5(hasReached)
     }
 }
 

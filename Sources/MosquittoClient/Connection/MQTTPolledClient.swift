@@ -106,7 +106,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
         if let nextRequest { deadline = min(deadline, nextRequest.time) }
-        if let next = subscriptions.deadline() { deadline = min(deadline, next) }
+        if let next = subscriptions.nextDeadline { deadline = min(deadline, next) }
         return deadline
     }
 
@@ -139,7 +139,7 @@ package final class MQTTPolledClient: MQTTPublisher {
     package func change(_ change: SubscriptionChange) {
         subscriptions.change(change)
         reportLeftOut()
-        if subscriptions.mustRequest() || !events.isEmpty { isDue = true }
+        if subscriptions.hasChanges || !events.isEmpty { isDue = true }
     }
 
     private func reportLeftOut() {
@@ -255,13 +255,13 @@ package final class MQTTPolledClient: MQTTPublisher {
         }
         // The write may have opened the window, and possibly no other event triggers another step.
         if current != nil, session.window > 0, hasMessage { isDue = true }
-        if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.mustRequest() { isDue = true }
+        if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.hasChanges { isDue = true }
     }
 
     /// When filters that were left out are requested again, also in multiples of the time after which a connection is
     /// stable.
     private var nextRequest: (time: Instant, multiple: Int)? {
-        guard let multiple = subscriptions.request(), let time = machine.time(ofLasting: multiple) else { return nil }
+        guard let multiple = subscriptions.nextRequest, let time = machine.time(ofLasting: multiple) else { return nil }
         return (time, multiple)
     }
 
@@ -274,11 +274,11 @@ package final class MQTTPolledClient: MQTTPublisher {
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
         if let nextRequest, now >= nextRequest.time { subscriptions.connectionHasLasted(nextRequest.multiple) }
-        if let next = subscriptions.deadline(), now >= next {
+        if let next = subscriptions.nextDeadline, now >= next {
             subscriptions.handleDeadline(at: now)
             for filter in subscriptions.takeRestored() { events.append(.subscriptionRestored(filter: filter)) }
         }
-        if subscriptions.mustRequest() { for change in subscriptions.takeChanges() { session.change(change) } }
+        if subscriptions.hasChanges { for change in subscriptions.takeChanges() { session.change(change) } }
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
             // While stopping, spacing is not applied.
@@ -408,11 +408,4 @@ package final class MQTTPolledClient: MQTTPublisher {
         isFinished = true
         events.append(.stopped(undelivered: undelivered))
     }
-}
-
-// Read in place: only a call that may change the plan spares a copy of all of it.
-extension SubscriptionPlan {
-    fileprivate mutating func deadline() -> Instant? { nextDeadline }
-    fileprivate mutating func request() -> Int? { nextRequest }
-    fileprivate mutating func mustRequest() -> Bool { hasChanges }
 }

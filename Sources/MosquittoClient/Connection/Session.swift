@@ -267,7 +267,8 @@ final class Session {
     /// When the broker must have accepted the connection.
     private var connectDeadline: Instant {
         let last = start + options.connectTimeout
-        guard tcpIsUp, let trialTimeout else { return last }
+        // A TLS handshake takes as long with any version.
+        guard tcpIsUp, !broker.usesTLS || isEncrypted, let trialTimeout else { return last }
         return min(last, lastReceived + trialTimeout)
     }
 

@@ -80,18 +80,22 @@ struct SubscriptionPlan {
         self.stableAfter = stableAfter
     }
 
+    // The getters that are called at each step are mutating: a caller would copy the whole plan for another one.
+
     /// Whether `takeChanges` would return any.
-    var hasChanges: Bool { !changes.isEmpty || canRequestAlone }
+    var hasChanges: Bool { mutating get { !changes.isEmpty || canRequestAlone } }
 
     private var canRequestAlone: Bool { open.isEmpty && !alone.isEmpty && candidate == nil }
 
     /// When `handleDeadline` is due; `nil` if it is not.
     var nextDeadline: Instant? {
-        // Most of the time there is none.
-        if candidate == nil, trials.isEmpty { return nil }
-        let settled = candidate?.answered.map { $0 + settlingTime }
-        let proven = trials.values.min().map { $0 + stableAfter }
-        return [settled, proven].compactMap { $0 }.min()
+        mutating get {
+            // Most of the time there is none.
+            if candidate == nil, trials.isEmpty { return nil }
+            let settled = candidate?.answered.map { $0 + settlingTime }
+            let proven = trials.values.min().map { $0 + stableAfter }
+            return [settled, proven].compactMap { $0 }.min()
+        }
     }
 
     /// No message that is too large has come since a filter was answered.
@@ -115,7 +119,7 @@ struct SubscriptionPlan {
 
     /// How long this connection must last until a filter that was left out is requested again, in multiples of the time
     /// after which a connection is stable; `nil` if there is none to request.
-    var nextRequest: Int? { leftOut.isEmpty ? nil : leftOut.compactMap(requestTime).min() }
+    var nextRequest: Int? { mutating get { leftOut.isEmpty ? nil : leftOut.compactMap(requestTime).min() } }
 
     private func requestTime(of filter: String) -> Int? {
         if ends[filter] == 2 { return nil }

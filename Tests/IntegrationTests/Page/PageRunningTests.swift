@@ -56,6 +56,20 @@ import Testing
         #expect(await eventually { running(again).map { $0.since == nil } == true })
     }
 
+    /// While nobody looks, the page reads attitudes only with something else.
+    @Test func lastAttitudeOfABoardCounts() async throws {
+        let (broker, boards) = try await rig.fleet([.init(id: "washer")])
+        let page = try await page(broker.port)
+        defer { page.program.kill() }
+        publish(boards, vibrating: true)
+        try await Task.sleep(for: .seconds(3))
+        boards.publish("jostle/washer/attitude", #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#, retain: false)
+        boards.publish("jostle/washer/availability", "offline")
+        let events = try rig.events(page, "board=washer", try page.signIn())
+        let isCounted = await eventually { running(events).map { $0.since == nil && $0.seconds > 2.5 } == true }
+        #expect(isCounted, "\(events.all)")
+    }
+
     @Test func damagedFileIsNamedInTheLogAndSetAside() async throws {
         let (broker, boards) = try await rig.fleet([.init(id: "washer")])
         publish(boards, vibrating: false)
