@@ -27,16 +27,20 @@ import VirtualIMU
         #expect(rig.driver.status.gaps == 0)
     }
 
-    @Test("Tracks a chip that drifts as it warms up")
-    func warming() {
+    @Test(
+        "Tracks a chip that drifts as it warms up, also with long pauses after as many short ones as a block can have",
+        arguments: [5, 60, 300], [false, true])
+    func warming(seconds: Double, rests: Bool) {
         let rig = VirtualRig {
             $0.selfHeating = 10
             $0.oscillatorDrift = 100
             $0.thermalTimeConstant = 60
         }
-        rig.run(5)
+        rig.run(seconds)
+        rig.rests = rests
         rig.measureTimestamps()
         rig.run(60)
+        print("WARM", seconds, rests, rig.timestampError)
         #expect(rig.timestampError < 0.0002)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
