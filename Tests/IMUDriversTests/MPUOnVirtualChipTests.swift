@@ -29,7 +29,7 @@ import VirtualIMU
 
     @Test(
         "Tracks a chip that drifts as it warms up, also with long pauses after as many short ones as a block can have",
-        arguments: [5, 60, 300], [false, true])
+        arguments: [5.0, 60], [false, true])
     func warming(seconds: Double, rests: Bool) {
         let rig = VirtualRig {
             $0.selfHeating = 10
@@ -40,7 +40,6 @@ import VirtualIMU
         rig.rests = rests
         rig.measureTimestamps()
         rig.run(60)
-        print("WARM", seconds, rests, rig.timestampError)
         #expect(rig.timestampError < 0.0002)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }

@@ -53,8 +53,10 @@ final class BusFailures {
     /// How an adapter fails that cannot carry two reads in one transaction, and how many times it has been asked.
     var ofJoinedReads: BusError?
     private(set) var joinedReads = 0
-    /// Whether something may happen to the chip while it sends the second answer.
-    var splitsJoinedReads = false
+    /// How long such a transaction may pause between the answers, seconds, and whether it may while the chip sends the second
+    /// one.
+    var pause = 0.0
+    var pausesWithinFrames = false
     private var random: UInt64 = 1
 
     func take() -> (error: BusError, sent: Int)? {
@@ -101,14 +103,14 @@ struct FailingBus: RegisterBus {
             throw failure
         }
         try read(register, into: buffer)
-        clock.advance(bySeconds: 0.003 * failures.fraction())
-        guard failures.splitsJoinedReads else {
+        clock.advance(bySeconds: failures.pause * failures.fraction())
+        guard failures.pausesWithinFrames else {
             try read(second, into: secondBuffer)
             return true
         }
         let middle = 1 + Int(failures.fraction() * Double(secondBuffer.count - 1))
         try read(second, into: UnsafeMutableRawBufferPointer(rebasing: secondBuffer[..<middle]))
-        clock.advance(bySeconds: 0.003 * failures.fraction())
+        clock.advance(bySeconds: failures.pause * failures.fraction())
         if middle < secondBuffer.count {
             try bus.read(second, into: UnsafeMutableRawBufferPointer(rebasing: secondBuffer[middle...]))
         }

@@ -6,7 +6,7 @@ import VirtualIMU
 
 @testable import MotionKit
 
-/// Requirement: the pauses at rest delay no shake, and a tap from rest by at most 30 ms in the median.
+/// Requirement: the pauses at rest delay neither shakes nor taps by more than the polls of a short pause differ.
 @Suite struct BatchLatencyTests {
     /// A movement that repeats after so many seconds, with a rest before each time that is long enough for long pauses.
     private struct Spaced: Trajectory {
@@ -70,6 +70,7 @@ import VirtualIMU
                 .filter { $0.event.gesture == gesture && [.began, .recognized].contains($0.event.phase) }.map(\.time)
         }
         #expect(times[0].count == times[1].count)
+        print("DELAYS", movement.movement, gesture, zip(times[0], times[1]).map { Int((1e3 * ($1 - $0)).rounded()) }.sorted())
         return zip(times[0], times[1]).map { $1 - $0 }.sorted()
     }
 
@@ -86,7 +87,8 @@ import VirtualIMU
     func tapsFromRestAreHardlyLater(movement: VirtualTrajectory) {
         let delays = delays(of: movement, every: 3, .tap)
         #expect(delays.count >= 19)
-        #expect(delays[delays.count / 2] < 0.03, "\(delays)")
+        #expect(delays[delays.count / 2] < 0.006, "\(delays)")
+        #expect(delays.allSatisfy { $0 < 0.03 }, "\(delays)")
     }
 
     /// What is decided by the first samples of a movement waits for the end of the pause.
