@@ -140,7 +140,8 @@ import VirtualIMU
         }
     }
 
-    @Test("All registers are checked within half a second, as in motion", arguments: [0x1A, 0x23, 0x38, 0x6B] as [UInt8])
+    @Test(
+        "All registers are checked within half a second, as in motion", arguments: [0x1A, 0x23, 0x38, 0x6B] as [UInt8])
     func configuration(register: UInt8) {
         for phase in 0..<8 {
             let rig = Self.rig(.mpu6050, rate: 200)

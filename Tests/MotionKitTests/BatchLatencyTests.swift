@@ -70,7 +70,6 @@ import VirtualIMU
                 .filter { $0.event.gesture == gesture && [.began, .recognized].contains($0.event.phase) }.map(\.time)
         }
         #expect(times[0].count == times[1].count)
-        print("DELAYS", movement.movement, gesture, zip(times[0], times[1]).map { Int((1e3 * ($1 - $0)).rounded()) }.sorted())
         return zip(times[0], times[1]).map { $1 - $0 }.sorted()
     }
 
