@@ -272,10 +272,11 @@ public final class MotionManager: Sendable {
 
     // MARK: State
 
-    /// The latest motion state; `nil` before the first sample and if nothing runs.
+    /// The latest motion state; `nil` before the first sample and if nothing runs. At rest, it is up to 0.1 s old, because the
+    /// sensor is then read that seldom.
     public var state: MotionState? { exchange?.snapshot.state }
 
-    /// The latest attitude, relative to the reference attitude; `nil` as `state` is.
+    /// The latest attitude, relative to the reference attitude; `nil`, and as old, as `state` is.
     public var attitude: Quaternion? { state?.relativeAttitude }
 
     /// The driver's state and counters; `nil` if nothing runs.
@@ -553,13 +554,15 @@ extension MotionManager {
     /// batches and in order.
     @discardableResult
     public func addMeasuredSampleHandler(_ handler: @escaping @Sendable ([MeasuredSample]) -> Void) -> HandlerToken {
-        handlers.measured.add(handler)
+        defer { exchange?.sensorWake.signal() }
+        return handlers.measured.add(handler)
     }
 
     /// Adds a handler of every sample, along the sensor's axes, in batches and in order.
     @discardableResult
     public func addSampleHandler(_ handler: @escaping @Sendable ([MotionSample]) -> Void) -> HandlerToken {
-        handlers.samples.add(handler)
+        defer { exchange?.sensorWake.signal() }
+        return handlers.samples.add(handler)
     }
 
     /// Adds a handler for the readings of the magnetometer, along the sensor's axes, not calibrated, about 20 a second. They
@@ -568,7 +571,8 @@ extension MotionManager {
     /// - Returns: a token to remove the handler.
     @discardableResult
     public func addMagneticFieldHandler(_ handler: @escaping @Sendable ([MagneticSample]) -> Void) -> HandlerToken {
-        handlers.fields.add(handler)
+        defer { exchange?.sensorWake.signal() }
+        return handlers.fields.add(handler)
     }
 }
 

@@ -27,14 +27,17 @@ import VirtualIMU
         #expect(rig.driver.status.gaps == 0)
     }
 
-    @Test("Tracks a chip that drifts as it warms up")
-    func warming() {
+    @Test(
+        "Tracks a chip that drifts as it warms up, also with long pauses after as many short ones as a block can have",
+        arguments: [5.0, 60], [false, true])
+    func warming(seconds: Double, rests: Bool) {
         let rig = VirtualRig {
             $0.selfHeating = 10
             $0.oscillatorDrift = 100
             $0.thermalTimeConstant = 60
         }
-        rig.run(5)
+        rig.run(seconds)
+        rig.rests = rests
         rig.measureTimestamps()
         rig.run(60)
         #expect(rig.timestampError < 0.0002)

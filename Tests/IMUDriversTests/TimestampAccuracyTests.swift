@@ -39,6 +39,11 @@ import VirtualIMU
             rig.run(max(4, 60 / rate))
             rig.measureTimestamps()
             rig.run(max(10, 200 / rate))
+            if rests {
+                #expect(rig.timestampError < 0.0002, "\(part) at \(rate) Hz: \(rig.timestampError)")
+                // The long pauses have begun.
+                rig.run(60)
+            }
             #expect(rig.driver.info.nominalRate == rate)
             #expect((rig.driver.info.gyroscopeRange > 0) == part.family.hasGyroscope)
             #expect(rig.timestampError < 0.0002, "\(part) at \(rate) Hz: \(rig.timestampError)")

@@ -50,15 +50,36 @@ final class BusFailures {
     var next: (Int) -> (error: BusError, sent: Int)? = { _ in nil }
     private var count = 0
 
+    /// How an adapter fails that cannot carry two reads in one transaction, and how many times it has been asked.
+    var ofJoinedReads: BusError?
+    private(set) var joinedReads = 0
+    /// How long such a transaction may pause between the answers, seconds, and whether it may while the chip sends the second
+    /// one.
+    var pause = 0.0
+    var pausesWithinFrames = false
+    private var random: UInt64 = 1
+
     func take() -> (error: BusError, sent: Int)? {
         count += 1
         return next(count)
+    }
+
+    func takeJoined() -> BusError? {
+        joinedReads += 1
+        return ofJoinedReads
+    }
+
+    /// A number from 0 to 1.
+    func fraction() -> Double {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Double(random >> 11) / 9_007_199_254_740_992
     }
 }
 
 /// The bus of a virtual chip, some of whose transactions fail.
 struct FailingBus: RegisterBus {
     var bus: VirtualBus<ManualClock>
+    let clock: ManualClock
     let failures: BusFailures
     /// Whether it carries two reads in one transaction.
     let joinsReads: Bool
@@ -77,8 +98,22 @@ struct FailingBus: RegisterBus {
         into secondBuffer: UnsafeMutableRawBufferPointer
     ) throws(BusError) -> Bool {
         guard joinsReads else { return false }
+        if let failure = failures.takeJoined() {
+            if failure.kind == .timedOut { clock.advance(bySeconds: 1) }
+            throw failure
+        }
         try read(register, into: buffer)
-        try read(second, into: secondBuffer)
+        clock.advance(bySeconds: failures.pause * failures.fraction())
+        guard failures.pausesWithinFrames else {
+            try read(second, into: secondBuffer)
+            return true
+        }
+        let middle = 1 + Int(failures.fraction() * Double(secondBuffer.count - 1))
+        try read(second, into: UnsafeMutableRawBufferPointer(rebasing: secondBuffer[..<middle]))
+        clock.advance(bySeconds: failures.pause * failures.fraction())
+        if middle < secondBuffer.count {
+            try bus.read(second, into: UnsafeMutableRawBufferPointer(rebasing: secondBuffer[middle...]))
+        }
         return true
     }
 
@@ -181,8 +216,8 @@ final class VirtualRig {
         chip = VirtualIMUChip(part, trajectory: Steady(), imperfections: imperfections, start: clock.now())
         driver = part.driver(
             on: FailingBus(
-                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), failures: failures,
-                joinsReads: joinsReads),
+                bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), clock: clock,
+                failures: failures, joinsReads: joinsReads),
             clock: clock, settings: settings, line: NoDataReadyLine())
         self.lateness = lateness
         random = seed

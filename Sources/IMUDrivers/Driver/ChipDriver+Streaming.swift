@@ -196,8 +196,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let atOnce = max(
             1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
         var done = 0
-        progress.hasRightRanges = false
         while done < wanted {
+            progress.hasRightRanges = false
             let frames = min(wanted - done, atOnce)
             let bytes = frames * fifo.frameLength
             do {
@@ -237,9 +237,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     ///
     /// - Throws: the failure after which some frames may be gone, or of a transaction that did not reach the chip.
     private mutating func readFrames(bytes: Int, of fill: inout Fill, after taken: Int) throws(BusError) -> Bool {
-        for _ in 0..<StreamLimits.readAttempts {
+        for attempt in 0..<StreamLimits.readAttempts {
             do {
-                if taken == 0, try readRangesAndFrames(bytes: bytes) { return true }
+                // If the two fail together, they are read apart.
+                if attempt == 0, taken == 0, try readRangesAndFrames(bytes: bytes) { return true }
                 try access.readFrames(bytes: bytes, from: fifo.data, on: &bus)
                 return true
             } catch {
@@ -255,13 +256,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads the first frames in one transaction with the ranges, if the bus can and they are in one place. Returns whether it did.
     ///
-    /// The ranges are those of all frames that were counted, because these have been measured before.
+    /// The ranges are those of the frames, because these have been measured before. But a chip that loses its power during the
+    /// transaction sends nothing from then on: if the last byte looks like that, the ranges are read again.
     private mutating func readRangesAndFrames(bytes: Int) throws(BusError) -> Bool {
         guard plan.registers.rangeCount == 1 else { return false }
         let run = plan.registers.range(0)
         guard try access.readFrames(bytes: bytes, from: fifo.data, after: run, on: &bus) else { return false }
         let registers = UnsafeRawBufferPointer(access.buffer.registers)
-        progress.hasRightRanges = plan.registers.changedRegister(in: run, reading: registers) == nil
+        let last = access.buffer.bytes[bytes - 1]
+        progress.hasRightRanges =
+            last != 0 && last != 0xFF && plan.registers.changedRegister(in: run, reading: registers) == nil
         return true
     }
 
@@ -337,7 +341,7 @@ struct FIFOProgress: BitwiseCopyable {
     var taken: Int64 = 0
     /// Frames in the buffer: read and parsed, but not yet delivered.
     var parsed = 0
-    /// Whether the ranges were read with these frames, and were right.
+    /// Whether the ranges were read with all of these frames, and were right.
     var hasRightRanges = false
     /// When the FIFO was last emptied and started.
     private(set) var begunAt = Timestamp(nanoseconds: 0)

@@ -336,19 +336,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 }
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Compares one group of registers with the table, if that is due: chips brown out, and registers flip bits.
+    /// Compares some groups of registers with the table, if that is due: chips brown out, and registers flip bits.
     ///
     /// It runs before the FIFO is read, so that samples of a misconfigured chip are not delivered.
     mutating func checkHealth() throws(IMUFault) {
-        guard health.isDue(at: clock.now()) else { return }
-        // Slow polls check several groups, so that no group goes unchecked for much more than half a second.
-        let late = min(4, max(1, Int((settings.movingBatch / DriverTiming.healthInterval).rounded(.up))))
         let count = plan.registers.groupCount
-        guard count > 0 else { return }
-        let groups = late * HealthCheck.groupsAtOnce(of: count)
+        let groups = health.takeDue(at: clock.now(), of: count)
+        guard groups > 0 else { return }
         try restoreKept()
         defer { access.selectFirstBank(on: &bus) }
-        for _ in 0..<min(groups, count) {
+        for _ in 0..<groups {
             let group = plan.registers.group(health.group)
             try access.check(group, with: plan.registers, on: &bus)
             health.advance(of: count)

@@ -45,22 +45,24 @@ struct KeptRegister: BitwiseCopyable {
 struct HealthCheck: BitwiseCopyable {
     /// The number of the next group.
     private(set) var group = 0
-    private var due = Timestamp(nanoseconds: 0)
+    private var last = Timestamp(nanoseconds: 0)
 
-    /// How many groups are checked at a time, so that all have been after six times at most.
+    /// How many groups are checked in an interval, so that all have been after six at most.
     static func groupsAtOnce(of count: Int) -> Int { (count + 5) / 6 }
 
     /// Starts the schedule: the first group is due one interval from now.
     mutating func begin(at now: Timestamp) {
         group = 0
-        due = now.advanced(bySeconds: DriverTiming.healthInterval)
+        last = now
     }
 
-    /// Whether a check is due. If so, schedules the next one.
-    mutating func isDue(at now: Timestamp) -> Bool {
-        guard now >= due else { return false }
-        due = now.advanced(bySeconds: DriverTiming.healthInterval)
-        return true
+    /// How many of `count` groups are to be checked now: more if the last check was longer ago, so that no group goes
+    /// unchecked for much more than half a second.
+    mutating func takeDue(at now: Timestamp, of count: Int) -> Int {
+        guard now >= last.advanced(bySeconds: DriverTiming.healthInterval) else { return 0 }
+        let intervals = min(6, now.seconds(since: last) / DriverTiming.healthInterval)
+        last = now
+        return min(Int(intervals.rounded()) * HealthCheck.groupsAtOnce(of: count), count)
     }
 
     /// The group was correct: moves on to the next one.

@@ -21,8 +21,11 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     /// Failed reads of which the chip may have sent a part of its answer; it wraps.
     private(set) var partialReads = 0
 
-    /// Whether registers and frames are read in one transaction: as long as none of these has failed.
-    private var joinsReads = true
+    /// Whether registers and frames have been read in one transaction, and how many of these have failed in a row. If there are
+    /// too many, no more are tried, also when the bus was reopened: a timeout on an adapter that cannot costs the stream.
+    private var hasJoined = false
+    private var failedJoins = 0
+    private static var mostFailedJoins: Int { 8 }
 
     private let burstBit: UInt8
     private let bankRegister: RegisterAddress?
@@ -46,7 +49,6 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
             errors.count(error)
             throw Fault.bus(error)
         }
-        joinsReads = true
     }
 
     /// Writes a register; retries after a failure that may pass.
@@ -97,25 +99,28 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     /// Reads whole frames in one transaction with other registers of the same bank, which come first: if one of them is not
     /// acknowledged, no byte has been consumed.
     ///
-    /// - Returns: `false` if nothing was read, because the bus cannot, or because such a transaction has failed.
+    /// - Returns: `false` if nothing was read, because the bus cannot, or because such transactions have failed.
     /// - Throws: a failure after which the number of consumed bytes is unknown.
     mutating func readFrames<Bus: RegisterBus & ~Copyable>(
         bytes: Int, from register: RegisterAddress, after registers: ChipRegisters, on bus: inout Bus
     ) throws(BusError) -> Bool {
-        guard joinsReads, registers.first.bank == register.bank else { return false }
+        guard failedJoins < Self.mostFailedJoins, registers.first.bank == register.bank else { return false }
         try select(register.bank, on: &bus)
         do {
-            joinsReads = try bus.read(
+            let isJoined = try bus.read(
                 registers.first.number | (registers.count > 1 ? burstBit : 0),
                 into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count]),
                 then: register.number | burstBit, into: UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
             )
-            if joinsReads { isBusStuck = false }
-            return joinsReads
+            failedJoins = isJoined ? 0 : Self.mostFailedJoins
+            guard isJoined else { return false }
+            hasJoined = true
+            isBusStuck = false
+            return true
         } catch {
-            // It is not known whether the adapter or the chip has failed. Apart, the reads are repeated as far as they may be.
-            joinsReads = false
-            errors.count(error)
+            // Apart, the reads are repeated as far as they may be. It is no failure of the bus if the adapter has never joined them.
+            failedJoins += error.kind == .timedOut ? Self.mostFailedJoins : 1
+            if hasJoined { errors.count(error) }
             guard !error.hasConsumedNothing else { return false }
             partialReads &+= 1
             throw error

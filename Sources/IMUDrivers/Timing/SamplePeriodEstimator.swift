@@ -355,10 +355,14 @@ struct BoundWindow: ~Copyable {
     /// While blocks are shorter than this, a full window is merged instead of dropping its oldest block, seconds.
     static var longestMergedBlock: Double { 1 }
 
+    /// Seconds after which a block is complete although it could have had more observations: these have become fewer.
+    static var longestBlock: Double { 1.25 }
+
     private let blocks = UnsafeMutablePointer<Block>.allocate(capacity: BoundWindow.capacity)
     private(set) var count = 0
     private var observationsPerBlock = 1
     private var observationsInLast = 0
+    private var lastBegan = Timestamp(nanoseconds: 0)
 
     deinit {
         blocks.deallocate()
@@ -385,6 +389,10 @@ struct BoundWindow: ~Copyable {
             blocks[count] = observation
             count += 1
             observationsInLast = 1
+            lastBegan = observation.upperTime
+        }
+        if observation.upperTime.seconds(since: lastBegan) >= Self.longestBlock {
+            observationsInLast = observationsPerBlock
         }
         return observationsInLast >= observationsPerBlock
     }

@@ -35,8 +35,10 @@ package struct GestureRecognizers: ~Copyable {
     /// The gestures in progress.
     package var open: GestureSet { arbiter.open }
 
-    /// Whether a gesture is in progress, or the current movement may become one.
-    mutating func isExpecting() -> Bool { !arbiter.open.isEmpty || !undecided().isEmpty }
+    /// Whether a movement is in progress that is a gesture or may become one. A tilt and the run of a machine last for hours.
+    mutating func isExpecting() -> Bool {
+        !arbiter.open.subtracting([.tilt, .vibration]).isEmpty || !undecided().isEmpty
+    }
 
     /// Whether the body moves and whether a machine runs, even if these gestures may not be reported.
     var isMoving: Bool { motion.isMoving }

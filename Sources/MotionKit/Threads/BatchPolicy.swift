@@ -6,36 +6,23 @@ internal import MotionCore
 /// The first sign of movement ends the long pauses at once. They begin again only after a second without one, so that noise
 /// does not make them alternate.
 struct BatchPolicy: Sendable, BitwiseCopyable {
-    /// What speaks against a long pause.
-    struct Activity: OptionSet, Sendable, BitwiseCopyable {
-        let rawValue: UInt8
-
-        /// A sample has shown movement, or the sensor has not been at rest for long.
-        static let movement = Activity(rawValue: 1 << 0)
-        /// A gesture is in progress or possible.
-        static let gesture = Activity(rawValue: 1 << 1)
-        /// Somebody wants every sample, or states more often than the long pauses would bring them.
-        static let stream = Activity(rawValue: 1 << 2)
-
-        init(rawValue: UInt8) { self.rawValue = rawValue }
-
-        /// What the samples since the last call have shown.
-        init(takenFrom pipeline: inout MotionPipeline) {
-            self = []
-            if !pipeline.takeStillness() { insert(.movement) }
-            if pipeline.expectsGesture() { insert(.gesture) }
-        }
-    }
-
     /// Seconds without activity before a long pause.
     static let calm = 1.0
 
     /// Since when there has been no activity.
     private var calmSince: Timestamp?
 
-    /// When to poll next, after a poll at `now` and its samples.
-    mutating func next(after poll: IMUPoll, _ activity: Activity, at now: Timestamp) -> Timestamp {
-        guard activity.isEmpty else {
+    /// When to poll next, after a poll at `now` and its samples, which the pipeline has processed.
+    mutating func next(
+        after poll: IMUPoll, _ pipeline: inout MotionPipeline, wantsSamples: Bool, at now: Timestamp
+    ) -> Timestamp {
+        let isActive = !pipeline.takeStillness() || pipeline.expectsGesture() || wantsSamples
+        return next(after: poll, isActive: isActive, at: now)
+    }
+
+    /// When to poll next, after a poll at `now` that did or did not show activity.
+    mutating func next(after poll: IMUPoll, isActive: Bool, at now: Timestamp) -> Timestamp {
+        guard !isActive else {
             calmSince = nil
             return poll.next
         }

@@ -84,7 +84,8 @@ struct SensorLoop: ~Copyable {
             exchange.show(
                 state: hasSamples ? pipeline.state : nil, of: device, fault: fault, restingForce: pipeline.restingForce)
             let now = clock.now()
-            exchange.sensorWake.wait(seconds: policy.next(after: poll, takeActivity(), at: now).seconds(since: now))
+            let next = policy.next(after: poll, &pipeline, wantsSamples: wantsSamples, at: now)
+            exchange.sensorWake.wait(seconds: next.seconds(since: now))
         }
         // Requests made just before the stop count too: a reference to store, for example.
         applyRequests()
@@ -99,12 +100,10 @@ struct SensorLoop: ~Copyable {
         exchange.deliveryWake.signal()
     }
 
-    /// What has happened since the last poll, and what is awaited.
-    private mutating func takeActivity() -> BatchPolicy.Activity {
-        var activity = BatchPolicy.Activity(takenFrom: &pipeline)
-        let wantsSamples = !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
-        if wantsSamples || updateInterval <= IMUSettings.restingBatch { activity.insert(.stream) }
-        return activity
+    /// Whether somebody wants every sample, or states more often than the long pauses would bring them.
+    private var wantsSamples: Bool {
+        !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
+            || updateInterval <= IMUSettings.restingBatch
     }
 
     /// Applies the requests since the last batch.

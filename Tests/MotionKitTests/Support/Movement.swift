@@ -6,7 +6,7 @@ struct Movement {
     static let rate = 200.0
 
     /// Specific force of the resting board, m/s².
-    let gravity: Vector3
+    private(set) var gravity: Vector3
     /// The time of the next sample, s. Its start is arbitrary, since nothing reads a clock.
     private(set) var time = 100.0
 
@@ -22,6 +22,17 @@ struct Movement {
     /// A shake along x with 2 g at 5 Hz.
     mutating func shake(_ seconds: Double) -> [MotionSample] {
         samples(seconds) { Vector3(2 * standardGravity * sin(2 * .pi * 5 * $0), 0, 0) }
+    }
+
+    /// A turn about x within a second.
+    mutating func roll(by degrees: Double) -> [MotionSample] {
+        let step = Quaternion(roll: degrees * radiansPerDegree / Self.rate, pitch: 0, yaw: 0)
+        return (0..<Int(Self.rate)).flatMap { _ in
+            gravity = step.unrotate(gravity)
+            var samples = rest(1 / Self.rate)
+            samples[0].rotationRate.x = degrees * radiansPerDegree
+            return samples
+        }
     }
 
     /// A rest that is long enough for a gesture to start, a shake, and the rest that ends it.
