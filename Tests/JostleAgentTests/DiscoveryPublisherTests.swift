@@ -382,7 +382,7 @@ import Testing
         #expect(settle(&bench, 10).announced.isEmpty)
         // Nor reported as something to publish again.
         _ = bench.takeRequests()
-        for topic in wanted { bench.receive(topic, "of another") }
+        for topic in wanted { bench.receive(topic, #"{"origin":{"name":"Jostle"}}"#) }
         #expect(bench.takeRequests().isEmpty)
     }
 

@@ -65,6 +65,8 @@ import Testing
         try await Task.sleep(for: .seconds(3))
         boards.publish("jostle/washer/attitude", #"{"t":1795182603123,"roll":90,"pitch":-45,"yaw":180}"#, retain: false)
         boards.publish("jostle/washer/availability", "offline")
+        // The page has taken both before anybody looks.
+        try await Task.sleep(for: .seconds(1))
         let events = try rig.events(page, "board=washer", try page.signIn())
         let isCounted = await eventually { running(events).map { $0.since == nil && $0.seconds > 2.5 } == true }
         #expect(isCounted, "\(events.all)")
