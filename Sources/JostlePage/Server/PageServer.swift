@@ -94,10 +94,16 @@ final class PageServer {
     // MARK: The broker
 
     private func takeReports() {
-        // First, because a board has been heard until its run ends with a report.
+        // First, because a board has been heard until its run ends with a report; at the end those of boards that are not known
+        // before these reports.
         let newest = listener.takeNewest()
         metrics.messages += newest.count
-        for (message, arrival) in newest.messages { handle(message, at: arrival) }
+        var kept = newest.messages
+        let strangers = kept.partition { kept in
+            BoardTopic(kept.message.topic, prefix: prefix).map { boards.details[$0.board] == nil } ?? true
+        }
+        for (message, arrival) in kept[..<strangers] { handle(message, at: arrival) }
+        defer { for (message, arrival) in kept[strangers...] { handle(message, at: arrival) } }
         let (reports, dropped) = listener.takeReports()
         metrics.droppedMessages += dropped
         if dropped > 0 { log.warning("\(dropped) messages of the broker arrived too fast and were dropped") }
