@@ -106,7 +106,7 @@ final class Swarm {
     // MARK: What happens by itself
 
     /// When `advance` is due.
-    var nextDeadline: Timestamp? { [deaths.next, shakes.next].compactMap { $0 }.min() }
+    var nextDeadline: Timestamp? { deaths.next.earlier(shakes.next) }
 
     /// Lets the boards die and shake that are due.
     func advance(at now: Timestamp) {

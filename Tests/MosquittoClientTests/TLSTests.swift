@@ -31,6 +31,16 @@ struct TLSTests {
         client.disconnections.map(\.failure).filter { $0 != .network(code: 111) }
     }
 
+    /// A server that completes the handshake and does not speak MQTT, and options that trust its authority.
+    private func silentServer(id: String) throws -> (TLSServer, MQTTOptions) {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost")
+        let server = try TLSServer(certificates, protocols: "mqtt")
+        var options = MQTTOptions.local(server.port, id: id, host: "localhost", tls: true)
+        options.tls.caFile = certificates.caFile
+        return (server, options)
+    }
+
     /// A client that was started and has failed twice, each time for this reason.
     private func client(
         failingBecause fault: TLSFault, advice: String = "", _ options: MQTTOptions
@@ -247,12 +257,8 @@ struct TLSTests {
 
     @Test("While a person waits, a broker that stays silent on MQTT 5 after the handshake is asked for 3.1.1 soon")
     func silentBrokerForAPerson() async throws {
-        let certificates = try TestCertificates(directory: TemporaryDirectory())
-        try certificates.makeServerCertificate(name: "localhost")
-        let server = try TLSServer(certificates, protocols: "mqtt")
+        var (server, options) = try silentServer(id: "hurry")
         defer { server.end() }
-        var options = MQTTOptions.local(server.port, id: "hurry", host: "localhost", tls: true)
-        options.tls.caFile = certificates.caFile
         options.trialTimeout = .seconds(1)
         options.connectTimeout = .seconds(60)
         let client = try RecordedClient.started(options)
@@ -262,12 +268,8 @@ struct TLSTests {
 
     @Test("Offers the configured application protocol")
     func applicationProtocol() async throws {
-        let certificates = try TestCertificates(directory: TemporaryDirectory())
-        try certificates.makeServerCertificate(name: "localhost")
-        let server = try TLSServer(certificates, protocols: "mqtt")
+        var (server, options) = try silentServer(id: "alpn")
         defer { server.end() }
-        var options = MQTTOptions.local(server.port, id: "alpn", host: "localhost", tls: true)
-        options.tls.caFile = certificates.caFile
         options.tls.applicationProtocol = "mqtt"
         let client = try RecordedClient.started(options)
         #expect(await eventually { server.output.contains("ALPN protocols advertised by the client: mqtt") })

@@ -13,6 +13,15 @@ package struct StoredDocument: Equatable, Sendable {
         /// A document that no trusted key has signed, and what is wrong with its signature. Nothing must be built on it:
         /// whoever published it, the next revision would be signed.
         case untrusted(DocumentProblem)
+
+        /// `nil` if it cannot be used.
+        fileprivate var envelope: DocumentEnvelope? {
+            switch self {
+            case .layer(let document): document.envelope
+            case .registry(let document): document.envelope
+            case .unreadable, .untrusted: nil
+            }
+        }
     }
 
     /// The message as it was received.
@@ -53,18 +62,10 @@ package struct StoredDocument: Equatable, Sendable {
             content = .unreadable(error)
         }
         self.content = content
-        claimed = StoredDocument.envelope(of: content)?.revision ?? DocumentEnvelope.revision(in: bytes)
+        claimed = content.envelope?.revision ?? DocumentEnvelope.revision(in: bytes)
     }
 
-    package var envelope: DocumentEnvelope? { StoredDocument.envelope(of: content) }
-
-    private static func envelope(of content: Content) -> DocumentEnvelope? {
-        switch content {
-        case .layer(let document): document.envelope
-        case .registry(let document): document.envelope
-        case .unreadable, .untrusted: nil
-        }
-    }
+    package var envelope: DocumentEnvelope? { content.envelope }
 
     /// The name of the key that it says has signed it, even if it cannot be used; `nil` if it is not signed.
     package var signer: String? { (envelope?.signature ?? DocumentEnvelope.signature(in: bytes))?.key }
