@@ -140,7 +140,9 @@ package struct AttitudeFilter: ~Copyable {
     package var isMoving: Bool { rest.quietTime < 0.5 }
 
     /// Whether the sensor is at rest and the sample does not show the beginning of a movement. One that is not finite may.
-    func isStill(_ sample: MotionSample) -> Bool {
+    ///
+    /// Inlined, because the call would keep every sample in memory: 200 instructions.
+    @inline(__always) func isStill(_ sample: MotionSample) -> Bool {
         guard isAtRest else { return false }
         let (force, rate) = (parameters.startlingAcceleration, parameters.startlingRotationRate)
         let hasRate = sample.flags.contains(.rotationRate)
