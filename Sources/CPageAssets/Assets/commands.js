@@ -147,11 +147,13 @@ export class CommandsPanel {
     const sure = element("button", { type: "button", class: "danger", hidden: true, text: "Really restart?" });
     // Asked again in place: the board is away for a moment.
     const ask = (isAsking) => {
+      // A question that nobody answers ends by itself. Who is elsewhere by then stays there.
+      const isHere = isAsking || document.activeElement === sure;
       button.hidden = isAsking;
       sure.hidden = !isAsking;
       clearTimeout(this.doubt);
       if (isAsking) this.doubt = setTimeout(() => ask(false), 5000);
-      (isAsking ? sure : button).focus();
+      if (isHere) (isAsking ? sure : button).focus();
     };
     button.addEventListener("click", (event) => {
       event.stopImmediatePropagation();

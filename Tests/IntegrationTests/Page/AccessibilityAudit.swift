@@ -119,8 +119,11 @@ extension Browser {
     /// Goes through the page with the Tab key; returns what cannot be reached, is out of order or does not show the focus.
     func keyboardProblems() throws -> [String] {
         let expected = try value(Self.countOfStops, as: Int.self)
-        try run(Self.recordFocus)
-        try press(.tab, times: expected + 3)
+        try run(Self.startAtTheTop)
+        for _ in 0..<expected + 3 {
+            try press(.tab)
+            try runAndWait(Self.recordFocus)
+        }
         return try run(Self.judgeFocus) as? [String] ?? ["the check of the keyboard failed"]
     }
 
@@ -131,21 +134,25 @@ extension Browser {
         """
     private static let countOfStops = "(() => { \(findStops) return stops.length; })()"
 
-    private static let recordFocus = """
-        \(findStops)
+    private static let startAtTheTop = """
         document.activeElement.blur();
         const range = document.createRange();
         range.setStart(document.body, 0);
         getSelection().removeAllRanges();
         getSelection().addRange(range);
         window.focusPath = [];
-        addEventListener("focusin", ({ target }) => {
-          const shown = [null, "::after"].some((part) => {
-            const style = getComputedStyle(target, part);
-            return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-          });
-          focusPath.push({ target, shown });
+        """
+
+    /// What a person sees after a key: the next picture.
+    private static let recordFocus = """
+        await new Promise(requestAnimationFrame);
+        const target = document.activeElement;
+        const shown = [null, "::after"].some((part) => {
+          const style = getComputedStyle(target, part);
+          return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
         });
+        if (target !== document.body) focusPath.push({ target, shown });
+        return true;
         """
 
     private static let judgeFocus = """

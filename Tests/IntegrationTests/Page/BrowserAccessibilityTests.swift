@@ -50,6 +50,21 @@ extension BrowserTests {
             try browser.clickButton("Restart the agent")
             try audit(browser, "one board")
 
+            // A question that nobody answers ends, and takes the focus from nobody.
+            let question = "document.querySelector('.command.restart .danger')"
+            #expect(await browser.shows("\(question).hidden"))
+            try browser.run(
+                """
+                const timer = setTimeout;
+                let endQuestion;
+                window.setTimeout = (end) => { endQuestion = end; };
+                document.querySelector(".command.restart button").click();
+                window.setTimeout = timer;
+                document.querySelector(".command.calibrate button").focus();
+                endQuestion();
+                """)
+            #expect(try browser.value("\(question).hidden && document.activeElement.closest('.calibrate') !== null"))
+
             // Gestures are announced.
             let voice = "document.querySelector('[aria-live=polite].unseen').textContent"
             #expect(await browser.shows("\(voice).startsWith('shake ')"))
