@@ -222,8 +222,9 @@ class Ledger:
 
     def judge_rollback(self, name, agent, layer, entry):
         reason, kills = entry.get("reason", ""), sum(life.was_killed for life in agent.lives)
-        if ("unexpectedly" in reason and kills >= 3) or ("no samples" in reason and agent.is_on_bus):
-            self.notes[f"layers rolled back: {reason}"] += 1
+        has_no_sensor = "no samples" in reason or reason.startswith("no usable sensor")
+        if ("unexpectedly" in reason and kills >= 3) or (has_no_sensor and agent.is_on_bus):
+            self.notes[f"layers rolled back: {reason.partition(':')[0]}"] += 1
         elif "keep up" in reason and (
                 any(life.pauses for life in agent.lives) or any(time.time() - each < 60 for each in self.starvations)):
             self.notes[f"layers rolled back: {reason}"] += 1

@@ -41,7 +41,10 @@ enum SecretName {
         let whole = SecretFinder.lowercased(name).filter { !"_- ".utf8.contains($0) }
         let singular = whole.last == UInt8(ascii: "s") ? whole.dropLast() : whole[...]
         func hasEnding(_ ending: String) -> Bool {
-            [whole[...], singular].contains { $0.suffix(ending.utf8.count).elementsEqual(ending.utf8) }
+            // Most names end otherwise.
+            let last = ending.utf8.last
+            guard last == whole.last || last == singular.last else { return false }
+            return [whole[...], singular].contains { $0.suffix(ending.utf8.count).elementsEqual(ending.utf8) }
         }
         func hasWord(_ word: String) -> Bool { SecretName.hasLastWord(word, name) }
         if SecretName.harmless.contains(where: hasEnding) {
@@ -70,6 +73,7 @@ enum SecretName {
 
     /// Whether the last word of a name in camel case, in snake case or with hyphens is this one.
     private static func hasLastWord(_ word: String, _ name: ArraySlice<UInt8>) -> Bool {
+        guard name.last.map({ $0 | 0x20 }) == word.utf8.last else { return false }
         let last = name.suffix(word.utf8.count)
         guard SecretFinder.lowercased(last).elementsEqual(word.utf8) else { return false }
         guard let before = name.dropLast(last.count).last, !"_-0123456789".utf8.contains(before) else { return true }
