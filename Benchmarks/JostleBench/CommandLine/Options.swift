@@ -48,7 +48,7 @@ struct Options: Equatable {
               --rounds N           runs of --faults of each fault on each chip, by default \(FaultCheck.defaultRounds)
               --verbose            also print the results chip by chip
               --bus PATH           read the MPU-6050 at 0x68 on a bus such as /dev/i2c-1 at 1 kHz, through driver and
-                                   pipeline: samples lost, and CPU time per sample; see Scripts/compare-with-python
+                                   pipeline: samples lost, and CPU time per sample
               --seconds N          duration of --bus, by default \(Int(BusRun.defaultSeconds))
               --once STAGE         run one stage and print nothing, for a profiler; see Scripts/count-instructions
               --samples N          samples of --once, by default \(defaultSamples)

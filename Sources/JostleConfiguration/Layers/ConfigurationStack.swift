@@ -10,7 +10,7 @@ package struct ConfigurationStack: Equatable, Sendable {
     /// The result of all layers.
     package struct Resolution: Equatable, Sendable {
         /// The settings in force.
-        package var settings: JostleSettings
+        @ByReference package var settings: JostleSettings
 
         /// Which layer set each key.
         package var provenance: Provenance

@@ -7,7 +7,7 @@ internal import MotionCore
 /// A valid configuration.
 package struct LoadedConfiguration: Equatable, Sendable {
     /// The settings in force.
-    package var settings: JostleSettings
+    @ByReference package var settings: JostleSettings
 
     /// Which layer set each key.
     package var provenance: Provenance
