@@ -57,7 +57,7 @@ package final class HTTPStream {
     }
 
     /// Ends the body, whatever its source still has to say.
-    func finish() {
+    package func finish() {
         isFinishing = true
         wake()
     }

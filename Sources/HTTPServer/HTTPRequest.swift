@@ -10,6 +10,8 @@ package struct HTTPRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// The body; empty if there is none.
     package var body: [UInt8] = []
+    /// The numeric address of the client, which may be a proxy; empty if it is not known.
+    package var client = ""
     /// Whether the client is on this machine, as far as its address tells: a proxy on this machine is.
     package var isFromThisMachine = false
     /// Why the body has not been read; the answer must be an error.
@@ -28,6 +30,14 @@ package struct HTTPRequest: Sendable {
         let name = name.lowercased()
         let values = headers.filter { $0.name.lowercased() == name }
         return values.count == 1 ? values[0].value : nil
+    }
+
+    /// The items of a header that is a list, or occurs more than once.
+    package func list(_ name: String) -> [String] {
+        let name = name.lowercased()
+        return headers.filter { $0.name.lowercased() == name }.flatMap { header in
+            header.value.split(separator: ",").map { String($0.filter { $0 != " " && $0 != "\t" }) }
+        }
     }
 
     /// The first argument of the query with this name.

@@ -61,19 +61,25 @@ package final class ListeningSocket {
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard getsockname(descriptor, address, &size) == 0 else { return nil }
-                var host = [CChar](repeating: 0, count: 64)
-                var port = [CChar](repeating: 0, count: 16)
-                guard
-                    getnameinfo(
-                        address, size, &host, socklen_t(host.count), &port, socklen_t(port.count),
-                        NI_NUMERICHOST | NI_NUMERICSERV) == 0,
-                    let name = host.withUnsafeBufferPointer({ $0.baseAddress.map { String(cString: $0) } }),
-                    let number = port.withUnsafeBufferPointer({ $0.baseAddress.flatMap { UInt16(String(cString: $0)) } }
-                    )
-                else { return nil }
-                return (ListeningAddress(host: name, port: number), name == "::1" || name.hasPrefix("127."))
+                guard getsockname(descriptor, address, &size) == 0, let numeric = numeric(address, size) else {
+                    return nil
+                }
+                return (numeric, numeric.host == "::1" || numeric.host.hasPrefix("127."))
             }
         }
+    }
+
+    /// An address as text: getnameinfo(3).
+    static func numeric(_ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> ListeningAddress? {
+        var host = [CChar](repeating: 0, count: 64)
+        var port = [CChar](repeating: 0, count: 16)
+        guard
+            getnameinfo(
+                address, size, &host, socklen_t(host.count), &port, socklen_t(port.count),
+                NI_NUMERICHOST | NI_NUMERICSERV) == 0,
+            let name = host.withUnsafeBufferPointer({ $0.baseAddress.map { String(cString: $0) } }),
+            let number = port.withUnsafeBufferPointer({ $0.baseAddress.flatMap { UInt16(String(cString: $0)) } })
+        else { return nil }
+        return ListeningAddress(host: name, port: number)
     }
 }

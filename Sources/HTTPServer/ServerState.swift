@@ -102,7 +102,12 @@ final class ServerState {
         var request = HTTPRequest(method: method, path: path)
         request.query = values(connection, jostle_MHD_arguments)
         request.headers = values(connection, jostle_MHD_headers)
-        request.isFromThisMachine = jostle_MHD_client(connection).map(LoopbackAddress.matches) ?? false
+        if let address = jostle_MHD_client(connection) {
+            request.isFromThisMachine = LoopbackAddress.matches(address)
+            let isVersion6 = Int32(address.pointee.sa_family) == AF_INET6
+            let size = isVersion6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+            request.client = ListeningSocket.numeric(address, socklen_t(size))?.host ?? ""
+        }
         return request
     }
 

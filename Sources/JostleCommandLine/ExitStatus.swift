@@ -8,6 +8,8 @@ extension ExitStatus {
             try run()
             guard Output.finish() else { throw Failure(.cannotCreate, "standard output cannot be written") }
             return .success
+        } catch is ReaderIsGone {
+            return .success
         } catch {
             let failure = Failure(error)
             // What was printed before the error comes before it, also in a pipe.

@@ -75,6 +75,11 @@ package enum Output {
     /// Writes a text that is not escaped, because it was built from safe parts; returns false, with errno set, on failure.
     package static func writes(safe text: String) -> Bool { write(text, to: STDOUT_FILENO) }
 
+    /// Why standard output could not be written, right after that.
+    package static func failure() -> any Error {
+        errno == EPIPE ? ReaderIsGone() : Failure(.cannotCreate, "standard output: \(String(cString: strerror(errno)))")
+    }
+
     // MARK: Standard error
 
     /// Writes that something is not as it should be, which does not end the program.
@@ -112,6 +117,9 @@ package enum Output {
         }
     }
 }
+
+/// Whoever read standard output has closed it, as `head` does when it has enough: the program ends, and has not failed.
+package struct ReaderIsGone: Error {}
 
 /// A number formatted by vsnprintf(3), such as `%.9g`.
 package func printed(_ value: Double, _ format: String) -> String {

@@ -27,7 +27,8 @@ package enum PageCommand {
         let rules = PageAccess.Rules(
             hosts: HostNames(settings.page.hosts, machine: DeviceName.hostName()), password: secrets.password,
             metricsToken: secrets.metricsToken, usesTLS: certificate != nil,
-            mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port)
+            mayControl: settings.page.mayControl && !isInsecure, port: socket.address.port,
+            basePath: settings.page.basePath ?? "", proxies: settings.page.trustedProxies)
         let log = Log(level: settings.log.level)
         FileContents.makeDirectories(PageFiles.links)
         var links = LinkTokens(directory: PageFiles.links)
@@ -60,7 +61,7 @@ package enum PageCommand {
             http.stop()
             listener.stop()
         }
-        let base = "\(certificate == nil ? "http" : "https")://\(reachable(http.address).text)"
+        let base = "\(certificate == nil ? "http" : "https")://\(reachable(http.address).text)\(rules.basePath)"
         note(base, log)
         announce(base, token)
         server.run(http, signals: signals)

@@ -205,15 +205,11 @@ private struct SwarmView {
     }
 
     private func line(_ text: String) throws {
-        if !Output.writes(line: text) { throw SwarmView.outputFailure() }
+        if !Output.writes(line: text) { throw Output.failure() }
     }
 
     private func json(_ object: JSONObject) throws {
-        if !Output.writes(json: object.description) { throw SwarmView.outputFailure() }
-    }
-
-    private static func outputFailure() -> Failure {
-        Failure(.cannotCreate, "cannot write to standard output: \(String(cString: strerror(errno)))")
+        if !Output.writes(json: object.description) { throw Output.failure() }
     }
 }
 

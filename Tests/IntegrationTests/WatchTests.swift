@@ -166,6 +166,24 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
+    /// Whoever reads has enough: that is no failure.
+    @Test(arguments: ["--json", "--plain"])
+    func endsWithItsReader(format: String) async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        for id in 1...5 { try observer.publish(retained("washer-\(id)/availability", "online")) }
+        let script = #"{ "$1" watch --broker "mqtt://127.0.0.1:$2" "$3" --for 60; echo "status $?" >&2; } | head -n 1"#
+        let program = try rig.run(
+            ["-c", script, "sh", Products.program.path, "\(broker.port)", format],
+            environment: ["JOSTLE_CONFIG": "/dev/null"], program: URL(fileURLWithPath: "/bin/sh"))
+        #expect(await eventually { program.output.contains("\n") }, "\(program.errors)")
+        for number in 1...200 where program.isRunning {
+            try observer.publish("jostle/washer-1/health", "{\"rate\":\(number)}")
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(await program.exitStatus() == 0)
+        #expect(program.errors.hasSuffix("status 0\n") && !program.errors.contains("output"), "\(program.errors)")
+    }
+
     @Test func reportsUnreachableBrokerAndRetries() async throws {
         let broker = try TestBroker()
         let program = try watch(broker.port, "--device", "dut")

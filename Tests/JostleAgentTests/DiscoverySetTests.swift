@@ -50,8 +50,8 @@ import Testing
             message.payload == """
                 {"automation_type": "trigger", "type": "shake", "subtype": "began", "topic": "jostle/dut/event/shake", \
                 "qos": 0, "value_template": \
-                "{% if not value_json.delayed | default(false) %}{{ value_json.phase }}{% endif %}", "payload": "began", \
-                "device": \
+                "{% if value_json is defined and not value_json.delayed | default(false) %}{{ value_json.phase }}\
+                {% endif %}", "payload": "began", "device": \
                 {"identifiers": ["jostle_dut"], "name": "dut", "manufacturer": "Jostle", "model": \
                 "Raspberry Pi 4 with MPU-6050", "hw_version": "MPU-6050 at 0x68 on /dev/i2c-1", "serial_number": "1000", \
                 "sw_version": "1.2.3"}, "origin": {"name": "Jostle", "sw_version": "1.2.3"}}
@@ -79,7 +79,11 @@ import Testing
         for (gesture, words) in expected {
             #expect(subtypes(set, gesture) == words, "\(gesture)")
             let event = try #require(set["event/dut/\(gesture)/config"])
-            #expect(Set(event["event_types"] as? [String] ?? []) == words.subtracting(["any"]), "\(gesture)")
+            // Each change of a turn would be a row in the recorder.
+            let types = Set(event["event_types"] as? [String] ?? [])
+            #expect(types == words.subtracting(["any", "changed"]), "\(gesture)")
+            let template = try #require(event["value_template"] as? String)
+            #expect(template.contains("value_json.phase != 'changed'") == words.contains("changed"), "\(gesture)")
             #expect(event["state_topic"] as? String == "jostle/dut/event/\(gesture)")
         }
         // Type and subtype identify a trigger.
@@ -106,6 +110,48 @@ import Testing
         }
     }
 
+    /// An empty payload removes a retained message, and is no JSON.
+    @Test func templatesTakeAnEmptyPayload() {
+        var facts = facts
+        facts.commands = ["tare", "calibrate", "identify", "restart"]
+        let set = set(facts) { settings in
+            var rule = JostleSettings.Action()
+            rule.name = "lamp"
+            settings.actions = [rule]
+        }
+        for (topic, entity) in set {
+            for key in ["value_template", "json_attributes_template"] {
+                guard let template = entity[key] as? String else { continue }
+                #expect(template.hasPrefix("{% if value_json is defined"), "\(topic) \(key): \(template)")
+                #expect(template.hasSuffix("{% endif %}"), "\(topic) \(key): \(template)")
+            }
+        }
+    }
+
+    @Test func anglesInACircleHaveNoMeanAndAreOffAtFirst() throws {
+        let set = set()
+        for (angle, stateClass) in [("roll", nil), ("pitch", "measurement"), ("yaw", nil)] {
+            let entity = try #require(set["sensor/dut/\(angle)/config"])
+            #expect(entity["enabled_by_default"] as? Bool == false && entity["state_class"] as? String == stateClass)
+        }
+        #expect(set["sensor/dut/tilt_angle/config"]?["enabled_by_default"] == nil)
+    }
+
+    @Test func wordsAreOneOfAList() throws {
+        let set = set()
+        let lists = [
+            "side": ["+x", "-x", "+y", "-y", "+z", "-z"],
+            "configuration": [
+                "rolled_back", "rejected", "conflict", "stale", "missing", "pending", "applied", "none",
+            ],
+        ]
+        for (sensor, words) in lists {
+            let entity = try #require(set["sensor/dut/\(sensor)/config"])
+            #expect(entity["device_class"] as? String == "enum" && entity["options"] as? [String] == words)
+            #expect(entity["state_class"] == nil && entity["unit_of_measurement"] == nil)
+        }
+    }
+
     @Test func disabledFeaturesKeepTheirControls() {
         let set = set { settings in
             settings.motion.gestures.shake.common.isEnabled = false
@@ -113,7 +159,10 @@ import Testing
             settings.publish.health.interval = 0
         }
         #expect(subtypes(set, "shake").isEmpty && set["event/dut/shake/config"] == nil)
-        #expect(set["switch/dut/shake_enabled/config"] != nil && set["number/dut/shake_sensitivity/config"] != nil)
+        for control in ["switch/dut/shake_enabled/config", "number/dut/shake_sensitivity/config"] {
+            #expect(set[control]?["enabled_by_default"] as? Bool == false, "\(control)")
+        }
+        #expect(set["switch/dut/tap_enabled/config"].map { $0["enabled_by_default"] == nil } == true)
         #expect(set["sensor/dut/roll/config"] == nil && set["number/dut/attitude_rate/config"] != nil)
         #expect(set["sensor/dut/temperature/config"] == nil && set["binary_sensor/dut/problem/config"] == nil)
         #expect(set["sensor/dut/tilt_angle/config"] != nil)

@@ -29,6 +29,11 @@ import Testing
         #expect(bench.participant.protectedDevices == ["old"])
         #expect(bench.text(.deviceNames) == "jostle device names 1\njostle/new\njostle/old\n")
         bench.pass(0.2)
+        #expect(bench.takePublished().isEmpty && bench.participant.protectedDevices == ["old"])
+        // First its discovery messages are removed: Home Assistant's entities need not hear that they have no state.
+        bench.pass(0.2)
+        #expect(bench.participant.protectedDevices.isEmpty)
+        bench.pass(4.8)
         #expect(bench.takePublished().isEmpty)
         bench.pass(0.2)
         let due = bench.takePublished()
@@ -56,6 +61,12 @@ import Testing
         // It was this device itself, which lost power; the broker had not noticed yet.
         receive(&bench, "offline")
         bench.pass(0)
+        // Another one begins to use the name, and ends.
+        receive(&bench, "online")
+        #expect(bench.participant.protectedDevices == ["old"] && bench.takeLines().count == 1)
+        bench.pass(60)
+        receive(&bench, "offline")
+        bench.pass(5.1)
         #expect(bench.takePublished().count == 4)
         // The device receives its own empty message.
         receive(&bench, "")
@@ -65,7 +76,7 @@ import Testing
     }
 
     @Test func continuesAfterReconnection() {
-        bench.pass(0.5)
+        bench.pass(5.5)
         let first = bench.takePublished()
         bench.deliver(.notSent(first.suffix(2).compactMap(\.token)))
         bench.pass(0.3)
@@ -75,7 +86,7 @@ import Testing
         #expect(bench.takePublished().isEmpty)
         bench.deliver(.connected)
         // The subscription was not answered.
-        bench.pass(1.9)
+        bench.pass(6.9)
         #expect(bench.takePublished().isEmpty)
         bench.pass(0.2)
         let second = bench.takePublished()
@@ -87,7 +98,7 @@ import Testing
     }
 
     @Test func logsRejectionOnceAndDoesNotRetry() {
-        bench.pass(0.5)
+        bench.pass(5.5)
         for entry in bench.takePublished() {
             if let token = entry.token { bench.deliver(.rejected(token, topic: "t", .refused(.notAuthorised))) }
         }

@@ -8,6 +8,11 @@ extension AcceptedValue {
         .init("page.listen", "pi.local:65535") { $0.page.listen.text == "pi.local:65535" },
         .init("page.hosts", "[]") { $0.page.hosts.isEmpty },
         .init("page.hosts", "[Pi.Example.org, pi, pi]") { $0.page.hosts == ["pi.example.org", "pi"] },
+        .init("page.base_path", "/jostle") { $0.page.basePath == "/jostle" },
+        .init("page.base_path", "/iot/jostle-1") { $0.page.basePath == "/iot/jostle-1" },
+        .init("page.trusted_proxies", "[127.0.0.1, '10.0.0.0/8', '::1', 'fd00::/8']") {
+            $0.page.trustedProxies.map(\.text) == ["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"]
+        },
         .init("page.password_file", "/etc/jostle/page-password") {
             $0.page.passwordFile == "/etc/jostle/page-password"
         },
@@ -30,6 +35,12 @@ extension RefusedValue {
         ("page.listen", ["'::1:8088'", "':8088'"], "has no host before its port"),
         ("page.hosts", ["pi.local"], "is not a list"),
         ("page.hosts", ["['pi:8088']", "[-pi]"], "is not a host name"),
+        ("page.base_path", ["jostle", "/jostle/", "/", "//", "/a b", "/../x"], "is not such a path"),
+        ("page.trusted_proxies", ["127.0.0.1"], "is not a list"),
+        (
+            "page.trusted_proxies", ["[localhost]", "['10.0.0.0/33']", "['::1/129']", "['10.0.0.0/']", "['/8']"],
+            "is not a numeric"
+        ),
         ("page.password_file", ["''"], "is empty"),
         ("page.certificate_file", ["''"], "is empty"),
         ("page.key_file", ["'credential:'"], "is not the name of a credential"),

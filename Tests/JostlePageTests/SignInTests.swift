@@ -1,5 +1,6 @@
 import BrokerTestSupport
 import Foundation
+import JostleConfiguration
 import MotionCore
 import Testing
 
@@ -26,6 +27,32 @@ import Testing
         #expect(!Sessions(file: file, password: nil).accepts(cookie, at: 1001))
         try FileManager.default.removeItem(atPath: file)
         #expect(!Sessions(file: file, password: "one").accepts(cookie, at: 1001))
+    }
+
+    @Test func aSessionThatHasEndedStaysEnded() throws {
+        var sessions = Sessions(file: file, password: nil)
+        let (mine, other) = (try #require(sessions.issue(at: 1000)), try #require(sessions.issue(at: 1000)))
+        try sessions.end(try #require(sessions.name(of: mine, at: 1001)), at: 1001)
+        #expect(!sessions.accepts(mine, at: 1001) && sessions.accepts(other, at: 1001))
+        sessions = Sessions(file: file, password: nil)
+        #expect(!sessions.accepts(mine, at: 1001) && sessions.accepts(other, at: 1001), "after the next start too")
+        let attributes = try FileManager.default.attributesOfItem(atPath: file + "-ended")
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        // What has expired is not remembered.
+        let late = 1000 + Sessions.lifetime + 1
+        let third = try #require(sessions.issue(at: late))
+        try sessions.end(try #require(sessions.name(of: third, at: late)), at: late)
+        #expect(try String(contentsOfFile: file + "-ended", encoding: .utf8).split(separator: "\n").count == 1)
+    }
+
+    @Test func allSessionsEndAtOnce() throws {
+        var sessions = Sessions(file: file, password: nil)
+        let cookies = try (0..<3).map { _ in try #require(sessions.issue(at: 1000)) }
+        try sessions.endAll()
+        #expect(cookies.allSatisfy { !sessions.accepts($0, at: 1001) })
+        let new = try #require(sessions.issue(at: 1001))
+        sessions = Sessions(file: file, password: nil)
+        #expect(cookies.allSatisfy { !sessions.accepts($0, at: 1001) } && sessions.accepts(new, at: 1002))
     }
 
     @Test func onlyTheOwnerReadsTheKey() throws {
@@ -115,7 +142,7 @@ import Testing
         var links = try links()
         _ = try LinkTokens.make(in: directory.path)
         let name = try #require(directory.names.first)
-        for token in [name, String(name.prefix(32))] {
+        for token in [name, String(name.prefix(24))] {
             let isValid = links.use(token, at: now)
             #expect(!isValid)
         }
@@ -124,8 +151,8 @@ import Testing
 
     @Test(arguments: [
         "", "../../x", "..", ".", "/etc/passwd", "a/../../../../../../../../etc/xxxx",
-        "ABCDEF0123456789ABCDEF0123456789",
-        "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdef0", "0123456789abcdef0123456789abcde\n",
+        "ABCDEF0123456789ABCDEF01",
+        "0123456789abcdef0123456", "0123456789abcdef012345678", "0123456789abcdef0123456\n",
     ])
     func foreignTextIsNoToken(_ text: String) throws {
         var links = try links()
@@ -148,7 +175,7 @@ import Testing
     @Test func withoutItsDirectoryThereIsNoToken() {
         #expect(throws: (any Error).self) { try LinkTokens.make(in: directory.path + "/nowhere") }
         var links = LinkTokens(directory: directory.path + "/nowhere")
-        let isValid = links.use("0123456789abcdef0123456789abcdef", at: now)
+        let isValid = links.use("0123456789abcdef01234567", at: now)
         #expect(!isValid)
     }
 }
@@ -157,16 +184,20 @@ import Testing
 @Suite struct PageAccessTests {
     private let directory = TemporaryDirectory.absent()
 
-    private func access(password: String? = "right", usesTLS: Bool = false) -> PageAccess {
+    private func access(
+        password: String? = "right", usesTLS: Bool = false, basePath: String = "", proxies: [String] = []
+    ) -> PageAccess {
         PageAccess(
             PageAccess.Rules(
-                hosts: HostNames([], machine: "pi"), password: password, usesTLS: usesTLS, mayControl: true, port: 8088),
+                hosts: HostNames(["page.example.org"], machine: "pi"), password: password, usesTLS: usesTLS,
+                mayControl: true, port: 8088, basePath: basePath, proxies: proxies.compactMap { AddressRange($0) }),
             sessions: Sessions(file: directory.path + "/key", password: password),
             links: LinkTokens(directory: directory.path))
     }
 
-    private func request(_ headers: [(String, String)]) -> HTTPRequest {
+    private func request(_ headers: [(String, String)] = [], from client: String = "192.0.2.1") -> HTTPRequest {
         var request = HTTPRequest(method: "POST", path: "/api/set")
+        request.client = client
         request.headers = headers.map { (name: $0.0, value: $0.1) }
         return request
     }
@@ -220,7 +251,7 @@ import Testing
 
     @Test func thePasswordSignsIn() throws {
         var access = access()
-        let header = try access.signIn(password: "right", at: 1000, monotonic: Timestamp(nanoseconds: 0))
+        let header = try access.signIn(request(), password: "right", at: 1000, monotonic: Timestamp(nanoseconds: 0))
         #expect(header.hasPrefix("jostle-page-8088="))
         #expect(header.hasSuffix("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict"))
         let cookie = String(header.prefix { $0 != ";" })
@@ -228,14 +259,78 @@ import Testing
         #expect(!access.isSignedIn(request([("Cookie", cookie)]), at: 1000 + Sessions.lifetime))
         let other = cookie.replacingOccurrences(of: "8088", with: "8089")
         #expect(!access.isSignedIn(request([("Cookie", other)]), at: 1001), "another port is another page")
-        #expect(access.expiredCookie.contains("=; ") && access.expiredCookie.contains("Max-Age=0"))
+        let expired = access.expiredCookie(request())
+        #expect(expired.contains("=; ") && expired.contains("Max-Age=0"))
     }
 
     @Test func withTLSACookieIsForTLSOnly() throws {
         var access = access(usesTLS: true)
-        let header = try access.signIn(password: "right", at: 0, monotonic: Timestamp(nanoseconds: 0))
+        let header = try access.signIn(request(), password: "right", at: 0, monotonic: Timestamp(nanoseconds: 0))
         #expect(header.hasSuffix("; Secure"))
-        #expect(access.expiredCookie.hasSuffix("; Secure"))
+        #expect(access.expiredCookie(request()).hasSuffix("; Secure"))
+    }
+
+    /// Requirement: TLS, name and client are those that a trusted proxy states, and nobody else's.
+    @Test func onlyATrustedProxySpeaksForBrowsers() throws {
+        let headers = [
+            ("Host", "127.0.0.1:8088"), ("X-Forwarded-Host", "page.example.org"), ("X-Forwarded-Proto", "https"),
+            ("X-Forwarded-For", "198.51.100.9, 203.0.113.7"), ("Origin", "https://page.example.org"), ("X-Jostle", "1"),
+            ("Content-Type", "application/json"),
+        ]
+        var access = access(basePath: "/jostle", proxies: ["192.0.2.0/24"])
+        try access.checkHost(of: request(headers))
+        try access.checkPost(request(headers))
+        let cookie = try access.signIn(
+            request(headers), password: "right", at: 0, monotonic: Timestamp(nanoseconds: 0))
+        #expect(cookie.contains("; Path=/jostle/; ") && cookie.hasSuffix("; Secure"))
+        #expect(throws: PageRefusal.forbidden) { try access.checkPost(request(headers, from: "198.51.100.1")) }
+        let evil = headers.map { $0.0 == "X-Forwarded-Host" ? ($0.0, "evil.example") : $0 }
+        #expect(throws: PageRefusal.host("evil.example")) { try access.checkHost(of: request(evil)) }
+        try access.checkHost(of: request(evil, from: "198.51.100.1"))
+    }
+
+    /// A proxy that states nothing, as nginx without further settings: the name is one of `page.hosts`.
+    @Test(arguments: [
+        ("https://page.example.org", true), ("http://page.example.org:8443", true), ("https://evil.example", false),
+        ("http://127.0.0.1:8088", true), ("http://127.0.0.1:3000", false),
+        ("https://page.example.org.evil.example", false),
+        ("http://pi", false), ("null", false),
+    ])
+    func aProxyMayStateNothing(_ origin: String, _ isOwn: Bool) {
+        let access = access(proxies: ["192.0.2.1"])
+        let request = request([
+            ("Host", "127.0.0.1:8088"), ("Origin", origin), ("X-Jostle", "1"), ("Content-Type", "application/json"),
+        ])
+        #expect(((try? access.checkPost(request)) != nil) == isOwn)
+    }
+
+    /// Requirement: who guesses passwords keeps nobody else out.
+    @Test func attemptsAreCountedForEachClient() throws {
+        var access = access(proxies: ["192.0.2.1"])
+        func attempt(_ password: String, _ request: HTTPRequest) -> PageRefusal? {
+            do throws(PageRefusal) {
+                _ = try access.signIn(request, password: password, at: 0, monotonic: Timestamp(nanoseconds: 0))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let guesser = request(from: "198.51.100.1")
+        for _ in 0..<20 { _ = attempt("wrong", guesser) }
+        #expect(attempt("right", guesser) == .tooManyAttempts(seconds: 10))
+        #expect(attempt("right", request(from: "198.51.100.2")) == nil)
+        // Whoever has an IPv6 address has a whole network of them.
+        for number in 0..<20 { _ = attempt("wrong", request(from: "2001:db8::\(number)")) }
+        #expect(attempt("right", request(from: "2001:db8::99")) == .tooManyAttempts(seconds: 10))
+        #expect(attempt("right", request(from: "2001:db8:0:1::99")) == nil)
+        // Behind a proxy, what the client itself has written before does not matter.
+        func forwarded(_ hops: String) -> HTTPRequest { request([("X-Forwarded-For", hops)]) }
+        for number in 0..<20 { _ = attempt("wrong", forwarded("10.0.0.\(number), 203.0.113.7")) }
+        #expect(attempt("right", forwarded("10.9.9.9, 203.0.113.7")) == .tooManyAttempts(seconds: 10))
+        #expect(attempt("right", forwarded("203.0.113.8")) == nil)
+        // The most clients that are remembered are not exceeded by many.
+        for number in 0..<3000 { _ = attempt("wrong", request(from: "10.0.\(number / 256).\(number % 256)")) }
+        #expect(attempt("right", request(from: "203.0.113.99")) == nil)
     }
 
     @Test func attemptsAreLimitedForTheRightPasswordToo() {
@@ -243,7 +338,7 @@ import Testing
         func attempt(_ password: String, _ seconds: Int64) -> PageRefusal? {
             do throws(PageRefusal) {
                 _ = try access.signIn(
-                    password: password, at: 0, monotonic: Timestamp(nanoseconds: seconds * 1_000_000_000))
+                    request(), password: password, at: 0, monotonic: Timestamp(nanoseconds: seconds * 1_000_000_000))
                 return nil
             } catch {
                 return error
@@ -259,7 +354,7 @@ import Testing
     @Test func withoutAPasswordNoneSignsIn() {
         var access = access(password: nil)
         #expect(throws: PageRefusal.notFound("password")) {
-            try access.signIn(password: "", at: 0, monotonic: Timestamp(nanoseconds: 0))
+            try access.signIn(request(), password: "", at: 0, monotonic: Timestamp(nanoseconds: 0))
         }
     }
 }

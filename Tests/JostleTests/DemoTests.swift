@@ -47,7 +47,7 @@ import Testing
     }
 
     private static let page = PageInvitation(
-        address: "http://127.0.0.1:8088/?token=0123456789abcdef0123456789abcdef",
+        address: "http://127.0.0.1:8088/?token=0123456789abcdef01234567",
         connection: "192.0.2.7 50122 192.0.2.20 22", user: "pi")
 
     private func screen(

@@ -4,7 +4,7 @@ import Testing
 
 /// Requirement: a newcomer sees how to open the page of a demonstration, also on a machine that is reached over SSH.
 @Suite struct PageInvitationTests {
-    private static let address = "http://127.0.0.1:8088/?token=0123456789abcdef0123456789abcdef"
+    private static let address = "http://127.0.0.1:8088/?token=0123456789abcdef01234567"
 
     private func invitation(_ connection: String?, user: String? = "pi") -> PageInvitation {
         PageInvitation(address: Self.address, connection: connection, user: user)

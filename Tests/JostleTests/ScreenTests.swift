@@ -78,6 +78,37 @@ import Testing
 
     // MARK: A device
 
+    /// Requirement: whatever else a device has to say, its last gesture is in view.
+    @Test func showsLastGestureInEveryWindow() {
+        let layers =
+            #"{"layers":{"all":{"status":"applied","revision":12}},"settings":{"device":{"name":"Desk lamp"}}}"#
+        let misses = ["shake", "turn", "tap", "flip"].map { gesture in
+            let text = #""reason":"too_weak","text":"no \#(gesture)"}"#
+            return ("lamp/near-miss", #"{"t":1795182605123,"gesture":"\#(gesture)","# + text)
+        }
+        let problem = ("lamp/health", Self.messages[4].1.replacing(#""problems":[]"#, with: #""problems":["clock"]"#))
+        let messages = Self.messages + [problem, ("lamp/config/reported", layers)] + misses
+        for columns in [40, 60, 80, 120] {
+            for rows in 6...40 {
+                let screen = Self.screen(columns, rows, messages)
+                #expect(screen.contains { $0.text.contains("flick") }, "\(columns)×\(rows)\n\(Self.text(screen))")
+            }
+        }
+        #expect(Self.screen(80, 24, messages)[0].text.hasPrefix(" lamp, Desk lamp  ● online"))
+    }
+
+    @Test func fleetScreenShowsLastGestureIn80Columns() {
+        let id = "a-washer-with-a-long-name"
+        let layers = #"{"layers":{"all":{"status":"applied","revision":12}}}"#
+        let event = #"{"id":"a-1","t":1795182603123,"gesture":"vibration","phase":"ended","duration":2400}"#
+        let model = Self.model(
+            [("\(id)/availability", "online"), ("\(id)/config/reported", layers), ("\(id)/event/vibration", event)],
+            onlyDevice: nil)
+        let lines = FleetScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: Self.timeOfDay)
+            .lines(model, Self.connected, at: Self.start, size: ScreenSize(columns: 80, rows: 24))
+        #expect(lines.last?.text.contains("13:50:03 vibration ended, ") == true, "\(Self.text(lines))")
+    }
+
     @Test func showsDeviceIn80By24() {
         #expect(
             Self.text(Self.screen(80, 24)) == """
@@ -97,7 +128,7 @@ import Testing
                 ·······120·······90········60········30······
 
                 sensor streaming   199.8 Hz   period -1234 ppm   gaps 2   bus errors 3
-                outbox 1   CPU 2.1 %   memory 21.5 MB   up 3 h 12 min   MPU-6050
+                outbox 1   CPU 2.1 %   memory 21.5 MiB   up 3 h 12 min   MPU-6050
 
                 00:00:00  flick     recognized left, simulated
                 13:50:04  shake     cancelled  it stopped before the fourth swing, delayed
@@ -121,7 +152,7 @@ import Testing
                 .........90........60........
 
                 sensor streaming   199.8 Hz   period -1234 ppm   gaps 2
-                bus errors 3   outbox 1   CPU 2.1 %   memory 21.5 MB
+                bus errors 3   outbox 1   CPU 2.1 %   memory 21.5 MiB
                 up 3 h 12 min   MPU-6050
 
                 00:00:00  flick     recognized left, simulated

@@ -1,5 +1,5 @@
 // Start of the page: which view the address asks for, the connection to the page's server, and what is said about it.
-import { clean, element, finite, object, parse, post, setText, timeOfDay } from "./text.js";
+import { clean, element, finite, object, parse, post, setText, shortcuts, timeOfDay } from "./text.js";
 
 const events = [
   "hello", "broker", "ping", "dropped", "boards", "listed", "removed", "fleet", "availability", "attitude", "motion",
@@ -20,6 +20,8 @@ class Connection {
   lostAt = Date.now();
   /** The last `broker` event. */
   broker = {};
+  /** Why the server refuses to answer, in its words. */
+  #refusal = "";
   #offset = 0;
   #attempts = 0;
 
@@ -63,9 +65,23 @@ class Connection {
     if (this.source && Date.now() - this.heard > silence) this.open(this.url);
   }
 
+  /** Why nothing can arrive now: a word and a sentence; `undefined` if it can, or if that is over in a moment. */
+  silence() {
+    const { connected, reason } = this.broker;
+    if (this.#refusal) return { word: "refused", text: `The page's server refuses: ${this.#refusal}` };
+    if (!this.contact) {
+      if (Date.now() - this.lostAt < grace) return undefined;
+      return { word: "connecting", text: `No contact with the page's server since ${timeOfDay(this.lostAt)}. Trying again.` };
+    }
+    if (connected !== false) return undefined;
+    const why = clean(reason);
+    return { word: "no broker", text: `The page's server has no connection to the broker${why ? `: ${why}` : ""}. It tries again.` };
+  }
+
   #hear(name, data) {
     this.heard = Date.now();
     this.#attempts = 0;
+    this.#refusal = "";
     const now = name === "hello" || name === "ping" ? finite(object(data).now) : undefined;
     if (now !== undefined) this.#offset = now - Date.now();
     if (name === "broker") this.broker = object(data);
@@ -78,29 +94,41 @@ class Connection {
     this.contact = contact;
   }
 
-  /** The server refused: because nobody is signed in, or because it is just starting or ending. */
+  /** The server refused, and a request says why: nobody is signed in, there is no such view, or just now it cannot be. */
   async #askWhy(source) {
-    if (!(await readSession()) || source !== this.source) return;
-    this.#attempts = Math.min(10, this.#attempts + 1);
     this.heard = Infinity;
+    const abort = new AbortController();
+    const response = await fetch(this.url, { credentials: "same-origin", cache: "no-store", signal: abort.signal }).catch(() => undefined);
+    const { status, ok } = response ?? { ok: true };
+    const answer = ok ? {} : object(parse(await response.text().catch(() => "")));
+    abort.abort();
+    if (source !== this.source) return;
+    if (status === 401) return leave();
+    if (!ok) this.#refusal = clean(answer.message) || `status ${status}.`;
+    // Asking again does not make a request right.
+    if (status >= 400 && status < 500) return;
+    this.#attempts = Math.min(10, this.#attempts + 1);
     this.timer = setTimeout(() => this.open(this.url), 1000 * this.#attempts);
   }
 }
 
-/** Asks who is signed in. Returns false after leaving for the page that asks for the password. */
+/** Goes to the page that asks for the password. */
+function leave() {
+  location.assign(`login${location.search}`);
+}
+
+/** Asks who is signed in. */
 async function readSession() {
-  const response = await fetch("/api/session", { credentials: "same-origin", cache: "no-store" }).catch(() => undefined);
-  if (response?.status === 401) {
-    location.assign(`/login${location.search}`);
-    return false;
-  }
-  if (response?.ok) find("sign-out").hidden = object(parse(await response.text().catch(() => ""))).signedIn !== true;
-  return true;
+  const response = await fetch("api/session", { credentials: "same-origin", cache: "no-store" }).catch(() => undefined);
+  if (response?.status === 401) leave();
+  if (!response?.ok) return;
+  const { signedIn } = object(parse(await response.text().catch(() => "")));
+  for (const id of ["sign-out", "sign-out-everywhere"]) find(id).hidden = signedIn !== true;
 }
 
 const connection = new Connection();
 const context = { hello: {}, boardID: null, open, connection, counters };
-let [view, availability, firstVersion, dropped] = [null, {}, undefined, 0];
+let [view, firstVersion, dropped] = [null, undefined, 0];
 /** The boards of the first list, while the address does not say which view is wanted. */
 let undecided = null;
 
@@ -109,7 +137,6 @@ function receive(name, data) {
     if (data === undefined) throw new TypeError("no JSON");
     if (name === "hello") takeHello(object(data));
     if (name === "dropped") dropped += Math.max(0, finite(object(data).messages) ?? 0);
-    if (name === "availability") availability = object(data);
     view?.handle(name, data);
     if (undecided) decide(name, data);
   } catch {
@@ -134,7 +161,7 @@ function decide(name, data) {
 }
 
 function address(boardID) {
-  return boardID === null ? "/?view=boards" : `/?board=${encodeURIComponent(boardID)}`;
+  return boardID === null ? "?view=boards" : `?board=${encodeURIComponent(boardID)}`;
 }
 
 function open(boardID) {
@@ -148,7 +175,7 @@ async function route() {
   const query = new URLSearchParams(location.search);
   const boardID = query.get("board");
   view?.close();
-  [view, availability, context.boardID] = [null, {}, boardID];
+  [view, context.boardID] = [null, boardID];
   undecided = boardID === null && !query.has("view") ? new Set() : null;
   document.title = `${boardID === null ? "All boards" : clean(boardID)} – Jostle`;
   find("all-boards").setAttribute("aria-current", boardID === null ? "page" : "false");
@@ -158,30 +185,22 @@ async function route() {
   const View = boardID === null ? (await import("./boards.js")).BoardsView : (await import("./board.js")).BoardView;
   if (!root.isConnected) return;
   view = new View(root, context);
-  connection.open(boardID === null ? "/events?view=boards" : `/events?board=${encodeURIComponent(boardID)}&stream=1`);
-}
-
-/** What lies between the page and the board; the first broken link hides the others. */
-function trouble() {
-  const { contact, lostAt, broker } = connection;
-  if (!contact) return Date.now() - lostAt < grace ? "" : `No contact with the page's server since ${timeOfDay(lostAt)}. Trying again.`;
-  if (broker.connected === false) {
-    const reason = clean(broker.reason);
-    return `The page's server has no connection to the broker${reason ? `: ${reason}` : ""}. It tries again.`;
-  }
-  if (availability.online === false) return `The board is offline since ${timeOfDay(availability.t)}.`;
-  const { version } = context.hello;
-  return version === firstVersion ? "" : `The server now has version ${clean(version)}. Reload the page to use it.`;
+  connection.open(boardID === null ? "events?view=boards" : `events?board=${encodeURIComponent(boardID)}&stream=1`);
 }
 
 function showStatus() {
   connection.watch();
-  const text = document.hidden ? "" : trouble();
+  // What lies between the page and the board; the first broken link hides the others.
+  const silence = connection.silence() ?? view?.silence?.();
+  const { version } = context.hello;
+  const news = version === firstVersion ? "" : `The server now has version ${clean(version)}. Reload the page to use it.`;
+  const text = document.hidden ? "" : silence?.text ?? news;
   find("banner").hidden = text === "";
   setText(find("banner"), text);
-  const state = !connection.contact ? "connecting" : connection.broker.connected === false ? "no broker" : "live";
+  const state = silence?.word ?? (connection.contact ? "live" : "connecting");
   setText(find("contact"), state);
   find("contact").className = `pill ${state === "live" ? "ok" : "warn"}`;
+  document.body.classList.toggle("unheard", connection.silence() !== undefined);
   const notes = [
     counters.malformed > 0 && `${counters.malformed} messages could not be read`,
     dropped > 0 && `${dropped} messages were left out, because this page or its network was too slow`,
@@ -202,7 +221,11 @@ document.querySelector(".bar").addEventListener("click", (event) => {
   event.preventDefault();
   open(null);
 });
-find("sign-out").addEventListener("click", () => post("/api/logout", {}).catch(() => {}).then(() => location.assign("/login")));
+for (const [id, everywhere] of [["sign-out", false], ["sign-out-everywhere", true]]) {
+  find(id).addEventListener("click", () => post("api/logout", { everywhere }).catch(() => {}).then(() => location.assign("login")));
+}
+find("shortcuts").checked = shortcuts.areOn;
+find("shortcuts").addEventListener("change", ({ target }) => (shortcuts.areOn = target.checked));
 setInterval(showStatus, 500);
 readSession();
 route();

@@ -9,12 +9,15 @@
 // the scene, has a fixed tilt, so that one looks at the horizontal plane from above and from the front: earth z is up on
 // the screen, earth x to the right, earth y away.
 import { element, figures, number, setText } from "./text.js";
+import { isInSight, observeSight } from "./plots.js";
 import { eulerAngles } from "./recording.js";
 
 const [camera, cameraBack] = ["rotateX(58deg) rotateZ(-24deg)", "rotateZ(24deg) rotateX(-58deg)"];
 const tips = ["126px,0,0", "0,-98px,0", "0,0,78px"];
-/** Milliseconds between changes of the text, and of the picture for who wants less motion. */
+/** Milliseconds between changes of the picture for who wants less motion. */
 const slow = 500;
+/** Quaternions whose product is so close to 1 look the same: the board's edge moves by less than a tenth of a pixel. */
+const same = 1 - 3e-8;
 
 /** The matrix3d (column by column) of a unit quaternion w, x, y, z. */
 export function bodyMatrix([w, x, y, z]) {
@@ -45,28 +48,43 @@ export class AttitudeView {
     scene.style.transform = camera;
     const angles = figures(["roll", "pitch", "yaw"]);
     this.values = angles.values;
-    this.age = element("p", { class: "muted" });
-    root.append(element("div", { class: "stage", "aria-hidden": "true" }, scene), angles.root, this.age);
+    this.none = element("p", { class: "muted", text: "No attitude yet." });
+    this.stage = element("div", { class: "stage", "aria-hidden": "true" }, scene);
+    root.append(this.stage, angles.root, this.none);
+    observeSight(this.stage);
   }
 
-  /** Draws, if there is a new attitude. Called for each frame, without any delay for smoothing. */
-  draw(at) {
+  /** Whether there is something to draw: the newest attitude looks different from the one that is drawn. */
+  get isDue() {
     const { attitude } = this.feed;
-    if (!attitude || attitude === this.#shown || (this.#reduced.matches && at - this.#drawnAt < slow)) return;
-    this.#shown = attitude;
+    if (!attitude || attitude === this.#shown || !isInSight(this.stage)) return false;
+    if (!this.#shown || Math.abs(this.#shown.q.reduce((sum, part, index) => sum + part * attitude.q[index], 0)) < same) return true;
+    this.#count(attitude.t);
+    return false;
+  }
+
+  #count(t) {
+    Object.assign(this.counters.lastShown, { t, at: performance.timeOrigin + performance.now() });
+  }
+
+  /** Draws, if something is due. Called for each frame, without any delay for smoothing. */
+  draw(at) {
+    if (!this.isDue || (this.#reduced.matches && at - this.#drawnAt < slow)) return;
+    this.#shown = this.feed.attitude;
     this.#drawnAt = at;
-    const { q, t } = attitude;
+    const { q, t } = this.#shown;
     this.board.style.transform = bodyMatrix(q);
     Object.assign(this.board.dataset, { q: q.map((part) => part.toFixed(6)), t });
     // The labels always face the viewer: they undo the rotation of the board and of the scene.
     const back = `${bodyMatrix([q[0], -q[1], -q[2], -q[3]])} ${cameraBack}`;
     this.labels.forEach((label, axis) => (label.style.transform = `translate3d(${tips[axis]}) ${back}`));
-    Object.assign(this.counters.lastShown, { t, at: performance.timeOrigin + performance.now() });
+    this.#count(t);
   }
 
-  /** Writes the angles, and how old they are; called twice a second. */
-  update(age) {
-    if (this.#shown) eulerAngles(this.#shown.q).forEach((angle, index) => setText(this.values[index], number(angle, 1, "°")));
-    setText(this.age, age);
+  /** Writes the angles; called twice a second. */
+  update() {
+    const { attitude } = this.feed;
+    this.none.hidden = Boolean(attitude);
+    if (attitude) eulerAngles(attitude.q).forEach((angle, index) => setText(this.values[index], number(angle, 1, "°")));
   }
 }

@@ -6,10 +6,21 @@ import { palette, Plots } from "./plots.js";
 import { RecordingControls, SampleFeed } from "./recording.js";
 import { permits, SettingsPanel, valueAt } from "./settings.js";
 import { VibrationView } from "./spectrum.js";
-import { ago, clean, count, duration, element, finite, isTime, list, number, object, post, quantity, setText } from "./text.js";
+import {
+  ago, clean, count, dayAndTime, duration, element, finite, isShortcut, isTime, list, number, object, post, quantity, setText,
+} from "./text.js";
 
 const words = (value) => clean(value).replaceAll("_", " ");
 const measured = (decimals, unit) => (value) => number(value, decimals, unit);
+const units = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400 };
+/** The cards, and the events that they show. */
+const sources = {
+  attitude: ["stream", "attitude"], live: ["stream", "motion", "attitude"], gestures: ["gesture", "near-miss"],
+  vibration: ["stream", "state"], health: ["health"], settings: ["reported"], force: ["reported"], states: ["state"],
+};
+/** Milliseconds: for how long what arrives may have been kept by the broker, and a board that is not heard is none; without a
+    sample of a stream, the board is silent. */
+const [settling, longestGap] = [3000, 5000];
 
 /** `problems` of a health report in words, and the field that says more. */
 const problems = {
@@ -32,7 +43,7 @@ const facts = [
   ["lost samples", "lost_samples", count], ["overflows", "overflows", count], ["recoveries", "recoveries", count],
   ["clipped samples", "clipped_samples", count], ["outbox", "outbox", count], ["events dropped", "outbox_dropped", count],
   ["clock", "clock", clean], ["chip", "temperature", measured(1, "°C")], ["CPU", "cpu_percent", measured(1, "%")],
-  ["memory", "memory_mb", measured(1, "MB")], ["connections", "connects", count],
+  ["memory", "memory_mb", measured(1, "MiB")], ["connections", "connects", count],
 ];
 /** Counters of which any number deserves a look. */
 const suspicious = new Set(["gaps", "lost_samples", "overflows", "recoveries", "clipped_samples", "outbox_dropped"]);
@@ -41,8 +52,15 @@ const suspicious = new Set(["gaps", "lost_samples", "overflows", "recoveries", "
 export class BoardView {
   #state = {};
   #online;
+  #offlineAt;
   #permitsTare = true;
-  #updatedAt = -Infinity;
+  /** When the last of each kind of event was said, by the server's clock, and until when another attitude is expected. */
+  #saidAt = {};
+  #silentAfter = Infinity;
+  #attitudeInterval = 30;
+  #openedAt = performance.now();
+  #silence;
+  #cards = {};
 
   constructor(root, context) {
     this.context = context;
@@ -52,12 +70,19 @@ export class BoardView {
     this.states = element("ul", { class: "states", "aria-label": "State" });
     const grid = element("div", { class: "cards" });
     root.append(element("div", { class: "head" }, this.name, this.id, this.states), grid);
+    const dated = (name, root) => {
+      const date = element("p", { class: "muted dated", hidden: true });
+      root.querySelector("h2").after(date);
+      this.#cards[name] = { root, date };
+      return root;
+    };
     const card = (name, title) => {
       const heading = element("h2", { id: `h-${name}`, text: title });
       const section = element("section", { class: `card at-${name}`, "aria-labelledby": heading.id }, heading);
       grid.append(section);
-      return section;
+      return dated(name, section);
     };
+    this.#cards.states = { root: this.states };
     const attitude = card("attitude", "Attitude");
     this.attitude = new AttitudeView(attitude, this.feed, context.counters);
     this.#addTare(attitude);
@@ -72,10 +97,14 @@ export class BoardView {
     // The panels bring their headings.
     const panel = (name) => grid.appendChild(element("section", { class: `card at-${name}`, "aria-label": words(name) }));
     this.panels = [new CommandsPanel(panel("control"), context), new SettingsPanel(panel("settings"), context)];
+    dated("settings", this.panels[1].root);
     this.force = new InForce(card("force", "In force"));
-    this.onKey = (event) => this.#takeKey(event);
+    this.onKey = (event) => isShortcut(event, "p") && this.plots.toggle();
     addEventListener("keydown", this.onKey);
-    this.#draw();
+    root.addEventListener("sight", () => this.#request());
+    // What need not follow each frame: texts, the spectrum, and the colours, which may have changed.
+    this.timer = setInterval(() => this.#update(), 500);
+    this.#update();
   }
 
   #addTare(root) {
@@ -86,26 +115,74 @@ export class BoardView {
 
   /** Takes an event; throws if it cannot be read. */
   handle(name, data) {
-    this.feed.handle(name, data, performance.now());
+    const at = performance.now();
+    this.feed.handle(name, data, at);
     this.context.counters.samples = this.feed.received;
     for (const part of [...this.panels, this.vibration, this.health]) part.handle(name, data);
     const content = object(data);
-    if (name === "hello") this.tare.hidden = content.control !== true;
+    this.#note(name, content, at);
+    if (name === "hello") [this.#openedAt, this.tare.hidden] = [at, content.control !== true];
     else if (name === "gesture") this.log.takeEvent(content);
     else if (name === "near-miss") this.log.takeMiss(content);
     else if (name === "state") this.#state = content;
-    else if (name === "availability") this.#online = content.online;
+    else if (name === "availability") [this.#online, this.#offlineAt] = [content.online, content.t];
     else if (name === "lease") this.lease = content;
     else if (name === "reported") this.#takeReported(content);
     else if (name === "result" && content.command === "tare") this.#takeTare(object(content.payload));
-    if (name === "state" || name === "availability") this.#showState();
+    if (name === "state" || name === "availability") this.#update();
     if (name === "reported" || name === "availability") this.tare.disabled = this.#online === false || !this.#permitsTare;
+    if (this.attitude.isDue) this.#request();
   }
 
   close() {
+    clearInterval(this.timer);
     cancelAnimationFrame(this.frame);
     removeEventListener("keydown", this.onKey);
-    for (const part of [...this.panels, this.plots, this.vibration]) part.close();
+    for (const part of this.panels) part.close();
+  }
+
+  /** Notes when something was said. What comes first may be old: it says its age, if the clock of the board is right. */
+  #note(name, { t, stopped }, at) {
+    const now = this.context.connection.serverNow();
+    const isKept = at - this.#openedAt < settling && isTime(t) && t < now;
+    // A state in which sensing is stopped has what was measured last before.
+    this.#saidAt[name === "state" && stopped === true ? "stopped" : name] = isKept ? t : now;
+    if (name === "stream") this.#silentAfter = at + longestGap;
+    if (name === "attitude" || name === "motion") this.#silentAfter = Math.max(this.#silentAfter, at + 3000 * this.#attitudeInterval);
+    if (name === "hello" || name === "availability") this.#silentAfter = Infinity;
+  }
+
+  /** When the newest of some events was said; `undefined` if that is not known. */
+  #newest(names) {
+    const times = names.map((name) => this.#saidAt[name]).filter(isTime);
+    return times.length > 0 ? Math.max(...times) : undefined;
+  }
+
+  /**
+   * Why the board says nothing now: a word, a sentence, and the time after which everything is older than its silence;
+   * `undefined` while it speaks.
+   */
+  silence() {
+    const { connection, boardID } = this.context;
+    const [now, at] = [connection.serverNow(), performance.now()];
+    const outer = connection.silence();
+    if (outer) return { ...outer, from: now };
+    if (!connection.contact) return undefined;
+    const since = (time) => (isTime(time) ? ` since ${dayAndTime(time, now)}` : "");
+    const heard = this.#newest(Object.values(sources).flat());
+    if (this.#online === false) {
+      return { word: "offline", text: `The board is offline${since(this.#offlineAt ?? heard)}.`, from: now };
+    }
+    if (this.#online === undefined && heard === undefined && at - this.#openedAt > settling) {
+      const text = `This broker knows no board “${clean(boardID)}”. It appears here as soon as its agent is connected.`;
+      return { word: "unknown board", text, from: now };
+    }
+    const { stopped } = this.#saidAt;
+    // The last samples may come after the state.
+    if (this.#state.stopped === true) return { word: "stopped", text: `Sensing is stopped${since(stopped)}.`, from: stopped + 1000 };
+    if (at < this.#silentAfter) return undefined;
+    const last = this.#newest(sources.live);
+    return { word: "silent", text: `No samples arrive${since(last)}. The board may have lost its sensor, its power or its network.`, from: last };
   }
 
   #takeReported(reported) {
@@ -116,6 +193,9 @@ export class BoardView {
     setText(this.id, name === id ? "" : id);
     document.title = `${name} – Jostle`;
     this.#permitsTare = permits(valueAt(settings, "commands.allow"), "tare");
+    const { rate, heartbeat } = object(valueAt(settings, "publish.attitude"));
+    const interval = quantity(heartbeat, units) ?? 30;
+    this.#attitudeInterval = interval > 0 && quantity(rate, { Hz: 1 }) !== 0 ? Math.max(10, interval) : Infinity;
     this.recording.takeSettings(settings);
     this.force.show(reported);
   }
@@ -126,36 +206,55 @@ export class BoardView {
 
   #sendTare() {
     setText(this.tareStatus, "Sent, waiting for the board.");
-    post("/api/command", { board: this.context.boardID, name: "tare", arguments: {} })
+    post("api/command", { board: this.context.boardID, name: "tare", arguments: {} })
       .catch((error) => setText(this.tareStatus, `Not sent: ${error.message}`));
   }
 
-  #takeKey(event) {
-    const isTyping = event.target.closest?.("input, select, textarea");
-    if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && !isTyping) this.plots.toggle();
+  /** Draws with the next frame: while nothing moves, nothing asks for one. */
+  #request() {
+    this.frame ??= requestAnimationFrame(() => this.#draw());
   }
 
   #draw() {
-    this.frame = requestAnimationFrame(() => this.#draw());
+    this.frame = undefined;
     const at = performance.now();
     this.context.counters.frames += 1;
-    if (at - this.#updatedAt >= 500) this.#update(at);
     this.attitude.draw(at);
-    this.plots.draw(this.colors, at, this.#online !== false && this.context.connection.contact && this.#state.stopped !== true);
+    this.plots.draw(this.colors, at, !this.#silence);
+    if (this.plots.areInSight && !this.plots.isPaused && !this.#silence) this.#request();
   }
 
-  /** What need not follow each frame: texts, the spectrum, and the colours, which may have changed. */
-  #update(at) {
-    this.#updatedAt = at;
-    this.colors = palette();
+  #update() {
+    const at = performance.now();
     const now = this.context.connection.serverNow();
-    const { attitude } = this.feed;
-    this.attitude.update(!attitude ? "No attitude yet." : now - attitude.t > 60000 ? `Measured ${ago(attitude.t, now)}.` : "");
+    this.colors = palette();
+    this.#silence = this.silence();
+    for (const name of Object.keys(this.#cards)) this.#date(name, now);
+    this.#showState(now);
+    this.attitude.update();
     this.plots.update();
-    this.vibration.update(this.colors, at);
+    this.vibration.update(this.colors, at, this.#isOld("vibration") ? this.#newest(sources.vibration) ?? 0 : undefined);
     this.recording.update(at);
-    this.health.update();
+    this.health.update(this.#saidAt.health);
     setText(this.source, this.#sourceText(at));
+    if (this.attitude.isDue || this.plots.areInSight) this.#request();
+  }
+
+  /** Whether a card shows what is older than the board's silence. */
+  #isOld(name) {
+    // A board whose sensing is stopped has its settings all the same.
+    if (this.#silence === undefined || (this.#silence.word === "stopped" && sources[name][0] === "reported")) return false;
+    return !(this.#newest(sources[name]) > this.#silence.from);
+  }
+
+  /** The rule for every card: what is older than the board's silence is grey and dated. */
+  #date(name, now) {
+    const { root, date } = this.#cards[name];
+    const isOld = this.#isOld(name);
+    root.classList.toggle("old", isOld);
+    const time = this.#newest(sources[name]);
+    if (date) date.hidden = !isOld || time === undefined;
+    if (date && time !== undefined) setText(date, `As of ${dayAndTime(time, now)}, ${ago(time, now)}.`);
   }
 
   #sourceText(at) {
@@ -167,18 +266,27 @@ export class BoardView {
     return `${why}Shown is what it publishes when something changes.`;
   }
 
-  #showState() {
+  #showState(now) {
     const { moving, side, tilt, vibrating, vibration, simulated, stopped } = this.#state;
     const [online, level] = [this.#online, number(vibration, 2, "m/s²")];
-    const pills = [
-      online === true && ["ok", "online"], online === false && ["bad", "offline"],
-      stopped === true && ["warn", "sensing is stopped"],
+    const isOld = this.#isOld("states") && stopped !== true;
+    const saidAt = this.#saidAt.state;
+    const measured = stopped !== true && [
+      isOld && isTime(saidAt) && ["", `as of ${dayAndTime(saidAt, now)}:`],
       moving === true && ["busy", "moving"], moving === false && ["", "still"],
       typeof side === "string" && ["", `${clean(side).slice(0, 8)} is up`],
       finite(tilt) !== undefined && ["", `tilt ${number(tilt, 1, "°")}`],
-      vibrating === true && ["busy", `vibrating, ${level}`], simulated === true && ["warn", "virtual sensor"],
+      vibrating === true && ["busy", `vibrating, ${level}`],
     ];
-    this.states.replaceChildren(...pills.filter(Boolean).map(([kind, text]) => element("li", { class: `pill ${kind}`, text })));
+    const pills = [
+      online === true && !isOld && ["ok", "online"], online === false && ["bad", "offline"],
+      stopped === true && ["warn", "sensing is stopped"], ...(measured || []), simulated === true && ["warn", "virtual sensor"],
+    ].filter(Boolean);
+    const key = JSON.stringify([isOld, pills]);
+    if (key === this.pills) return;
+    this.pills = key;
+    const isNow = (kind) => !isOld || kind === "bad" || kind === "warn";
+    this.states.replaceChildren(...pills.map(([kind, text]) => element("li", { class: `pill ${isNow(kind) ? kind : ""}`, text })));
   }
 }
 
@@ -186,8 +294,6 @@ export class BoardView {
 class Health {
   /** Seconds between two reports; 0 if there are none. */
   #interval = 60;
-  #connectedAt = 0;
-  #reportedAt;
 
   constructor(root, connection) {
     this.connection = connection;
@@ -197,18 +303,13 @@ class Health {
   }
 
   handle(name, data) {
-    const now = this.connection.serverNow();
-    if (name === "hello") this.#connectedAt = now;
-    if (name === "health") this.#take(object(data), now);
+    if (name === "health") this.#take(object(data));
     if (name !== "reported") return;
     const { interval } = object(object(object(object(data).settings).publish).health);
-    this.#interval = quantity(interval, { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400 }) ?? 60;
+    this.#interval = quantity(interval, units) ?? 60;
   }
 
-  #take(health, now) {
-    // The first report may have been retained: it tells its age, if the clock of the board is right.
-    const isFirst = now - this.#connectedAt < 3000 && isTime(health.t) && health.t < now;
-    this.#reportedAt = isFirst ? health.t : now;
+  #take(health) {
     const texts = list(health.problems).slice(0, 20).map((name) => this.#problem(name, health));
     this.content.replaceChildren(
       texts.length > 0 ? element("ul", { class: "alerts" }, texts.map((text) => element("li", { class: "alert", text })))
@@ -238,12 +339,12 @@ class Health {
   }
 
   /** Says how old the report is, and whether the next one is overdue. */
-  update() {
-    if (this.#reportedAt === undefined) return;
+  update(reportedAt) {
+    if (reportedAt === undefined) return;
     const now = this.connection.serverNow();
-    const age = (now - this.#reportedAt) / 1000;
+    const age = (now - reportedAt) / 1000;
     const isLate = this.#interval > 0 && age > Math.max(180, 3 * this.#interval);
-    const when = age < 60 ? "within the last minute" : ago(this.#reportedAt, now);
+    const when = age < 60 ? "within the last minute" : ago(reportedAt, now);
     setText(this.age, isLate ? `No health report for ${duration(age)}.` : `Reported ${when}.`);
     if (isLate === (this.age.className === "alert")) return;
     this.age.className = isLate ? "alert" : "muted";

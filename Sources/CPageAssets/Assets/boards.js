@@ -1,6 +1,6 @@
 // The table of all boards, and the rollouts of a fleet. A thousand rows stay quick because each row is kept, only cells whose
 // text changed are touched, and rows out of sight are not laid out (content-visibility, which real table rows do not support).
-import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, isTime } from "./text.js";
+import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, isShortcut, isTime } from "./text.js";
 
 const problemWords = {
   sensor: "the sensor does not measure", chip: "the sensor is another chip than configured", sensor_scale: "the accelerometer does not measure gravity", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
@@ -14,7 +14,7 @@ const configWords = {
 const configOrder = ["rejected", "rolled_back", "conflict", "stale", "missing", "pending", "applied", "none"];
 const badConfigs = new Set(["rejected", "rolled_back", "conflict"]);
 const counted = (value, one, many) => `${grouped(value)} ${value === 1 ? one : many}`;
-const link = (id) => `/?board=${encodeURIComponent(id)}`;
+const link = (id) => `?board=${encodeURIComponent(id)}`;
 const words = (value) => list(value).filter((item) => typeof item === "string").map(clean);
 const texts = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
@@ -83,6 +83,8 @@ function configText(row) {
 
 function doingText(row) {
   if (row.stopped) return "stopped";
+  // What an offline board did last is not what it does now.
+  if (row.online === false) return "";
   const parts = [];
   if (typeof row.moving === "boolean") parts.push(row.moving ? "moving" : "still");
   if (row.vibrating) parts.push("vibrating");
@@ -112,13 +114,14 @@ export class BoardsView {
     this.filter = { text: "", state: "", group: "" };
     this.listed = false;
     this.round = 0;
+    this.turn = 0;
     this.shift = 0;
     this.broker = {};
     this.build();
     this.onKey = (event) => this.focusSearch(event);
     document.addEventListener("keydown", this.onKey);
     // "5 min ago" grows old without any message.
-    this.timer = setInterval(() => this.refreshTimes(), 5000);
+    this.timer = setInterval(() => this.refreshTimes(), 500);
     this.setNow(object(context.hello).now);
     this.draw();
   }
@@ -213,8 +216,11 @@ export class BoardsView {
     return Date.now() + this.shift;
   }
 
+  /** A tenth of the rows at a time, so that scrolling goes on. */
   refreshTimes() {
-    for (const row of this.rows.values()) fill(row, this.now());
+    this.turn = (this.turn + 1) % 10;
+    let index = 0;
+    for (const row of this.rows.values()) if (index++ % 10 === this.turn) fill(row, this.now());
   }
 
   // MARK: Order and filters
@@ -319,8 +325,7 @@ export class BoardsView {
   // MARK: Keyboard and mouse
 
   focusSearch(event) {
-    const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
-    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isShortcut(event, "/")) return;
     event.preventDefault();
     this.search.focus();
   }

@@ -171,7 +171,7 @@ export class CommandsPanel {
     this.waiting.set(name, setTimeout(() => this.answerMissing(name), patience));
     this.show();
     try {
-      await post("/api/command", { board: this.context.boardID, name, arguments: parameters });
+      await post("api/command", { board: this.context.boardID, name, arguments: parameters });
     } catch (error) {
       this.settle(name);
       this.add(name, `not sent: ${error.message}`, "failed");
@@ -193,8 +193,8 @@ export class CommandsPanel {
   result(command, payload) {
     if (command === "" || Object.keys(payload).length === 0) return;
     this.settle(command);
-    // The page itself asks for every sample again and again; only a refusal is news.
-    if (command === "stream" && payload.ok !== false) return;
+    // Nobody pressed a button for it: the page asks for every sample again and again. A refusal stands below the curves.
+    if (command === "stream") return;
     if (command === "calibrate") this.calibration.take(payload);
     this.add(command, answerWords(command, payload), payload.ok === false ? "failed" : "good", payload.t);
   }

@@ -1,5 +1,5 @@
 // The log of gestures as they happen, and of movements that were almost one.
-import { clean, element, finite, isTime, number, object, setText, timeOfDay } from "./text.js";
+import { clean, dayAndTime, element, finite, isTime, number, object, setText } from "./text.js";
 
 const mostRows = 200;
 /** Milliseconds after which a gesture is listed, but not announced. */
@@ -25,12 +25,6 @@ function reasonText({ gesture, reason }, texts) {
   if (reason === undefined) return "";
   const name = [`${gesture}.${reason}`, `${reason}`].find((name) => Object.hasOwn(texts, name));
   return clean(name === undefined ? reason : texts[name]);
-}
-
-/** The time of day, after the date if that is not today. */
-function dayAndTime(ms, now) {
-  const day = (time) => new Date(time).toLocaleDateString("en", { day: "numeric", month: "short" });
-  return day(ms) === day(now) ? timeOfDay(ms) : `${day(ms)}, ${timeOfDay(ms)}`;
 }
 
 /** The newest 200 gestures and near misses, the newest first; each gesture has all its phases in one row. */

@@ -12,9 +12,9 @@ form.addEventListener("submit", async (event) => {
   button.disabled = true;
   say("");
   try {
-    await post("/api/login", { password: field.value });
+    await post("api/login", { password: field.value });
     // The view that was asked for.
-    location.replace(`/${location.search}`);
+    location.replace(`./${location.search}`);
   } catch (error) {
     explain(error);
   }

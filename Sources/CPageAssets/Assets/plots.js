@@ -6,6 +6,25 @@ const margin = { left: 46, right: 22, top: 8, bottom: 20 };
 const patience = 2500;
 const steps = [1, 2, 5, 10, 15, 30, 60].map((seconds) => 1000 * seconds);
 
+/** Elements out of sight: nothing is drawn there. The page may be busy for a while: each entry counts, the last one most. */
+const unseen = new WeakSet();
+const sight = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (isIntersecting) unseen.delete(target);
+    else unseen.add(target);
+    target.dispatchEvent(new Event("sight", { bubbles: true }));
+  }
+});
+
+/** Observes from now on whether an element is in sight; an event `sight` says that this may have changed. */
+export function observeSight(target) {
+  sight.observe(target);
+}
+
+export function isInSight(target) {
+  return !unseen.has(target);
+}
+
 /** The page's colours for canvases. */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
@@ -135,7 +154,6 @@ class Scale {
 /** A canvas with up to three curves, and a legend with their values. */
 export class Plot {
   #scale = new Scale();
-  #isVisible = true;
 
   /** `least`: smallest range; `floor`: lowest end of the scale; `isCircle`: angles from −180° to 180°. */
   constructor(root, options) {
@@ -147,13 +165,12 @@ export class Plot {
     this.canvas = element("canvas", { role: "img", "aria-label": `${title} over time, ${unit}` });
     const caption = element("figcaption", {}, `${title}, ${unit}`, names.length > 1 && element("ul", { class: "legend" }, legend));
     root.append(element("figure", {}, caption, this.canvas));
-    this.observer = new IntersectionObserver(([entry]) => (this.#isVisible = entry.isIntersecting));
-    this.observer.observe(this.canvas);
+    observeSight(this.canvas);
   }
 
   /** Draws the `span` ms before `right`. `holds`: the last slow value is still true. `limit`: a value to mark. */
   draw(colors, right, span, at, holds, limit) {
-    if (!this.#isVisible || this.canvas.clientWidth < 100) return;
+    if (!isInSight(this.canvas) || this.canvas.clientWidth < 100) return;
     const { pen, area } = prepare(this.canvas);
     const { series, columns, curves } = this;
     const left = right - span;
@@ -222,10 +239,6 @@ export class Plot {
     if (at < 0) return;
     this.columns.forEach((column, index) => setText(this.values[index], number(series.columns[column][at], this.decimals)));
   }
-
-  close() {
-    this.observer.disconnect();
-  }
 }
 
 /** The plots of acceleration, rotation and attitude, with the choice of the time that they show. */
@@ -273,7 +286,11 @@ export class Plots {
     for (const plot of this.plots) plot.update();
   }
 
-  close() {
-    for (const plot of this.plots) plot.close();
+  get areInSight() {
+    return this.plots.some(({ canvas }) => isInSight(canvas));
+  }
+
+  get isPaused() {
+    return this.#pausedAt !== undefined;
   }
 }

@@ -16,10 +16,24 @@ export function valueAt(tree, path) {
 /** Whether a list of sections and keys with `*`, such as `settings.allow`, contains a key. Unknown lists permit all. */
 export function permits(allowed, key) {
   if (!Array.isArray(allowed)) return true;
+  const names = key.split(".");
   return allowed.some((item) => {
-    const parts = clean(item).split("*").map((part) => part.replace(/[^\w-]/g, "\\$&"));
-    return new RegExp(`^${parts.join("[^.]*")}(\\.|$)`).test(key);
+    const patterns = clean(item).split(".");
+    return patterns.length <= names.length && patterns.every((pattern, index) => fits(pattern, names[index]));
   });
+}
+
+/** Whether a name has the parts between the `*` of a pattern. Each part is taken where it comes first, so nothing is tried twice. */
+function fits(pattern, name) {
+  const [start, ...parts] = pattern.split("*");
+  if (parts.length === 0) return name === start;
+  const end = parts.pop();
+  let at = name.startsWith(start) ? start.length : -1;
+  for (const part of parts) {
+    at = at < 0 ? -1 : name.indexOf(part, at);
+    if (at >= 0) at += part.length;
+  }
+  return at >= 0 && at <= name.length - end.length && name.endsWith(end);
 }
 
 /** Why nothing can be changed from this page now, in a sentence; empty if it can. */
@@ -131,7 +145,7 @@ class Setting {
     this.timer = setTimeout(() => this.end(sent, "The board has not answered for 10 s. It may not have received the change."), patience);
     this.show();
     try {
-      await post("/api/set", { board: this.panel.context.boardID, key: this.field.key, value: this.kind.wire?.(value) ?? value });
+      await post("api/set", { board: this.panel.context.boardID, key: this.field.key, value: this.kind.wire?.(value) ?? value });
     } catch (error) {
       this.end(sent, `Not sent: ${error.message}`);
     }

@@ -1,5 +1,5 @@
 // Vibration: how strong, at which frequencies, and whether that is what the board takes for a running machine.
-import { drawGrid, niceStep, Plot, prepare } from "./plots.js";
+import { drawGrid, isInSight, niceStep, observeSight, Plot, prepare } from "./plots.js";
 import { Series } from "./recording.js";
 import { duration, element, figures, finite, isTime, number, object, quantity, setText, timeOfDay } from "./text.js";
 
@@ -77,6 +77,7 @@ export class VibrationView {
     this.canvas = element("canvas", { role: "img", "aria-label": title });
     this.note = element("p", { class: "muted" });
     root.append(element("figure", {}, element("figcaption", { text: title }), this.canvas));
+    observeSight(this.canvas);
     const plot = { title: "Level in the last 5 minutes", unit: "m/s² RMS", series: this.#levels, columns: [0], names: ["level"] };
     this.plot = new Plot(root, { ...plot, decimals: 2, least: 0.2, floor: 0 });
     root.append(this.note);
@@ -88,8 +89,8 @@ export class VibrationView {
     if (name === "running") this.#running = object(data);
   }
 
-  /** Computes and draws; called twice a second. */
-  update(colors, at) {
+  /** Computes and draws; called twice a second. `until`: when the board was last heard, if it is silent. */
+  update(colors, at, until) {
     const { threshold: base, sensitivity, minimum_frequency: lowest } = this.#settings;
     const usual = quantity(base, { "m/s²": 1, g: 9.80665 }) / sensitivityStep ** (finite(sensitivity) - 5);
     const limit = usual > 0 ? usual * (this.#state.vibrating === true ? hysteresis : 1) : undefined;
@@ -97,10 +98,11 @@ export class VibrationView {
     const spectrum = streams ? this.#compute(quantity(lowest, { Hz: 1 }) ?? 2.5) : undefined;
     const level = spectrum?.level ?? (streams ? undefined : finite(this.#state.vibration));
     const now = this.connection.serverNow();
-    if (level !== undefined) this.#levels.push(now, [level], 2);
+    // Flags: 3 is a value with something missing before it.
+    if (level !== undefined && until === undefined) this.#levels.push(now, [level], now - this.#levels.lastTime > 2000 ? 3 : 2);
     const { today_seconds: counted, since, t } = this.#running;
     // The server counted until `t`, and the machine has run on since.
-    const today = isTime(since) && isTime(t) ? counted + Math.max(0, now - t) / 1000 : counted;
+    const today = isTime(since) && isTime(t) ? counted + Math.max(0, (until ?? now) - t) / 1000 : counted;
     // The peak of the noise alone means nothing.
     const peak = level > 0.02 ? number(spectrum?.frequency, 1, "Hz") : "–";
     const runs = isTime(since) ? `, since ${timeOfDay(since).slice(0, 5)}` : "";
@@ -135,6 +137,7 @@ export class VibrationView {
   }
 
   #drawSpectrum(colors, spectrum) {
+    if (!isInSight(this.canvas)) return;
     const { pen, area } = prepare(this.canvas);
     if (!spectrum || area.right < area.left) return;
     const { power, width, first } = spectrum;
@@ -158,9 +161,5 @@ export class VibrationView {
     pen.lineTo(area.right, area.bottom);
     pen.lineTo(area.left, area.bottom);
     pen.fill();
-  }
-
-  close() {
-    this.plot.close();
   }
 }

@@ -84,7 +84,8 @@ export function count(value) {
 
 /** The number in a quantity such as `8 g`, times the factor of its unit; `undefined` if it is none. */
 export function quantity(value, factors) {
-  const [, digits, unit] = /^\s*([-+\d.eE]+)\s*(\S+)\s*$/.exec(typeof value === "string" ? value : "") ?? [];
+  // No quantity is long, and the time that the expression takes grows with the square of the length.
+  const [, digits, unit] = /^\s*([-+\d.eE]+)\s*(\S+)\s*$/.exec(typeof value === "string" && value.length <= 60 ? value : "") ?? [];
   if (finite(value) !== undefined || !Object.hasOwn(factors, unit ?? "")) return finite(value);
   // 20 ms are 0.02 s, not 0.0200000000000000004 s.
   return finite(Number((Number(digits) * factors[unit]).toPrecision(12)));
@@ -102,6 +103,12 @@ export function timeOfDay(ms) {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
+/** The time of day, after the date if that is not today. */
+export function dayAndTime(ms, now) {
+  const day = (time) => new Date(time).toLocaleDateString("en", { day: "numeric", month: "short" });
+  return day(ms) === day(now) ? timeOfDay(ms) : `${day(ms)}, ${timeOfDay(ms)}`;
+}
+
 /** A duration, easy to read at a glance: `41 s`, `12 min`, `3 h 12 min`, `5 d 3 h`. */
 export function duration(seconds) {
   if (finite(seconds) === undefined) return "–";
@@ -116,6 +123,22 @@ export function duration(seconds) {
 export function ago(ms, now) {
   if (!isTime(ms) || !isTime(now)) return "–";
   return now - ms < 5000 ? "just now" : `${duration((now - ms) / 1000)} ago`;
+}
+
+/** Whether the shortcuts with a single key are on. Whoever talks to the computer switches them off: each word is many keys. */
+export const shortcuts = {
+  get areOn() {
+    return localStorage.getItem("shortcuts") !== "off";
+  },
+  set areOn(value) {
+    localStorage.setItem("shortcuts", value ? "on" : "off");
+  },
+};
+
+/** Whether an event is such a shortcut: a key that is pressed once, alone, and not typed into a field. */
+export function isShortcut(event, key) {
+  const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
+  return event.key === key && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && shortcuts.areOn;
 }
 
 /** The value of a JSON text, or `undefined` if it is none. */

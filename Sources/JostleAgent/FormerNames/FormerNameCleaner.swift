@@ -18,6 +18,9 @@ struct FormerNameCleaner: Participant {
     private static let readingTime = 0.3
     /// Seconds to wait for the broker's answer to the subscription.
     private static let subscriptionTimeout = 2.0
+    /// Seconds for which the topics are left to Home Assistant: meanwhile the discovery messages of the name are removed. An
+    /// entity that is still there would be told that it has no state.
+    private static let removalTime = 5.0
     /// Seconds until a message is published again for which the client had no room.
     private static let retry = 0.2
 
@@ -27,6 +30,8 @@ struct FormerNameCleaner: Participant {
         case checking(until: Timestamp)
         /// A device is online under the name.
         case inUse
+        /// The discovery messages of the name are being removed.
+        case leaving(until: Timestamp)
         case clearing(Clearing)
         case refused
     }
@@ -75,7 +80,7 @@ struct FormerNameCleaner: Participant {
         let others = names.compactMap { name in
             switch name.phase {
             case .offline, .checking, .inUse: name.topics.device
-            case .clearing, .refused: nil
+            case .leaving, .clearing, .refused: nil
             }
         }
         return Set(others).subtracting([Topics(root: current).device])
@@ -132,10 +137,11 @@ struct FormerNameCleaner: Participant {
         guard let index = names.firstIndex(where: { $0.topics.availability == message.topic }) else { return [] }
         let wasInUse = names[index].phase == .inUse
         switch names[index].phase {
-        case .checking, .inUse: break
+        case .checking, .inUse, .leaving: break
         case .offline, .clearing, .refused: return []
         }
         guard message.payload == Array("online".utf8) else {
+            if case .leaving = names[index].phase { return [] }
             names[index].phase = .checking(until: now)
             return []
         }
@@ -193,7 +199,7 @@ struct FormerNameCleaner: Participant {
     var nextDeadline: Timestamp? {
         names.compactMap { name in
             switch name.phase {
-            case .checking(let end): end
+            case .checking(let end), .leaving(let end): end
             case .clearing(let clearing): clearing.due
             case .offline, .inUse, .refused: nil
             }
@@ -206,12 +212,15 @@ struct FormerNameCleaner: Participant {
             var clearing: Clearing
             switch names[index].phase {
             case .checking(let end) where now.monotonic >= end:
+                names[index].phase = .leaving(until: now.monotonic.advanced(bySeconds: FormerNameCleaner.removalTime))
+                continue
+            case .leaving(let end) where now.monotonic >= end:
                 effects.append(.unsubscribe(names[index].topics.availability))
                 clearing = Clearing(remaining: names[index].topics.retained)
             case .clearing(let present):
                 guard let due = present.due, now.monotonic >= due else { continue }
                 clearing = present
-            case .checking, .offline, .inUse, .refused: continue
+            case .checking, .leaving, .offline, .inUse, .refused: continue
             }
             for topic in clearing.remaining {
                 lastToken += 1

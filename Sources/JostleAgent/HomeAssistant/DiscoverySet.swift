@@ -68,7 +68,16 @@ struct DiscoverySet: Equatable, Sendable {
             .init("availability", [["topic": .string(facts.topics.availability)]]), .init("device", device),
             .init("origin", origin),
         ]
-        add(component, object, common + fields + rest)
+        add(component, object, common + fields.map(DiscoverySet.guarded) + rest)
+    }
+
+    /// Makes a template render no value for a payload that is not JSON: an empty one removes what was retained, and would be
+    /// an error in Home Assistant's log for each entity.
+    private static func guarded(_ field: JSONValue.Member) -> JSONValue.Member {
+        let none = ["value_template": "None", "json_attributes_template": "{}"][field.name]
+        guard let none, let template = field.value.text, !template.hasPrefix(EventWords.condition) else { return field }
+        return .init(
+            field.name, .string("{% if value_json is defined %}\(template){% else %}\(none){% endif %}"))
     }
 
     /// Adds a device trigger.
@@ -91,16 +100,22 @@ extension DiscoverySet {
             // One decimal matches the chip's accuracy, and fewer changes mean fewer rows in the recorder.
             let expiry = DiscoverySet.expiry(heartbeat: attitude.heartbeat, interval: 1 / attitude.rate)
             for angle in ["roll", "pitch"] + (facts.hasGyroscope ? ["yaw"] : []) {
+                // The mean of 179° and −179° is not 0°, so there are no statistics of an angle in a circle. Ten values a second
+                // while the board moves would fill the recorder of somebody who only wants a shake.
                 let fields = sensor(
-                    facts.topics.attitude, "{{ value_json.\(angle) | round(1) }}", unit: "°", decimals: 1)
-                addEntity("sensor", angle, angle.prefix(1).uppercased() + angle.dropFirst(), fields + expiry)
+                    facts.topics.attitude, "{{ value_json.\(angle) | round(1) }}", unit: "°", decimals: 1,
+                    hasMean: angle == "pitch")
+                addEntity(
+                    "sensor", angle, angle.prefix(1).uppercased() + angle.dropFirst(),
+                    fields + expiry + [.init("enabled_by_default", false)])
             }
         }
         let state = facts.topics.state
         addEntity("sensor", "tilt_angle", "Tilt angle", sensor(state, "{{ value_json.tilt }}", unit: "°", decimals: 0))
         addEntity(
             "sensor", "side", "Side up",
-            [.init("state_topic", .string(state)), .init("value_template", "{{ value_json.side }}")])
+            [.init("state_topic", .string(state)), .init("value_template", "{{ value_json.side }}")]
+                + DiscoverySet.words(["x", "y", "z"].flatMap { ["+\($0)", "-\($0)"] }))
         addEntity(
             "sensor", "vibration_level", "Vibration level",
             sensor(state, "{{ value_json.vibration | default(0) }}", unit: "m/s²", decimals: 2))
@@ -158,9 +173,10 @@ extension DiscoverySet {
     mutating func addConfiguration() {
         let reported = facts.topics.reported
         // In Home Assistant, a sensor whose template renders `None` has no value; the status `none` is another word.
+        let words = ["rolled_back", "rejected", "conflict", "stale", "missing", "pending", "applied"]
         let template =
             "{% set found = (value_json.layers | default({})).values() | map(attribute='status') | list %}"
-            + "{{ ['rolled_back', 'rejected', 'conflict', 'stale', 'missing', 'pending', 'applied'] "
+            + "{{ [\(words.map { "'\($0)'" }.joined(separator: ", "))] "
             + "| select('in', found) | first | default('none') }}"
         addEntity(
             "sensor", "configuration", "Configuration",
@@ -169,7 +185,12 @@ extension DiscoverySet {
                 .init("entity_category", "diagnostic"), .init("icon", "mdi:cog-sync"),
                 .init("json_attributes_topic", .string(reported)),
                 .init("json_attributes_template", "{{ {'layers': value_json.layers | default({})} | tojson }}"),
-            ])
+            ] + DiscoverySet.words(words + ["none"]))
+    }
+
+    /// The fields of a sensor whose value is one of some words. Older versions ignore the list.
+    private static func words(_ words: [String]) -> [JSONValue.Member] {
+        [.init("device_class", "enum"), .init("options", .array(words.map { .string($0) }))]
     }
 
     /// The expiry of a value that is published at regular intervals: three missed messages.
@@ -181,13 +202,13 @@ extension DiscoverySet {
 
     private func sensor(
         _ topic: String, _ template: String, unit: String? = nil, decimals: Int, kind: String? = nil,
-        counts: Bool = false
+        counts: Bool = false, hasMean: Bool = true
     ) -> [JSONValue.Member] {
         var fields: [JSONValue.Member] = [
             .init("state_topic", .string(topic)), .init("value_template", .string(template)),
-            .init("state_class", counts ? "total_increasing" : "measurement"),
-            .init("suggested_display_precision", .number("\(decimals)")),
         ]
+        if hasMean { fields.append(.init("state_class", counts ? "total_increasing" : "measurement")) }
+        fields.append(.init("suggested_display_precision", .number("\(decimals)")))
         if let unit { fields.append(.init("unit_of_measurement", .string(unit))) }
         if let kind { fields.append(.init("device_class", .string(kind))) }
         return fields
@@ -238,9 +259,14 @@ extension EventWords {
 }
 
 extension EventWords {
-    /// Wraps a template so that it renders nothing for a delayed event. Then no trigger fires and no entity changes.
-    static func timely(_ template: String) -> String {
-        "{% if not value_json.delayed | default(false) %}\(template){% endif %}"
+    /// How a template of an event begins.
+    static let condition = "{% if value_json is defined and not value_json.delayed | default(false)"
+
+    /// Wraps a template so that it renders nothing for a delayed event, or one of these phases. Then no trigger fires and no
+    /// entity changes.
+    static func timely(_ template: String, without phase: GesturePhase? = nil) -> String {
+        let phase = phase.map { " and value_json.phase != '\($0.word)'" } ?? ""
+        return "\(condition)\(phase) %}\(template){% endif %}"
     }
 }
 
@@ -282,14 +308,18 @@ extension DiscoverySet {
 
     /// Adds an entity that shows the last event, with the event's fields, `simulated` among them, as attributes.
     private mutating func addEvent(of gesture: Gesture, _ events: EventWords) {
+        // Changes come ten times a second, and each would be a row of the recorder.
+        let isLong = gesture.phases.contains(.changed)
         // Rendered with `set`, because the template of the word may contain statements.
         let template = EventWords.timely(
-            "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}")
+            "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}",
+            without: isLong ? .changed : nil)
+        let words = events.words.filter { !isLong || $0 != GesturePhase.changed.word }
         addEntity(
             "event", gesture.word, gesture.title,
             [
                 .init("state_topic", .string(facts.topics.event(gesture))), .init("qos", 0),
-                .init("event_types", .array(events.words.map { .string($0) })),
+                .init("event_types", .array(words.map { .string($0) })),
                 .init("value_template", .string(template)), .init("icon", .string(gesture.facts.icon)),
             ])
     }
@@ -305,10 +335,13 @@ extension DiscoverySet {
     mutating func addControls() {
         for gesture in Gesture.allCases {
             if Gesture.needingGyroscope.contains(gesture), !facts.hasGyroscope { continue }
-            addSwitch(of: gesture)
+            // Twenty controls are many; those of gestures that nobody uses are there for who enables them.
+            let hidden: [JSONValue.Member] =
+                settings.motion.gestures[gesture].isEnabled ? [] : [.init("enabled_by_default", false)]
+            addSwitch(of: gesture, hidden)
             addNumber(
                 "gestures.\(gesture.word).sensitivity", "\(gesture.word)_sensitivity", "\(gesture.title) sensitivity",
-                [.init("min", 1), .init("max", 10), .init("step", 1), .init("mode", "slider")], unit: nil)
+                [.init("min", 1), .init("max", 10), .init("step", 1), .init("mode", "slider")] + hidden, unit: nil)
         }
         for name in settings.ruleNames { addSwitch(ofRule: name) }
         let rate: [JSONValue.Member] = [.init("min", 0), .init("max", 200), .init("step", .number("0.1"))]
@@ -334,14 +367,14 @@ extension DiscoverySet {
         ]
     }
 
-    private mutating func addSwitch(of gesture: Gesture) {
+    private mutating func addSwitch(of gesture: Gesture, _ fields: [JSONValue.Member]) {
         let key = "gestures.\(gesture.word).enabled"
         addEntity(
             "switch", "\(gesture.word)_enabled", "\(gesture.title) recognition",
             control(key) + [
                 .init("value_template", .string("{{ 'true' if \(reported(key)) else 'false' }}")),
                 .init("payload_on", "true"), .init("payload_off", "false"),
-            ])
+            ] + fields)
     }
 
     /// Adds a switch for a rule with a name. The report has the rules as a list, in which only a rule that is switched off

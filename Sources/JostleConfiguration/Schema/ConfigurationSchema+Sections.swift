@@ -378,6 +378,14 @@ extension ConfigurationSchema {
                 "The host names under which browsers reach the page, besides localhost, this machine's name and numeric "
                     + "addresses."),
             .key(
+                "base_path", optional: \.page.basePath, .basePath, example: "/jostle",
+                "The path below which a proxy serves the page, whether the proxy removes it or not. The cookie is for this path "
+                    + "alone."),
+            .key(
+                "trusted_proxies", \.page.trustedProxies, .anyNumber(of: .addressRange, atMost: 32),
+                "The proxies in front of the page. What they say in X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto is "
+                    + "believed, and nobody else's word. Each must set X-Forwarded-For itself."),
+            .key(
                 "password_file", optional: \.page.passwordFile, .credentialPath, example: "/etc/jostle/page-password",
                 "A file whose first line is the password of the page. Without it, only links admit a browser."),
             .key(

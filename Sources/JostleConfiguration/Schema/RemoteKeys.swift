@@ -49,20 +49,27 @@ package struct RemoteKeys: Equatable, Sendable {
     private static func isMatch(
         _ pattern: UnsafeBufferPointer<UInt8>.SubSequence, _ key: UnsafeBufferPointer<UInt8>.SubSequence
     ) -> Bool {
+        let dot = UInt8(ascii: ".")
         var (pattern, key) = (pattern, key)
-        while let wanted = pattern.first {
-            let found = key.first
-            if wanted == UInt8(ascii: "*") {
-                // It stands for nothing, or for one more character of this level.
-                if isMatch(pattern.dropFirst(), key) { return true }
-                guard let found, found != UInt8(ascii: ".") else { return false }
-            } else {
-                guard wanted == found else { return false }
+        // What follows the last `*`, and where in the key it was tried. Earlier ones need not be tried again: what they left
+        // can as well be a part of the last one.
+        var star: (rest: UnsafeBufferPointer<UInt8>.SubSequence, from: UnsafeBufferPointer<UInt8>.SubSequence)?
+        while true {
+            if pattern.first == UInt8(ascii: "*") {
                 pattern.removeFirst()
+                star = (pattern, key)
+            } else if let wanted = pattern.first, wanted == key.first {
+                pattern.removeFirst()
+                key.removeFirst()
+            } else if pattern.isEmpty, key.isEmpty || key.first == dot {
+                return true
+            } else {
+                // The last one stands for one more character of its level.
+                guard let last = star, let found = last.from.first, found != dot else { return false }
+                (pattern, key) = (last.rest, last.from.dropFirst())
+                star = (pattern, key)
             }
-            key.removeFirst()
         }
-        return key.first.map { $0 == UInt8(ascii: ".") } ?? true
     }
 
     /// Whether a key may be changed.

@@ -396,6 +396,19 @@ extension ValueFormat<String> {
         }
     }
 
+    /// The path below which a proxy serves something: without the slash at its end, and without what a browser would encode.
+    static var basePath: ValueFormat {
+        checked("a path without a slash at its end", .matching("^(/[A-Za-z0-9._~-]+)+$"), maximum: 128) {
+            text throws(ValueRefusal) in
+            let names = text.split(separator: "/", omittingEmptySubsequences: false)
+            let areNames = names.dropFirst().allSatisfy { name in
+                name != "." && name != ".." && !name.isEmpty
+                    && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._~-".contains($0)) }
+            }
+            guard names.count > 1, names[0].isEmpty, areNames else { throw ValueRefusal("is not such a path") }
+        }
+    }
+
     /// Sections and keys that may be changed over MQTT; `*` stands for any characters of a key's name. A fleet can set the
     /// version of the program too.
     static func keyPattern(allowsVersion: Bool) -> ValueFormat {
@@ -587,6 +600,19 @@ extension ValueFormat<DailySpan> {
         ) { text throws(ValueRefusal) in
             guard let span = DailySpan(text) else { throw ValueRefusal("is not a period such as 22:00-07:00") }
             return span
+        }
+    }
+}
+
+extension ValueFormat<AddressRange> {
+    /// A numeric address, or a range of them.
+    static var addressRange: ValueFormat {
+        parsed(
+            "a numeric address such as 127.0.0.1, or a range such as 10.0.0.0/8", wantsExample: true,
+            .matching("^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"), maximum: 64, write: \.text
+        ) { text throws(ValueRefusal) in
+            guard let range = AddressRange(text) else { throw ValueRefusal("is not a numeric address") }
+            return range
         }
     }
 }

@@ -408,6 +408,12 @@ extension JostleSettings {
         /// Default: none.
         package var hosts: [String] = []
 
+        /// The path below which a proxy serves the page, such as `/jostle`. Default: none.
+        package var basePath: String?
+
+        /// The addresses of proxies whose `X-Forwarded-*` are believed. Default: none.
+        package var trustedProxies: [AddressRange] = []
+
         /// The file whose first line is the password of the page. Default: none; only links that the program prints
         /// admit a browser.
         package var passwordFile: String?

@@ -223,7 +223,7 @@ extension FleetBoard {
         package var gestures: Double? { numbers["gestures"] }
         /// The messages that wait for the broker.
         package var outbox: Double? { numbers["outbox"] }
-        /// CPU use in per cent of a core, memory in MB, uptime in seconds.
+        /// CPU use in per cent of a core, memory in MiB, uptime in seconds.
         package var processor: Double? { numbers["cpu_percent"] }
         package var memory: Double? { numbers["memory_mb"] }
         package var uptime: Double? { numbers["uptime"] }

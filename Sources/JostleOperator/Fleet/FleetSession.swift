@@ -449,10 +449,12 @@ extension FleetSession {
         try subscribe(to: filters)
         try settle()
         unsubscribe(from: filters.filter { $0 != topics.registry(id) })
-        return found.sorted()
+        // Home Assistant removes its entities before they are told that they have no state.
+        return found.filter { $0.hasPrefix("\(discoveryPrefix)/") }.sorted()
+            + found.filter { !$0.hasPrefix("\(discoveryPrefix)/") }.sorted()
     }
 
-    /// Removes retained messages.
+    /// Removes retained messages, in this order.
     ///
     /// - Returns: the topics for which the broker refused it, and why.
     package func clear(_ topics: [String]) throws -> [(topic: String, reason: String)] {

@@ -60,7 +60,7 @@ struct PageRefusal: Error, Equatable {
     }
 
     static let tooManyViewers = PageRefusal(
-        503, "too_many", "Too many pages are open. Close one, and reload this one.")
+        503, "too_many", "Too many pages are open. Close one: then this one goes on by itself.")
 
     /// There is no connection to the broker, and why.
     static func notConnected(_ reason: String) -> PageRefusal {

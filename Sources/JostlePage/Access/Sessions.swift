@@ -5,34 +5,61 @@ internal import LinuxSystem
 /// Who is signed in: cookies that this program has signed.
 ///
 /// The key is kept in a file, so that a browser stays signed in while the program starts again. Another password makes
-/// all cookies invalid, and so does deleting the file.
+/// all cookies invalid, and so does deleting the file. A second file, `-ended`, has the sessions that were ended before
+/// their time.
 struct Sessions: Sendable {
     /// Seconds for which a browser stays signed in.
     static let lifetime: Int64 = 30 * 86_400
+    /// The most sessions that are remembered as ended. One more ends all.
+    private static let mostEnded = 4096
 
-    private let key: [UInt8]
+    private let file: String
+    private let password: SHA256Digest
+    private var secret: [UInt8]
+    /// The names of the sessions that were ended.
+    private var ended: Set<String>
 
     /// Takes the key from the file, or makes one. A key that cannot be stored lasts as long as this program.
     init(file: String, password: String?) {
-        var secret: [UInt8]
+        self.file = file
+        self.password = SHA256Digest(of: (password ?? "").utf8)
+        let names = FileContents.text(ofOptional: "\(file)-ended", limit: 1 << 20) ?? ""
+        ended = Set(names.split(separator: "\n").map(String.init))
         do {
             secret = try FileContents.bytes(of: file, limit: 64)
         } catch {
             secret = []
         }
-        if secret.count != 32 {
-            secret = RandomBytes.make(32)
-            FileContents.makeDirectories(String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]))
-            do {
-                // One that is no key would otherwise stay for ever, and all browsers be signed out at every start.
-                try FileContents.remove(file)
-                try FileContents.create(file, with: secret, mode: 0o600)
-            } catch {
-                // Signing in once more after the next start is all that it costs.
-            }
+        guard secret.count != 32 else { return }
+        FileContents.makeDirectories(String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)]))
+        do {
+            try endAll()
+        } catch {
+            // Signing in once more after the next start is all that it costs.
         }
-        key = secret + SHA256Digest(of: (password ?? "").utf8).bytes
     }
+
+    private var key: [UInt8] { secret + password.bytes }
+
+    /// Ends all sessions, by another key.
+    mutating func endAll() throws(SystemFailure) {
+        secret = RandomBytes.make(32)
+        ended = []
+        // One that is no key would otherwise stay for ever, and all browsers be signed out at every start.
+        try FileContents.remove(file)
+        try FileContents.create(file, with: secret, mode: 0o600)
+        try FileContents.remove("\(file)-ended")
+    }
+
+    /// Ends a session that `name(of:at:)` has named.
+    mutating func end(_ name: String, at now: Int64) throws(SystemFailure) {
+        ended = ended.filter { Sessions.expiry(of: $0).map { now < $0 } ?? false }
+        ended.insert(name)
+        if ended.count > Sessions.mostEnded { return try endAll() }
+        try FileContents.replace("\(file)-ended", with: Array(ended.sorted().joined(separator: "\n").utf8), mode: 0o600)
+    }
+
+    private static func expiry(of name: String) -> Int64? { name.split(separator: ".").first.flatMap { Int64($0) } }
 
     /// A new cookie's value.
     func issue(at now: Int64) -> String? {
@@ -40,16 +67,19 @@ struct Sessions: Sendable {
         return MessageAuthentication.code(of: claim, key: key).map { "\(claim).\($0)" }
     }
 
-    /// Whether a cookie's value is one that this program has issued and that has not expired.
-    func accepts(_ value: String, at now: Int64) -> Bool {
-        guard value.utf8.count < 200, let dot = value.lastIndex(of: ".") else { return false }
+    /// The name of the session of a cookie's value; `nil` if this program has not issued it, or it has expired or was ended.
+    func name(of value: String, at now: Int64) -> String? {
+        guard value.utf8.count < 200, let dot = value.lastIndex(of: ".") else { return nil }
         let claim = String(value[..<dot])
         guard let code = MessageAuthentication.code(of: claim, key: key),
             MessageAuthentication.isEqual(code, String(value[value.index(after: dot)...])),
-            let expiry = claim.split(separator: ".").first.flatMap({ Int64($0) })
-        else { return false }
-        return now < expiry
+            let expiry = Sessions.expiry(of: claim), now < expiry, !ended.contains(claim)
+        else { return nil }
+        return claim
     }
+
+    /// Whether a cookie's value is that of a session.
+    func accepts(_ value: String, at now: Int64) -> Bool { name(of: value, at: now) != nil }
 }
 
 /// Tokens in links, each of which signs one browser in.
@@ -59,6 +89,8 @@ struct Sessions: Sendable {
 struct LinkTokens: Sendable {
     /// Seconds for which a link is valid.
     static let lifetime: Int64 = 600
+    /// Digits: 96 bits, and a link that fits on a narrow terminal.
+    private static let length = 24
 
     private let directory: String
     /// The digest of the token that was made at the start, until it is used.
@@ -84,7 +116,7 @@ struct LinkTokens: Sendable {
 
     /// Uses a token up; returns whether it was valid.
     mutating func use(_ token: String, at now: Int64) -> Bool {
-        guard token.utf8.count == 32,
+        guard token.utf8.count == LinkTokens.length,
             token.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
         else { return false }
         let digest = LinkTokens.digest(token)
@@ -99,7 +131,7 @@ struct LinkTokens: Sendable {
         return abs(now - Int64(status.st_mtim.tv_sec)) <= LinkTokens.lifetime
     }
 
-    private static func random() -> String { RandomBytes.make(16).hexadecimal }
+    private static func random() -> String { RandomBytes.make(length / 2).hexadecimal }
 
     private static func digest(_ token: String) -> String { SHA256Digest(of: token.utf8).hexadecimal }
 }
@@ -110,14 +142,20 @@ struct LinkTokens: Sendable {
 /// rebinding). Such a request has that name in its header `Host`. A numeric address cannot be rebound.
 struct HostNames: Equatable, Sendable {
     private let names: Set<String>
+    /// The further names.
+    private let listed: Set<String>
 
     /// `localhost`, the machine's name with and without `.local`, and further names.
     init(_ names: [String], machine: String) {
+        listed = Set(names.map { $0.lowercased() })
         let machine = machine.lowercased()
         let short = String(machine.prefix { $0 != "." })
         let own = machine.isEmpty ? [] : [machine, short, "\(short).local"]
-        self.names = Set(["localhost"] + own + names.map { $0.lowercased() })
+        self.names = listed.union(["localhost"] + own)
     }
+
+    /// Whether `name:port` is one of the further names.
+    func lists(_ header: String) -> Bool { HostNames.host(header).map { listed.contains($0.lowercased()) } ?? false }
 
     /// Whether a `Host` header, `name:port`, names this page.
     func allows(_ header: String) -> Bool {

@@ -2,10 +2,11 @@ internal import CZlib
 
 /// Compression in the format of gzip (RFC 1952), by zlib.
 enum Gzip {
-    /// The bytes, compressed as far as zlib can; `nil` if there is no memory for it.
-    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+    /// The bytes, compressed as far as zlib can, or quickly; `nil` if there is no memory for it.
+    static func compress(_ bytes: [UInt8], isQuick: Bool = false) -> [UInt8]? {
         var stream = z_stream()
-        guard jostle_deflate_init_gzip(&stream, Z_BEST_COMPRESSION) == Z_OK else { return nil }
+        let level = isQuick ? Z_BEST_SPEED : Z_BEST_COMPRESSION
+        guard jostle_deflate_init_gzip(&stream, level) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
         var input = bytes
         return input.withUnsafeMutableBufferPointer { source -> [UInt8]? in

@@ -50,8 +50,10 @@ struct PageRoutes {
         case nil: break
         }
         try server.access.checkHost(of: request)
-        switch (request.method, request.path) {
+        let base = server.access.rules.basePath
+        switch (request.method, server.access.path(of: request)) {
         case ("GET", "/"), ("HEAD", "/"): return try index(request)
+        case ("GET", base), ("HEAD", base): return redirection("/", request)
         case ("GET", "/login"), ("HEAD", "/login"): return try file("login.html", request)
         case ("GET", "/events"): return try events(request)
         case ("GET", "/api/session"): return try session(request)
@@ -66,8 +68,11 @@ struct PageRoutes {
         server.access.isSignedIn(request, at: PageServer.epochSeconds)
     }
 
-    private func requireSignedIn(_ request: HTTPRequest) throws(PageRefusal) {
-        if !isSignedIn(request) { throw .signedOut }
+    /// The name of the session.
+    @discardableResult
+    private func requireSignedIn(_ request: HTTPRequest) throws(PageRefusal) -> String {
+        guard let session = server.access.session(request, at: PageServer.epochSeconds) else { throw .signedOut }
+        return session
     }
 
     private static func requireID(_ board: String?) throws(PageRefusal) -> String {
@@ -80,18 +85,18 @@ struct PageRoutes {
     private func index(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
         if let token = request.argument("token") {
             // The token must not stay in the address, where a history keeps it.
-            let cookie = server.access.signIn(link: token, at: PageServer.epochSeconds)
+            let cookie = server.access.signIn(request, link: token, at: PageServer.epochSeconds)
             let path = cookie == nil && !isSignedIn(request) ? "/login" : "/"
-            return PageRoutes.redirection(path, request, cookie.map { [("Set-Cookie", $0)] } ?? [])
+            return redirection(path, request, cookie.map { [("Set-Cookie", $0)] } ?? [])
         }
-        return isSignedIn(request) ? try file("index.html", request) : PageRoutes.redirection("/login", request)
+        return isSignedIn(request) ? try file("index.html", request) : redirection("/login", request)
     }
 
     /// Sends the browser elsewhere; the view that it asked for goes with it.
-    private static func redirection(
+    private func redirection(
         _ path: String, _ request: HTTPRequest, _ headers: [(name: String, value: String)] = []
     ) -> HTTPReply {
-        var target = path
+        var target = server.access.rules.basePath + path
         if let board = request.argument("board"), JostleSettings.Device.isID(board) {
             target += "?board=\(board)"
         } else if request.argument("view") == "boards" {
@@ -115,18 +120,29 @@ struct PageRoutes {
     }
 
     private func events(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
-        try requireSignedIn(request)
+        let session = try requireSignedIn(request)
         var board = request.argument("board")
         if board != nil { board = try PageRoutes.requireID(board) }
-        let viewer = try server.openViewer(board: board, wantsStream: request.argument("stream") == "1")
-        return HTTPReply(200, [("Content-Type", "text/event-stream")], body: .stream(viewer.makeStream()))
+        let viewer = try server.openViewer(
+            board: board, wantsStream: request.argument("stream") == "1", session: session)
+        // Some proxies, such as nginx, otherwise wait for more before they pass anything on.
+        let headers = [("Content-Type", "text/event-stream"), ("X-Accel-Buffering", "no")]
+        return HTTPReply(200, headers, body: .stream(viewer.makeStream()))
     }
 
     private func metrics(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
         try server.access.checkMetrics(request, at: PageServer.epochSeconds)
         let format = MetricsText.Format(accepted: request.header("Accept"))
-        return HTTPReply(
-            200, [("Content-Type", format.contentType), ("Vary", "Accept")], body: .bytes(server.metricsText(format)))
+        var reply = HTTPReply(
+            200, [("Content-Type", format.contentType), ("Vary", "Accept, Accept-Encoding")],
+            body: .bytes(server.metricsText(format)))
+        if case .bytes(let bytes) = reply.body, PageFile.acceptsGzip(request.header("Accept-Encoding")),
+            let compressed = Gzip.compress(bytes, isQuick: true)
+        {
+            reply.headers.append(("Content-Encoding", "gzip"))
+            reply.body = .bytes(compressed)
+        }
+        return reply
     }
 
     // MARK: POST
@@ -136,10 +152,12 @@ struct PageRoutes {
         guard let body = try? JSONReader.read(request.body, source: .message("request")) else {
             throw .badRequest("its body is not JSON")
         }
-        if path == "/api/login" { return try login(body) }
-        try requireSignedIn(request)
+        if path == "/api/login" { return try login(body, request) }
+        let session = try requireSignedIn(request)
         switch path {
-        case "/api/logout": return HTTPReply(204, [("Set-Cookie", server.access.expiredCookie)])
+        case "/api/logout":
+            server.signOut(body["everywhere"]?.bool == true ? nil : session)
+            return HTTPReply(204, [("Set-Cookie", server.access.expiredCookie(request))])
         case "/api/set", "/api/command":
             guard server.access.rules.mayControl else { throw .readOnly }
             try path == "/api/set" ? set(body) : command(body)
@@ -150,10 +168,10 @@ struct PageRoutes {
         }
     }
 
-    private func login(_ body: JSONValue) throws(PageRefusal) -> HTTPReply {
+    private func login(_ body: JSONValue, _ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
         guard let password = body["password"]?.string else { throw .badRequest("there is no password") }
         let cookie = try server.access.signIn(
-            password: password, at: PageServer.epochSeconds, monotonic: WallClock.monotonic)
+            request, password: password, at: PageServer.epochSeconds, monotonic: WallClock.monotonic)
         return HTTPReply(204, [("Set-Cookie", cookie)])
     }
 

@@ -269,9 +269,9 @@ final class PageServer {
     // MARK: Viewers
 
     /// Opens the stream of events for a page.
-    func openViewer(board: String?, wantsStream: Bool) throws(PageRefusal) -> Viewer {
+    func openViewer(board: String?, wantsStream: Bool, session: String) throws(PageRefusal) -> Viewer {
         guard viewers.count < PageServer.maximumViewers else { throw .tooManyViewers }
-        let viewer = Viewer(board: board, wantsStream: wantsStream) { [weak self] in self?.close($0) }
+        let viewer = Viewer(board: board, wantsStream: wantsStream, session: session) { [weak self] in self?.close($0) }
         viewers[ObjectIdentifier(viewer)] = viewer
         viewer.send(hello(board))
         viewer.send(broker)
@@ -319,6 +319,16 @@ final class PageServer {
         guard let board = viewer.board else { return }
         watched.close(board, at: PageServer.seconds)
         if viewer.wantsStream { leases.close(board) }
+    }
+
+    /// Ends a session, or all of them with `nil`, and with it what its pages receive.
+    func signOut(_ session: String?) {
+        do {
+            try access.signOut(session, at: PageServer.epochSeconds)
+        } catch {
+            log.warning("\(PageFiles.key): \(error); who has signed out is signed in again after the next start")
+        }
+        for viewer in viewers.values where session == nil || viewer.session == session { viewer.end() }
     }
 
     func hello(_ board: String?) -> ServerSentEvent {

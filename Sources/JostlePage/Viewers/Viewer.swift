@@ -14,6 +14,8 @@ final class Viewer: HTTPStreamSource {
     let board: String?
     /// Whether it asks for every sample.
     let wantsStream: Bool
+    /// The name of the session in which it was opened.
+    let session: String
     /// The number of the last change of a row that it has been sent.
     var rowsSent: UInt64 = 0
     /// The number of the last removal of a board that it has been sent.
@@ -35,9 +37,10 @@ final class Viewer: HTTPStreamSource {
     /// How many messages were left out since it was opened.
     private(set) var droppedAltogether = 0
 
-    init(board: String?, wantsStream: Bool, closed: @escaping (Viewer) -> Void) {
+    init(board: String?, wantsStream: Bool, session: String = "", closed: @escaping (Viewer) -> Void) {
         self.board = board
         self.wantsStream = wantsStream
+        self.session = session
         self.closed = closed
     }
 
@@ -47,6 +50,9 @@ final class Viewer: HTTPStreamSource {
         self.stream = stream
         return stream
     }
+
+    /// Ends what it is sent.
+    func end() { stream?.finish() }
 
     /// Whether everything has been handed to the socket.
     var isIdle: Bool { waiting.isEmpty }

@@ -22,17 +22,17 @@ struct DeviceScreen {
         _ device: FleetBoard, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
     ) -> [ScreenLine] {
         let header = header(device, connection, now, size)
+        let health = health(device, size.columns)
         var lines: [ScreenLine] = []
-        let isLarge = size.columns >= 60 && size.rows >= 18
-        if isLarge {
-            let health = health(device, size.columns)
-            let room = size.rows - header.count - health.count - 2 - 4
+        let room = size.rows - header.count - health.count - 2 - 4
+        // The smallest instruments, so that there is still a line for the last gesture.
+        if size.columns >= 60, size.rows >= 18, room >= 8 {
             lines += instruments(device, now, size, room: room)
             lines += health
             lines.append(ScreenLine(""))
         } else {
             lines += brief(device)
-            if size.rows >= 10 { lines += health(device, size.columns) }
+            if size.rows > header.count + lines.count + health.count { lines += health }
         }
         lines += gestures(device, room: size.rows - header.count - lines.count)
         // What an offline device last reported is not what it does now.
@@ -51,7 +51,8 @@ struct DeviceScreen {
         let offline = WatchText.offline(device, at: now, milliseconds: wallTime(now))
         let availability = offline.map { "○ \($0)" } ?? (device.isOnline == true ? "● online" : "○ no message yet")
         let stopped = device.isStopped ? ", stopped" : ""
-        let left = glyphs.clean(" \(device.id)  \(availability)\(stopped)")
+        let name = device.report?.name.flatMap { $0 == device.id ? nil : ", \($0)" } ?? ""
+        let left = glyphs.clean(" \(device.id)\(name)  \(availability)\(stopped)")
         var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(connection.text + " "), size.columns), .title)]
         if let problem = problem(device, connection) { lines.append(ScreenLine(glyphs.clean(" " + problem), .warning)) }
         return lines
@@ -189,7 +190,9 @@ struct DeviceScreen {
         guard room > 0 else { return [] }
         var lines = device.events.isEmpty ? [ScreenLine("no gesture yet", .dim)] : events(device, room)
         // Among the events in the order of arrival, so that they move down as gestures follow.
-        for (newer, miss) in device.nearMisses.prefix(max(1, room / 2)).enumerated() {
+        // None of them takes the last line from the last gesture.
+        let most = device.events.isEmpty ? max(1, room / 2) : room / 2
+        for (newer, miss) in device.nearMisses.prefix(most).enumerated() {
             let later = device.events.prefix { $0.arrival > miss.arrival }.count + newer
             let time = miss.time.map(timeOfDay) ?? "--:--:--"
             if later <= lines.count {

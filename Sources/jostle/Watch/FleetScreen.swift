@@ -11,6 +11,9 @@ struct FleetScreen {
     /// Milliseconds since 1970.
     var wallTime: (Timestamp) -> Int64 = { WallClock.milliseconds(at: $0) }
 
+    /// Columns for the time, the gesture and the phase of the last event: `13:50:03 vibration recognized`.
+    private static let lastEvent = 29
+
     /// The screen's lines, cut to the size of the window.
     func lines(
         _ model: FleetModel, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
@@ -46,8 +49,12 @@ struct FleetScreen {
     private func table(_ devices: [FleetBoard], _ now: Timestamp, room: Int, columns: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         let width = min(max(8, devices.map(\.id.count).max() ?? 0), max(8, columns / 3))
-        // Without layers, the column would only take room.
+        // Without layers, the column would only take room. Rate and state give way to what happened last.
         let hasLayers = devices.contains { !$0.layers.isEmpty }
+        let widths = (rate: 12, state: 18)
+        let rest = columns - width - 12 - (hasLayers ? 13 : 0) - FleetScreen.lastEvent
+        let hasState = rest >= widths.state
+        let hasRate = rest >= widths.state + widths.rate
         func row(
             _ id: String, _ availability: String, _ layers: String, _ rate: String, _ state: String, _ last: String
         ) -> String {
@@ -55,7 +62,9 @@ struct FleetScreen {
             var cells = [glyphs.fit(glyphs.clean(id), width), glyphs.fit(availability, 8)]
             // As wide as the longest status, rolled_back.
             if hasLayers { cells.append(glyphs.fit(glyphs.clean(layers), 11)) }
-            cells += [glyphs.fit(rateColumn, 10), glyphs.fit(glyphs.clean(state), 16), glyphs.clean(last)]
+            if hasRate { cells.append(glyphs.fit(rateColumn, 10)) }
+            if hasState { cells.append(glyphs.fit(glyphs.clean(state), 16)) }
+            cells.append(glyphs.clean(last))
             return cells.joined(separator: "  ")
         }
         var lines = [ScreenLine(row("device", "", "config", "rate", "state", "last gesture"), .dim)]
@@ -162,7 +171,7 @@ enum WatchText {
         add(health.busErrors) { "bus errors \($0)" }
         add(health.outbox) { "outbox \($0)" }
         add(health.processor, { "CPU \($0) %" }, 1)
-        add(health.memory, { "memory \($0) MB" }, 1)
+        add(health.memory, { "memory \($0) MiB" }, 1)
         if let uptime = health.uptime { items.append("up \(durationText(uptime))") }
         if let sensor = health.sensor { items.append(sensor) }
         return items

@@ -63,7 +63,7 @@ final class WatchView {
 
     /// Runs until a signal or a key ends it, or for `seconds`.
     ///
-    /// - Throws: status 73 if standard output cannot be written; the listener's failure with its exit status.
+    /// - Throws: `ReaderIsGone`, or status 73 if standard output cannot be written; the listener's failure with its exit status.
     func run(for seconds: Double?, signals: SignalWaiter) throws {
         try listener.start()
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
@@ -123,7 +123,7 @@ final class WatchView {
         } else {
             text = FleetScreen(glyphs: glyphs).lines(model, connection, at: now, size: size)
         }
-        if !screen.draw(text) { throw outputFailure() }
+        if !screen.draw(text) { throw Output.failure() }
     }
 
     private func redraw() {
@@ -179,7 +179,7 @@ final class WatchView {
     }
 
     private func handle(_ message: MQTTMessage, at now: Timestamp) throws {
-        if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
+        if format == .json, !Output.writes(json: WatchLines.json(message)) { throw Output.failure() }
         let update = model.update(with: message, at: now)
         if update != nil { connection.unknownDevice = nil }
         guard let (id, change) = update, format == .lines, let device = model.boards[id]
@@ -265,12 +265,7 @@ final class WatchView {
     }
 
     private func put(_ line: String) throws {
-        if !Output.writes(line: line) { throw outputFailure() }
-    }
-
-    private func outputFailure() -> Failure {
-        let reason = errno == EPIPE ? "the reader has closed it" : String(cString: strerror(errno))
-        return Failure(.cannotCreate, "standard output: \(reason)")
+        if !Output.writes(line: line) { throw Output.failure() }
     }
 }
 

@@ -84,6 +84,71 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: curves go on after quick scrolling, also while the page is busy.
+        @Test func plotsOutliveQuickScrolling() async throws {
+            let rig = try await BrowserRig.onBoard("demo", agent: ["sensor.rate=200Hz"])
+            let scrolling = """
+                const picture = () => document.querySelector(".at-live canvas").toDataURL();
+                for (let round = 0; round < 6; round += 1) {
+                  for (let step = 0; step < 8; step += 1) {
+                    scrollTo(0, step % 2 ? 0 : 1e6);
+                    await new Promise(requestAnimationFrame);
+                    const begin = performance.now();
+                    while (performance.now() < begin + 200);
+                  }
+                  scrollTo(0, 0);
+                  await new Promise((go) => setTimeout(go, 500));
+                  const before = picture();
+                  let isMoving = false;
+                  for (let wait = 0; wait < 20 && !isMoving; wait += 1) {
+                    await new Promise((go) => setTimeout(go, 100));
+                    isMoving = picture() !== before;
+                  }
+                  if (!isMoving) return `frozen in round ${round}`;
+                }
+                return "moving";
+                """
+            #expect(try rig.browser.runAndWait(scrolling) as? String == "moving")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: a board at rest whose plots are out of sight costs no frame.
+        @Test func atRestNothingIsDrawn() async throws {
+            let rig = try await BrowserRig.onBoard("rest", agent: ["sensor.rate=200Hz"])
+            let measuring = """
+                scrollTo(0, 1e6);
+                for (let attempt = 0; attempt < 5; attempt += 1) {
+                  await new Promise((go) => setTimeout(go, 1000));
+                  const [frames, samples] = [jostlePage.frames, jostlePage.samples];
+                  await new Promise((go) => setTimeout(go, 2000));
+                  if (jostlePage.samples > samples && jostlePage.frames - frames <= 2) return true;
+                }
+                return false;
+                """
+            #expect(try rig.browser.runAndWait(measuring) as? Bool == true)
+            try rig.browser.run("scrollTo(0, 0)")
+            let frames: Int = try rig.browser.value("jostlePage.frames")
+            #expect(await rig.browser.shows("jostlePage.frames > \(frames + 5)"), "they go on in sight")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: shortcuts with a single key can be switched off, for who talks to the computer (WCAG 2.1.4).
+        @Test func shortcutsCanBeSwitchedOff() async throws {
+            let rig = try await BrowserRig.onBoard("rest")
+            try rig.browser.click("#shortcuts")
+            try rig.browser.run("document.activeElement.blur()")
+            try rig.browser.type("p")
+            #expect(try rig.browser.value("document.body.innerText.includes('Go on')") == false)
+            try rig.browser.open(rig.page.base + "/?board=dut")
+            #expect(await rig.browser.shows("document.getElementById('board-3d')?.dataset.t"))
+            #expect(try rig.browser.value("document.getElementById('shortcuts').checked") == false, "it stays so")
+            try rig.browser.click("#shortcuts")
+            try rig.browser.run("document.activeElement.blur()")
+            try rig.browser.type("p")
+            #expect(await rig.browser.shows("document.body.innerText.includes('Go on')"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: plots move with the frames of the display, stop with "p", and go on.
         @Test func plotsMoveWithTheDisplay() async throws {
             let rig = try await BrowserRig.onBoard("demo", agent: ["sensor.rate=200Hz"])

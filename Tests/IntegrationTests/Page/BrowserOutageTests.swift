@@ -1,3 +1,5 @@
+import BrokerTestSupport
+import Foundation
 import Testing
 
 extension BrowserTests {
@@ -51,6 +53,99 @@ extension BrowserTests {
                     && !$0.contains("ERR_EMPTY_RESPONSE") && !$0.contains("ERR_CONNECTION_RESET")
             }
             #expect(others.isEmpty, "Chromium itself complains of refused connections: \(others)")
+        }
+
+        /// What is green in the view: texts and backgrounds in the colours of what is well, and the pictures.
+        private static let green = """
+            const probe = document.body.appendChild(document.createElement("i"));
+            const colors = ["good", "good-soft"].map((name) => {
+              probe.style.color = `var(--${name})`;
+              return getComputedStyle(probe).color;
+            });
+            probe.remove();
+            return [...document.querySelectorAll("main *")].filter((one) => {
+              const { color, backgroundColor } = getComputedStyle(one);
+              return one.getClientRects().length > 0 && (colors.includes(color) || colors.includes(backgroundColor));
+            }).map((one) => one.outerHTML.slice(0, 100));
+            """
+
+        private static let old = "[...document.querySelectorAll('.card.old')].map((one) => one.className).join()"
+
+        /// Requirement: what is older than the board's silence is grey and dated on every card, and never green, also while
+        /// the broker still takes the board for online.
+        @Test func aSilentBoardShowsNothingAsLive() async throws {
+            let rig = try await BrowserRig.onBoard("machine", agent: ["sensor.rate=200Hz"])
+            let browser = rig.browser
+            #expect(await browser.shows("jostlePage.samples > 0 && document.querySelector('.at-health .fine')"))
+            #expect(try browser.value(Self.old) == "")
+            let agent = try #require(rig.agent)
+            agent.signal(SIGSTOP)
+            defer { agent.signal(SIGCONT) }
+            #expect(await browser.shows("\(Self.banner).innerText.startsWith('No samples arrive since ')"))
+            for card in ["attitude", "live", "vibration", "health", "settings", "force"] {
+                let date = "document.querySelector('.at-\(card).old .dated')?.innerText"
+                #expect(await browser.shows("\(date)?.startsWith('As of ')"), "\(card)")
+            }
+            let found = try #require(try browser.run(Self.green) as? [String])
+            #expect(found.isEmpty, "\(found)")
+            #expect(await browser.shows("!document.querySelector('.states').innerText.includes('online')"))
+            #expect(try browser.value("document.getElementById('contact').textContent") == "silent")
+            agent.signal(SIGCONT)
+            #expect(await browser.shows("\(Self.banner).hidden && \(Self.old) === ''"))
+            agent.kill()
+            #expect(await browser.shows("\(Self.banner).innerText.startsWith('The board is offline since')"))
+            #expect(await browser.shows("document.querySelectorAll('.card.old').length >= 6"))
+            let offline = try #require(try browser.run(Self.green) as? [String])
+            #expect(offline.isEmpty, "\(offline)")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: while sensing is stopped, nothing looks as if it went on, and the answers do not fill themselves.
+        @Test func aStoppedBoardShowsNothingAsLive() async throws {
+            let rig = try await BrowserRig.onBoard("machine", agent: ["sensor.rate=200Hz"])
+            let browser = rig.browser
+            #expect(await browser.shows("document.querySelector('.states').innerText.includes('is up')"))
+            try rig.observer.publish("jostle/dut/command/stop")
+            #expect(await browser.shows("\(Self.banner).innerText.startsWith('Sensing is stopped since')"))
+            for card in ["attitude", "live", "vibration"] {
+                #expect(await browser.shows("document.querySelector('.at-\(card).old')"), "\(card)")
+            }
+            let states: String = try browser.value("document.querySelector('.states').innerText")
+            #expect(!states.contains("is up") && states.contains("stopped"), "\(states)")
+            let refused = await rig.observer.sees { observer in
+                observer.texts("command/stream/result").contains { $0.contains("\"ok\":false") }
+            }
+            #expect(refused, "the page asks again for every sample")
+            #expect(await browser.shows("document.querySelector('.answers').innerText.includes('stop')"))
+            #expect(try browser.value("document.querySelector('.answers').innerText.includes('stream')") == false)
+            try rig.observer.publish("jostle/dut/command/start")
+            #expect(await browser.shows("\(Self.banner).hidden && \(Self.old) === ''"))
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: an id that nobody has is no empty board, and a refusal of the server is no loss of contact.
+        @Test func whatThereIsNotIsSaidInWords() async throws {
+            let rig = try await BrowserRig("rest")
+            let browser = rig.browser
+            try rig.open("/?board=nobody")
+            #expect(await browser.shows("\(Self.banner).innerText.startsWith('This broker knows no board “nobody”')"))
+            #expect(await browser.shows("document.getElementById('contact').textContent === 'unknown board'"))
+            try browser.open(rig.page.base + "/?board=no%20id")
+            #expect(await browser.shows("\(Self.banner).innerText.includes('the board has no valid id')"))
+
+            let cookie = try rig.cookie()
+            var streams: [PageStreamReader] = []
+            let isFull = await eventually {
+                if let stream = try? PageStreamReader(rig.page, "view=boards", cookie) { streams.append(stream) }
+                return streams.count == 32
+            }
+            #expect(isFull, "\(streams.count)")
+            try browser.open(rig.page.base + "/?board=dut")
+            #expect(await browser.shows("\(Self.banner).innerText.includes('Too many pages are open.')"))
+            streams = []
+            #expect(await browser.shows("\(Self.banner).hidden && jostlePage.samples > 0"), "it goes on by itself")
+            let others = try browser.complaints().filter { !$0.contains("400") && !$0.contains("503") }
+            #expect(others.isEmpty, "\(others)")
         }
 
         /// Requirement: a tab that nobody sees asks for no samples.

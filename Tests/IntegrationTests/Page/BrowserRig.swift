@@ -70,6 +70,13 @@ final class BrowserRig {
         try browser.open(page.base + path)
     }
 
+    /// The header with the cookies of the browser.
+    func cookie() throws -> RawHTTP.Header {
+        let cookies = try browser.command("GET", "/cookie") as? [[String: Any]] ?? []
+        let pairs = cookies.map { "\($0["name"] as? String ?? "")=\($0["value"] as? String ?? "")" }
+        return ("Cookie", pairs.joined(separator: "; "))
+    }
+
     /// Checks that the console of the browser has no warning and no error.
     func expectQuietConsole(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let complaints = try browser.complaints()

@@ -111,6 +111,23 @@ extension BrowserTests {
             is(m.vibrationLevel(still.subarray(first)) < 0.025, true);
             """
 
+        /// A board names what it permits: what it names must not keep the page busy.
+        @Test func patternsTakeNoTime() async throws { try await check("settings.js", Self.patterns) }
+
+        private static let patterns = """
+            const begin = performance.now();
+            is(m.permits(["*".repeat(300) + "X", "*a".repeat(150) + "X"], "gestures." + "a".repeat(300)), false);
+            is(performance.now() - begin < 1000, true);
+            for (const [pattern, key, isPermitted] of [
+              ["gestures", "gestures.shake.enabled", true], ["gestures.shake", "gestures.shakes", false], ["*", "a.b", true],
+              ["sensor.*_range", "sensor.gyroscope_range", true], ["sensor.*_range", "sensor.gyroscope_ranges", false],
+              ["gestures.*.sens*ity", "gestures.tap.sensitivity", true], ["gestures.*ity", "gestures.tap.sensitivity", false],
+              ["a*a", "a", false], ["a*a", "aa", true], ["a*b*c", "a-b-b-c", true], ["a*b*c", "a-c-b", false], ["a.b", "a", false],
+              [".*", "ab", false], ["a+", "aa", false], ["", "a", false],
+            ]) is(m.permits([pattern], key), isPermitted);
+            is(m.permits(undefined, "a"), true);
+            """
+
         @Test func textIsSafeAndShort() async throws { try await check("text.js", Self.text) }
 
         private static let text = """
@@ -118,6 +135,8 @@ extension BrowserTests {
             is(m.count(1234567), "1\\u202f234\\u202f567");
             is(m.quantity("8 g", { g: 9.80665 }), 78.4532, 1e-9); is(m.quantity("20 ms", { ms: 0.001 }), 0.02);
             is(m.quantity("8 kg", { g: 1 }), undefined); is(m.quantity("8 constructor", { g: 1 }), undefined);
+            const begin = performance.now();
+            is(m.quantity("1".repeat(1e5) + " a b", { a: 1 }), undefined); is(performance.now() - begin < 1000, true);
             is(m.quantity({}, {}), undefined); is(m.duration(11520), "3\\u00a0h 12\\u00a0min");
             is(m.clean("a\\u202eb\\nc"), "a b c"); is(m.clean("x".repeat(1e6)).length, 401);
             let deep = [];

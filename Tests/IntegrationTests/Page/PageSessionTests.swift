@@ -40,6 +40,36 @@ import Testing
         }
     }
 
+    /// Requirement: signing out ends a session at the server, with all that its pages receive, or all sessions.
+    @Test func signingOutEndsTheSession() async throws {
+        let broker = try await rig.broker()
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("correct horse\n", to: "password", permissions: 0o600)
+        let environment = ["STATE_DIRECTORY": directory.path("state")]
+        let port = try Loopback.freePort()
+        let first = try await PageRig(
+            broker: broker.port, ["page.password_file=\(file)"], port: port, environment: environment)
+        let cookies: [RawHTTP.Header] = try (0..<3).map { _ in
+            let header = try #require(try login(first, "correct horse").header("Set-Cookie"))
+            return ("Cookie", String(header.prefix { $0 != ";" }))
+        }
+        func statuses() throws -> [Int] { try cookies.map { try RawHTTP.get(port, "/api/session", [$0]).status } }
+        #expect(try statuses() == [200, 200, 200])
+        let streams = try cookies.map { try PageStreamReader(first, "view=boards", $0) }
+        #expect(try first.post("/api/logout", "{}", cookies[0]).status == 204)
+        #expect(try statuses() == [401, 200, 200])
+        #expect(streams[0].next("nothing") == nil, "its page receives nothing any more")
+        #expect(streams[1].next("ping") != nil)
+        first.program.signal(SIGTERM)
+        #expect(await first.program.exitStatus() == 0)
+        let second = try await rig.page(
+            broker: broker.port, ["page.password_file=\(file)"], port: port, environment: environment)
+        #expect(try statuses() == [401, 200, 200])
+        #expect(try second.post("/api/logout", #"{"everywhere":true}"#, cookies[1]).status == 204)
+        #expect(try statuses() == [401, 401, 401])
+        #expect(try login(second, "correct horse").status == 204)
+    }
+
     @Test func aBrowserStaysSignedInWhenThePageStartsAgain() async throws {
         let broker = try await rig.broker()
         let state = try TemporaryDirectory()

@@ -9,6 +9,8 @@ import Testing
         let broker = try await rig.broker()
         let page = try await rig.page(broker: broker.port)
 
+        let line = "    \(page.base)/?token=\(page.token)"
+        #expect(line.count <= 60, "it fits on a narrow terminal: \(line)")
         #expect(try RawHTTP.get(page.port, "/api/session").status == 401)
         let first = try RawHTTP.get(page.port, "/?token=\(page.token)")
         #expect(first.status == 303)
