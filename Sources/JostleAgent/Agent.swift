@@ -225,8 +225,10 @@ package final class Agent {
         let observer = parts.observer
         let log = self.log
         let manager = parts.manager
+        let telemetry = loop.telemetry
         manager.addMotionHandler { state in
-            mailbox.post(.motion(state))
+            // The loop has the newest state whenever it wakes, and wakes for one that it publishes.
+            mailbox.post(.motion(state), wakes: telemetry.withLock { $0.publishes(state) })
             observer.motion?(state)
         }
         manager.setDefaultResponder { event in

@@ -3,13 +3,12 @@ internal import JostleConfiguration
 package import MosquittoClient
 internal import MotionCore
 
-/// An event that another thread posts to the agent's loop.
-enum AgentEvent: MailboxEvent {
+/// An event that another thread posts to the agent's loop. Indirect, because it is passed on several times, and some are large.
+indirect enum AgentEvent: MailboxEvent {
     /// From the network thread.
     case mqtt(MQTTEvent)
     /// From the delivery thread.
-    /// Indirect, because it comes up to two hundred times a second and is large: the event is passed on, not copied.
-    indirect case motion(MotionState)
+    case motion(MotionState)
     case gesture(GestureEvent)
     case action(JostleSettings.Action, GestureEvent)
     case sensor(SensorEvent)

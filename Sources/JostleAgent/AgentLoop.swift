@@ -15,6 +15,8 @@ final class AgentLoop {
     let log: Log
 
     let core: DeviceCore
+    /// The core's telemetry as of the last wait, for the delivery thread.
+    let telemetry: Locked<TelemetryPublisher>
 
     private var machineRun: MachineRun
     var checks: PeriodicChecks
@@ -44,6 +46,7 @@ final class AgentLoop {
             processorTime: ProcessUsage.processorTime, at: clocks.read(), client: parts.client, writer: parts.writer,
             outboxFile: parts.outboxFile
         ) { [mailbox = parts.mailbox] in mailbox.post(.device($0)) }
+        telemetry = Locked(core.telemetry)
         let settings = core.settings.settings
         self.clocks = clocks
         machineRun = MachineRun(in: core.directory)
@@ -90,10 +93,10 @@ final class AgentLoop {
     func run(until end: Timestamp?, _ signals: SignalWaiter) {
         while true {
             if let end, WallClock.monotonic >= end { return }
-            handleEvents()
-            handleDeadlines(at: clocks.read())
+            let next = handleDeadlines(at: handleEvents())
             if parts.host.isRestartWanted { return }
-            switch signals.next(within: pause(until: end), or: parts.mailbox.wake) {
+            telemetry.withLock { $0 = core.telemetry }
+            switch signals.next(within: pause(until: next.earlier(end)), or: parts.mailbox.wake) {
             case .end: return
             case .reload: beginReload()
             case .resize, .suspend: break
@@ -102,14 +105,16 @@ final class AgentLoop {
         }
     }
 
-    /// Handles the events in the mailbox.
-    func handleEvents() {
+    /// Handles the events in the mailbox; returns the time.
+    @discardableResult
+    func handleEvents() -> ClockReading {
         let (events, losses) = parts.mailbox.takeAll()
         let now = clocks.read()
         for event in events { handle(event, at: now) }
         lostExternal += losses.external
         if losses.gestures > 0 { core.perform(core.outbox?.countLost(losses.gestures, at: now)) }
         logFlood(at: now.monotonic)
+        return now
     }
 
     /// Handles events until the outbox has nothing left to write or send, for at most `seconds`. Commands are ignored
@@ -133,7 +138,8 @@ final class AgentLoop {
         switch event {
         case .mqtt(let event): handle(event, at: now)
         case .motion(let state):
-            core.sampleArrived(at: now.monotonic)
+            // It may have waited for long.
+            core.sampleArrived(at: state.timestamp)
             core.publish(state)
         case .gesture(let event):
             guard !runsOn(event) else { return }
@@ -182,21 +188,19 @@ final class AgentLoop {
 
     // MARK: Deadlines
 
-    private func handleDeadlines(at now: ClockReading) {
-        core.handleDeadlines(at: now)
+    /// Does what is due; returns when something is due again.
+    private func handleDeadlines(at now: ClockReading) -> Timestamp? {
         parts.host.advanceJobs(to: now.monotonic)
         runPeriodicChecks(at: now)
         core.reportHealth(at: now)
+        let hasFlood = lostExternal > 0 || core.commands.unanswered > 0
+        let line = hasFlood ? now.monotonic.advanced(bySeconds: TokenBucket.lineInterval) : nil
+        // Last, because it knows the deadlines that the others have changed.
+        return core.handleDeadlines(at: now).earlier(parts.host.nextDeadline).earlier(nextCheck).earlier(line)
     }
 
-    /// Seconds until something is due; `nil` if nothing is.
-    private func pause(until end: Timestamp?) -> Double? {
-        let now = WallClock.monotonic
-        let hasFlood = lostExternal > 0 || core.commands.unanswered > 0
-        let line = hasFlood ? now.advanced(bySeconds: TokenBucket.lineInterval) : nil
-        return core.nextDeadline.earlier(parts.host.nextDeadline).earlier(nextCheck).earlier(end).earlier(line)?
-            .remaining(at: now)
-    }
+    /// Seconds until `next`; `nil` if nothing is due.
+    private func pause(until next: Timestamp?) -> Double? { next?.remaining(at: WallClock.monotonic) }
 
     /// Logs how many messages were discarded because they came too fast.
     private func logFlood(at now: Timestamp) {

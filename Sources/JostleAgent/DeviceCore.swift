@@ -209,10 +209,13 @@ package final class DeviceCore {
             .earlier(commands.deadline()).earlier(telemetry.deadline()).earlier(outbox?.deadline())
     }
 
-    /// Lets the participants do what is due.
-    package func handleDeadlines(at now: ClockReading) {
-        guard let due = nextStep, now.monotonic >= due else { return }
+    /// Lets the participants do what is due; returns the next deadline.
+    @discardableResult
+    package func handleDeadlines(at now: ClockReading) -> Timestamp? {
+        let due = nextStep
+        guard let due, now.monotonic >= due else { return health.nextReport.earlier(due) }
         for owner in Owner.allCases { pass(.deadline, to: owner, at: now) }
+        return nextDeadline
     }
 
     /// Lets the outbox do what is due.

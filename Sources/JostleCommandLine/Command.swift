@@ -40,24 +40,28 @@ package struct CommandUsage {
     package let name: String
     /// One line for the list of commands.
     package let summary: String
-    /// Further explanation for the help.
-    package var details = ""
+    /// Further explanation for the help. It and the options are made when somebody asks: every start of the program looks
+    /// through the names of all commands.
+    package var details: String { makeDetails() }
     package var operands: [Operand] = []
-    package var options: [Option] = []
+    package var options: [Option] { makeOptions() }
+    private let makeDetails: @Sendable () -> String
+    private let makeOptions: @Sendable () -> [Option]
     /// Whether it is left out of lists: a helper of other programs.
     package var isHidden = false
     /// Whether there is a program of its own, `jostle-NAME`.
     package var isProgram = false
 
     package init(
-        name: String, summary: String, details: String = "", operands: [Operand] = [], options: [Option] = [],
+        name: String, summary: String, details: @autoclosure @escaping @Sendable () -> String = "",
+        operands: [Operand] = [], options: @autoclosure @escaping @Sendable () -> [Option] = [],
         isHidden: Bool = false, isProgram: Bool = false
     ) {
         self.name = name
         self.summary = summary
-        self.details = details
+        makeDetails = details
         self.operands = operands
-        self.options = options
+        makeOptions = options
         self.isHidden = isHidden
         self.isProgram = isProgram
         invocation = "jostle \(name)"

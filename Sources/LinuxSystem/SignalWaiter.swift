@@ -88,10 +88,17 @@ package struct SignalWaiter: Sendable {
     ///
     /// - Returns: what the signal asks for; `nil` if none arrived.
     package func next(within seconds: Double?, orReadable descriptors: [Int32]) -> Request? {
-        var entries = ([descriptor] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        // Without the descriptor a signal does not end the wait, so the pending signals are polled.
-        let limit = descriptor < 0 ? min(seconds ?? 0.5, 0.5) : seconds
-        _ = LinuxSystem.wait(for: &entries, entries.count, within: limit)
+        let isSignalled = withUnsafeTemporaryAllocation(of: pollfd.self, capacity: descriptors.count + 1) { entries in
+            for index in entries.indices {
+                let descriptor = index == 0 ? descriptor : descriptors[index - 1]
+                entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+            }
+            // Without the descriptor a signal does not end the wait, so the pending signals are polled.
+            let limit = descriptor < 0 ? min(seconds ?? 0.5, 0.5) : seconds
+            _ = LinuxSystem.wait(for: entries.baseAddress, entries.count, within: limit)
+            return descriptor < 0 || entries[0].revents != 0
+        }
+        guard isSignalled else { return nil }
         switch take(seconds: 0) {
         case SIGHUP where reloadsOnHangup: return .reload
         case SIGWINCH: return .resize

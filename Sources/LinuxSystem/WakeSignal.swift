@@ -45,7 +45,7 @@ package final class WakeSignal: Sendable {
 }
 
 /// Waits until one of some descriptors is ready, at most `seconds`; `nil` waits without a limit: ppoll(2).
-func wait(for entries: UnsafeMutablePointer<pollfd>, _ count: Int, within seconds: Double?) -> Int32 {
+func wait(for entries: UnsafeMutablePointer<pollfd>?, _ count: Int, within seconds: Double?) -> Int32 {
     guard let seconds else { return ppoll(entries, nfds_t(count), nil, nil) }
     let limit = min(max(0, seconds), 1e6)
     let whole = limit.rounded(.down)

@@ -21,7 +21,23 @@ package struct MQTTMessage: Equatable, Sendable {
     package var retain: Bool
 
     /// MQTT 5 properties, which are left out on an MQTT 3.1.1 connection.
-    package var properties: Properties
+    package var properties: Properties {
+        get {
+            guard case .properties(let properties) = stored else { return Properties() }
+            return properties
+        }
+        set { stored = newValue.isEmpty ? nil : .properties(newValue) }
+    }
+
+    /// Outside of the message, because few have any, and all messages are passed on several times.
+    private indirect enum Stored: Equatable, Sendable {
+        case properties(Properties)
+    }
+
+    private var stored: Stored?
+
+    /// Whether there are any.
+    var hasProperties: Bool { stored != nil }
 
     /// Whether `MQTTOptions.spacing` applies to it. Default true.
     package var isSpaced = true
@@ -29,19 +45,19 @@ package struct MQTTMessage: Equatable, Sendable {
     /// Creates a message with a binary payload.
     package init(
         topic: String, payload: [UInt8], qos: MQTTQoS = .atMostOnce, retain: Bool = false,
-        properties: Properties = Properties()
+        properties: Properties? = nil
     ) {
         self.topic = topic
         self.payload = payload
         self.qos = qos
         self.retain = retain
-        self.properties = properties
+        if let properties { self.properties = properties }
     }
 
     /// Creates a message with a text payload, sent as UTF-8.
     package init(
         topic: String, text: String, qos: MQTTQoS = .atMostOnce, retain: Bool = false,
-        properties: Properties = Properties()
+        properties: Properties? = nil
     ) {
         self.init(topic: topic, payload: Array(text.utf8), qos: qos, retain: retain, properties: properties)
     }

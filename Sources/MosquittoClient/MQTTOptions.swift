@@ -12,6 +12,10 @@ package struct MQTTOptions: Sendable {
     /// The message that the broker publishes if this client's connection is lost. Default: none.
     package var will: MQTTMessage?
 
+    /// Takes a message as soon as it is read, on the network thread, if it returns true; then it is no event. It must not call
+    /// the client. Default: none.
+    package var takesMessage: (@Sendable (MQTTMessage) -> Bool)?
+
     /// Keep-alive time: after this long without traffic the client pings the broker. Whole seconds, 5 … 65,535. Default
     /// 15.
     ///
@@ -204,6 +208,8 @@ extension MQTTMessage {
         if payload.count > maximumSize {
             throw .tooLarge("payload", size: payload.count, limit: maximumSize)
         }
+        guard hasProperties else { return }
+        let properties = properties
         if let responseTopic = properties.responseTopic { try MQTTTopic.validate(name: responseTopic) }
         if let size = properties.correlationData?.count, size > 65_535 {
             throw .tooLarge("correlation data", size: size, limit: 65_535)

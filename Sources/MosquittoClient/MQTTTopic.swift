@@ -9,9 +9,22 @@ package enum MQTTTopic {
     ///
     /// - Throws: `MQTTError.invalidTopic`.
     package static func validate(name: String) throws(MQTTError) {
+        if isPlain(name) { return }
         try validateText(name)
         if name.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") }) {
             throw .invalidTopic(name, .wildcardInName)
+        }
+    }
+
+    /// Whether a name is ASCII without control characters and wildcards, as nearly all are: found out without the tables of
+    /// Unicode.
+    private static func isPlain(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { bytes in
+            (1...maximumLength).contains(bytes.count)
+                && bytes.allSatisfy { byte in
+                    (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "+") && byte != UInt8(ascii: "#")
+                }
         }
     }
 

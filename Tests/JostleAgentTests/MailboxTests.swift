@@ -38,6 +38,15 @@ import Testing
         #expect(mailbox.takeAll().events.isEmpty)
     }
 
+    @Test func eventsThatDoNotWakeWaitForOneThatDoes() throws {
+        let mailbox = try mailbox()
+        mailbox.post(.newest(1), wakes: false)
+        mailbox.post(.newest(2), wakes: false)
+        #expect(!mailbox.wake.isSignalled(within: 0))
+        mailbox.post(.newest(3))
+        #expect(mailbox.wake.isSignalled(within: 0) && mailbox.takeAll().events == [.newest(3)])
+    }
+
     @Test func limitsExternalMessagesSeparately() throws {
         let mailbox = try mailbox()
         for number in 1...10 { mailbox.post(.external(number, bytes: 10)) }

@@ -27,7 +27,13 @@ import Testing
             _ = takePublished()
         }
 
-        func publish(_ state: MotionState) { bench.carryOut(bench.participant.handle(state)) }
+        /// What is published of a state is known before, in every test here.
+        func publish(_ state: MotionState) {
+            let isWorthWaking = bench.participant.publishes(state)
+            let effects = bench.participant.handle(state)
+            #expect(isWorthWaking != effects.isEmpty)
+            bench.carryOut(effects)
+        }
         func setStopped(_ isStopped: Bool) {
             bench.carryOut(bench.participant.setStopped(isStopped, at: bench.clocks))
         }

@@ -32,6 +32,26 @@ struct DeliveryTests {
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
+    @Test("During a reading pause messages are sent, and what arrives is read at its end, or when it is called off")
+    func readingPause() async throws {
+        let broker = try await rig.broker()
+        let client = try await RecordedClient.connected(.local(broker.port, id: "pausing"), subscribingTo: ["t"])
+        let other = try await RecordedClient.connected(.local(broker.port, id: "other"), subscribingTo: ["t"])
+        client.client.pauseReading(for: .seconds(60))
+        // The first one may still be read at once.
+        for number in 0..<3 {
+            try client.publish("t", "\(number)")
+            #expect(await eventually { other.messages.count == number + 1 })
+        }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(client.messages.count < 3)
+        client.client.pauseReading(for: nil)
+        #expect(await eventually { client.messages.map(\.text) == ["0", "1", "2"] })
+        client.client.pauseReading(for: .milliseconds(300))
+        for number in 3..<20 { try client.publish("t", "\(number)") }
+        #expect(await eventually { client.messages.count == 20 })
+    }
+
     @Test("A retained message reaches a later subscriber with the retain flag; an empty one clears it")
     func retained() async throws {
         let broker = try await rig.broker()

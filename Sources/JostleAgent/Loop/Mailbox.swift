@@ -55,8 +55,8 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
         self.limits = limits
     }
 
-    /// Posts an event, from any thread.
-    func post(_ event: Event) {
+    /// Posts an event, from any thread. Unless it wakes the loop, it waits until something else does.
+    func post(_ event: Event, wakes: Bool = true) {
         let limits = self.limits
         content.withLock { content in
             switch event.kind {
@@ -85,7 +85,7 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
             }
             content.events.append(event)
         }
-        wake.signal()
+        if wakes { wake.signal() }
     }
 
     /// Removes and returns all events, in the order in which they were posted, and the losses since the last call.

@@ -6,12 +6,17 @@ internal import MosquittoClient
 package import MotionCore
 
 /// Publishes current values: availability, state, attitude, motion and health. What cannot be sent now is discarded.
-struct TelemetryPublisher: Participant {
+///
+/// The delivery thread has a copy, which says which motion states are worth waking the loop for.
+struct TelemetryPublisher: Participant, Sendable {
     typealias Request = Never
 
     static let owner = Owner.telemetry
 
     private let topics: Topics
+    // Made once, and not for each message.
+    private let attitudeTopic: String
+    private let motionTopic: String
     private let isSimulated: Bool
 
     private var isConnected = false
@@ -49,6 +54,8 @@ struct TelemetryPublisher: Participant {
     /// Creates a publisher that is not connected; `publish` has rates, dead bands and heartbeats.
     init(topics: Topics, publish: JostleSettings.Publish, isSimulated: Bool) {
         self.topics = topics
+        attitudeTopic = topics.attitude
+        motionTopic = topics.motion
         self.isSimulated = isSimulated
         streams = Streams(publish)
     }
@@ -137,16 +144,24 @@ struct TelemetryPublisher: Participant {
 
     // MARK: Due times
 
+    /// Whether `handle` would publish something of a motion state.
+    func publishes(_ state: MotionState) -> Bool {
+        guard isConnected, !isStopped else { return false }
+        var copy = self
+        return copy.isAttitudeDue(state) || copy.isMotionDue(state)
+            || copy.isStateDue(DeviceState(state, isSimulated: isSimulated), at: state.timestamp)
+    }
+
     private mutating func publish(_ state: MotionState) -> Effects {
         let time = WallClock.milliseconds(at: state.timestamp)
         var effects: Effects = []
         if isAttitudeDue(state) {
             sentAttitude = state.relativeAttitude
-            effects.append(telemetry(topics.attitude, Payloads.attitude(state, at: time)))
+            effects.append(telemetry(attitudeTopic, Payloads.attitude(state, at: time)))
         }
         if isMotionDue(state) {
             sentMotion = state
-            effects.append(telemetry(topics.motion, Payloads.motion(state, at: time)))
+            effects.append(telemetry(motionTopic, Payloads.motion(state, at: time)))
         }
         let deviceState = DeviceState(state, isSimulated: isSimulated)
         if isStateDue(deviceState, at: state.timestamp) {

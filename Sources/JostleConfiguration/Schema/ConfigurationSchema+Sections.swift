@@ -2,6 +2,11 @@ internal import Documents
 internal import LinuxSystem
 internal import MotionCore
 
+/// The settings that every gesture has. The defaults depend on the gesture, which is why they are not read here.
+extension RecognizerSettings: KeyedSettings {
+    init() { self.init(cooldown: 0) }
+}
+
 extension ConfigurationSchema {
     static let gestures = Section(
         "gestures", "Which gestures are recognised, and how.",
@@ -184,46 +189,45 @@ extension ConfigurationSchema {
 
     /// The keys of a gesture: the common ones, then its own.
     private static func gesture(_ gesture: Gesture) -> Section.Member {
-        .group(
+        let quietHours = Section.Member.key(
+            "quiet_hours", optional: \.quietHours[gesture], .oneOrMore(.dailySpan), example: "22:00-07:00",
+            "Time of day, or a list of times, in which it does not begin, by the local clock.")
+        let gate = Section.Member.group(
+            "when", "When it may begin: the state of the device before it, and the time of day.",
+            gate.map { .setting(Setting($0, of: \.motion.gestures[gesture])) } + [quietHours])
+        return .group(
             gesture.word, gesture.facts.summary,
-            [
-                .key(
-                    "enabled", \.motion.gestures[gesture].isEnabled, .boolean, "Whether it is recognised."),
-                .key(
-                    "sensitivity", \.motion.gestures[gesture].sensitivity, .integer(1...10),
-                    "From 1 (only unmistakable gestures) to 10 (even the gentlest)."),
-                .key(
-                    "cooldown", \.motion.gestures[gesture].cooldown, .quantity(.duration, 0...60),
-                    "Time after its end in which it does not begin again (s). Larger ignores more of what follows."),
-            ] + ownKeys(of: gesture) + [gate(of: gesture)])
+            common.map { .setting(Setting($0, of: \.motion.gestures[gesture])) } + ownKeys(of: gesture) + [gate])
     }
 
-    /// The conditions for the beginning of a gesture: the state of the device before it, and the time of day.
-    private static func gate(of gesture: Gesture) -> Section.Member {
-        .group(
-            "when", "When it may begin: the state of the device before it, and the time of day.",
-            [
-                .key(
-                    "still", optional: \.motion.gestures[gesture].gate.still, .boolean, example: "true",
-                    "true: only after stillness, false: only while moving. Without it, either."),
-                .key(
-                    "side", \.motion.gestures[gesture].gate.sides, .sides,
-                    "Side that must be up before it: any, one, or one of a list."),
-                .key(
-                    "tilt_above", \.motion.gestures[gesture].gate.tiltAbove, .quantity(.angle, 0...Double.pi),
-                    "Only if the device is tilted at least this far from the reference attitude (°)."),
-                .key(
-                    "tilt_below", \.motion.gestures[gesture].gate.tiltBelow, .quantity(.angle, 0...Double.pi),
-                    "Only if the device is tilted at most this far from the reference attitude (°)."),
-                .key(
-                    "minimum_interval", \.motion.gestures[gesture].gate.minimumInterval,
-                    .quantity(.duration, 0...86_400),
-                    "Shortest time between the beginnings of two gestures of this kind (s)."),
-                .key(
-                    "quiet_hours", optional: \.quietHours[gesture], .oneOrMore(.dailySpan), example: "22:00-07:00",
-                    "Time of day, or a list of times, in which it does not begin, by the local clock."),
-            ])
-    }
+    /// The keys that every gesture has. They are made once: for each gesture they took a third of the schema's time.
+    private static let common: [SettingOf<RecognizerSettings>] = [
+        SettingOf("enabled", \.isEnabled, .boolean, "Whether it is recognised."),
+        SettingOf(
+            "sensitivity", \.sensitivity, .integer(1...10),
+            "From 1 (only unmistakable gestures) to 10 (even the gentlest)."),
+        SettingOf(
+            "cooldown", \.cooldown, .quantity(.duration, 0...60),
+            "Time after its end in which it does not begin again (s). Larger ignores more of what follows."),
+    ]
+
+    /// The conditions for the beginning of a gesture: the state of the device before it.
+    private static let gate: [SettingOf<RecognizerSettings>] = [
+        SettingOf(
+            "still", \.gate.still, ValueFormat.boolean.optional, example: "true",
+            "true: only after stillness, false: only while moving. Without it, either."),
+        SettingOf(
+            "side", \.gate.sides, .sides, "Side that must be up before it: any, one, or one of a list."),
+        SettingOf(
+            "tilt_above", \.gate.tiltAbove, .quantity(.angle, 0...Double.pi),
+            "Only if the device is tilted at least this far from the reference attitude (°)."),
+        SettingOf(
+            "tilt_below", \.gate.tiltBelow, .quantity(.angle, 0...Double.pi),
+            "Only if the device is tilted at most this far from the reference attitude (°)."),
+        SettingOf(
+            "minimum_interval", \.gate.minimumInterval, .quantity(.duration, 0...86_400),
+            "Shortest time between the beginnings of two gestures of this kind (s)."),
+    ]
 }
 
 extension ConfigurationSchema {

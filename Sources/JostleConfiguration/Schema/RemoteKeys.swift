@@ -37,7 +37,7 @@ package struct RemoteKeys: Equatable, Sendable {
 
     /// Whether a key may be set only on the device itself.
     static func isLocalOnly(_ key: String) -> Bool {
-        key != version && RuleSwitch(key: key) == nil && localOnly.contains { matches($0, key) }
+        localOnly.contains { matches($0, key) } && key != version && RuleSwitch(key: key) == nil
     }
 
     /// Whether a pattern names a key or a section that contains it.

@@ -127,13 +127,19 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     let summary: String
 
     /// The values allowed, with an example.
-    let allowed: String
+    var allowed: String {
+        let (allowed, wantsExample, _) = describe()
+        return allowed + (wantsExample ? ", for example \(example ?? YAMLText.flow(write(Root())))" : "")
+    }
 
     /// Whether the key may have no value, which is then also its default.
-    let isOptional: Bool
+    var isOptional: Bool { example != nil }
 
     /// The constraints as members of a JSON Schema.
-    let constraints: [JSONValue.Member]
+    var constraints: [JSONValue.Member] { describe().constraints }
+
+    private let example: String?
+    private let describe: @Sendable () -> (allowed: String, wantsExample: Bool, constraints: [JSONValue.Member])
 
     /// Sets the value of a node; relative paths refer to the directory.
     let read: @Sendable (JSONValue, _ directory: String?, inout Root) throws(ValueRefusal) -> Void
@@ -159,12 +165,10 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         example: String? = nil, _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false,
         elements: NamedElements<Root>? = nil
     ) {
-        let shown = example ?? YAMLText.flow(format.write(Root()[keyPath: field]))
         self.name = name
         self.summary = summary
-        allowed = format.allowed + (format.wantsExample ? ", for example \(shown)" : "")
-        isOptional = example != nil
-        constraints = format.constraints
+        self.example = example
+        describe = { (format.allowed, format.wantsExample, format.constraints) }
         read = { node, directory, settings throws(ValueRefusal) in
             settings[keyPath: field] = try format.read(node, directory)
         }
@@ -173,6 +177,22 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         self.effect = effect
         self.touchesNetwork = touchesNetwork
         self.elements = elements
+    }
+
+    /// A setting of a part, as one of the whole.
+    init<Part>(_ setting: SettingOf<Part>, of part: WritableKeyPath<Root, Part> & Sendable) {
+        name = setting.name
+        summary = setting.summary
+        example = setting.example
+        describe = setting.describe
+        read = { node, directory, settings throws(ValueRefusal) in
+            try setting.read(node, directory, &settings[keyPath: part])
+        }
+        write = { setting.write($0[keyPath: part]) }
+        copy = { setting.copy($0[keyPath: part], &$1[keyPath: part]) }
+        effect = setting.effect
+        touchesNetwork = setting.touchesNetwork
+        elements = nil
     }
 
     /// Sets the default.

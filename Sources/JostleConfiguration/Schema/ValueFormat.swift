@@ -4,14 +4,17 @@ internal import Documents
 ///
 /// A class, so that a table of keys passes pointers on: as a structure it is nine words, with code to copy them for each key.
 final class ValueFormat<Value: Sendable>: Sendable {
-    /// The values allowed, for messages.
-    let allowed: String
+    /// The values allowed, for messages. They and the constraints are made when somebody asks: most keys are only read.
+    var allowed: String { makeAllowed() }
 
     /// Whether a message should add an example, because `allowed` does not contain one.
     let wantsExample: Bool
 
     /// The constraints as members of a JSON Schema.
-    let constraints: [JSONValue.Member]
+    var constraints: [JSONValue.Member] { makeConstraints() }
+
+    private let makeAllowed: @Sendable () -> String
+    private let makeConstraints: @Sendable () -> [JSONValue.Member]
 
     /// Reads the value of a node; the second argument is the directory to which relative paths refer.
     let read: @Sendable (JSONValue, String?) throws(ValueRefusal) -> Value
@@ -20,13 +23,14 @@ final class ValueFormat<Value: Sendable>: Sendable {
     let write: @Sendable (Value) -> JSONValue
 
     init(
-        _ allowed: String, wantsExample: Bool = false, _ constraints: [JSONValue.Member],
+        _ allowed: @autoclosure @escaping @Sendable () -> String, wantsExample: Bool = false,
+        _ constraints: @autoclosure @escaping @Sendable () -> [JSONValue.Member],
         read: @escaping @Sendable (JSONValue, String?) throws(ValueRefusal) -> Value,
         write: @escaping @Sendable (Value) -> JSONValue
     ) {
-        self.allowed = allowed
+        makeAllowed = allowed
         self.wantsExample = wantsExample
-        self.constraints = constraints
+        makeConstraints = constraints
         self.read = read
         self.write = write
     }
@@ -35,7 +39,7 @@ final class ValueFormat<Value: Sendable>: Sendable {
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     var optional: ValueFormat<Value?> {
         ValueFormat<Value?>(
-            allowed, wantsExample: wantsExample, constraints,
+            self.allowed, wantsExample: wantsExample, self.constraints,
             read: { [read] node, directory throws(ValueRefusal) in
                 node.isNull ? nil : try read(node, directory)
             },
@@ -79,16 +83,11 @@ extension ValueFormat<Double> {
     static func quantity(
         _ dimension: Dimension, _ bounds: ClosedRange<Double>, zeroIsOff: Bool = false
     ) -> ValueFormat {
-        let range = "\(dimension.text(bounds.lowerBound)) … \(dimension.text(bounds.upperBound))"
-        let unit = dimension.defaultUnit
-        let number: JSONValue = [
-            "type": "number", "minimum": .number(NumberText.rounded(unit.count(bounds.lowerBound))),
-            "maximum": .number(NumberText.rounded(unit.count(bounds.upperBound))),
-        ]
-        let text: JSONValue = ["type": "string", "pattern": .string(dimension.pattern)]
-        return ValueFormat(
-            zeroIsOff ? "0 (off) or \(range)" : range, wantsExample: true,
-            [.init("anyOf", .array((zeroIsOff ? [["const": 0]] : []) + [number, text]))],
+        ValueFormat(
+            (zeroIsOff ? "0 (off) or " : "")
+                + "\(dimension.text(bounds.lowerBound)) … \(dimension.text(bounds.upperBound))",
+            wantsExample: true,
+            [.init("anyOf", .array((zeroIsOff ? [["const": 0]] : []) + alternatives(dimension, bounds)))],
             read: { node, _ throws(ValueRefusal) in
                 let value = try dimension.read(try node.scalarText())
                 if zeroIsOff && value == 0 { return 0 }
@@ -99,12 +98,21 @@ extension ValueFormat<Double> {
             write: { .string(dimension.text($0)) })
     }
 
+    private static func alternatives(_ dimension: Dimension, _ bounds: ClosedRange<Double>) -> [JSONValue] {
+        let unit = dimension.defaultUnit
+        return [
+            [
+                "type": "number", "minimum": .number(NumberText.rounded(unit.count(bounds.lowerBound))),
+                "maximum": .number(NumberText.rounded(unit.count(bounds.upperBound))),
+            ], ["type": "string", "pattern": .string(dimension.pattern)],
+        ]
+    }
+
     /// A quantity for which a chip supports only a few values, in SI units; the counts in default units are for
     /// messages.
     static func oneOf(_ values: [(count: Double, si: Double)], _ dimension: Dimension) -> ValueFormat {
-        let names = values.map { "\(NumberText.rounded($0.count)) \(dimension.defaultUnit.symbol)" }
-        return ValueFormat(
-            names.listed(),
+        ValueFormat(
+            values.map { "\(NumberText.rounded($0.count)) \(dimension.defaultUnit.symbol)" }.listed(),
             [
                 .init(
                     "anyOf",
@@ -173,10 +181,9 @@ extension ValueFormat where Value: Equatable {
     /// The same for names from an array.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func choice(_ pairs: [(key: String, value: Value)]) -> ValueFormat {
-        let names = pairs.map(\.key)
-        return ValueFormat(
-            names.listed(),
-            [.init("enum", .array(names.map { .string($0) }))],
+        ValueFormat(
+            pairs.map { $0.key }.listed(),
+            [.init("enum", .array(pairs.map { .string($0.key) }))],
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
                 guard let pair = pairs.first(where: { $0.key == text }) else {
@@ -202,10 +209,16 @@ extension ValueFormat {
     static func oneOrMore<Element: Equatable & Sendable>(
         _ element: ValueFormat<Element>
     ) -> ValueFormat where Value == [Element] {
-        let one = JSONValue.object(element.constraints)
-        return ValueFormat(
+        ValueFormat(
             "\(element.allowed), or a list of them", wantsExample: element.wantsExample,
-            [.init("anyOf", [one, ["type": "array", "minItems": 1, "items": one]])],
+            [
+                .init(
+                    "anyOf",
+                    [
+                        .object(element.constraints),
+                        ["type": "array", "minItems": 1, "items": .object(element.constraints)],
+                    ])
+            ],
             read: { node, directory throws(ValueRefusal) in
                 guard let nodes = node.elements else { return [try element.read(node, directory)] }
                 guard !nodes.isEmpty else { throw ValueRefusal("is an empty list") }
@@ -221,10 +234,10 @@ extension ValueFormat {
     static func anyNumber<Element: Equatable & Sendable>(
         of element: ValueFormat<Element>, atMost maximum: Int? = nil
     ) -> ValueFormat where Value == [Element] {
-        let limit = maximum.map { [JSONValue.Member("maxItems", .number("\($0)"))] } ?? []
-        return ValueFormat(
+        ValueFormat(
             "a list of \(maximum.map { "at most \($0) " } ?? "")\(element.allowed)",
-            [.init("type", "array"), .init("items", .object(element.constraints))] + limit,
+            [.init("type", "array"), .init("items", .object(element.constraints))]
+                + (maximum.map { [.init("maxItems", .number("\($0)"))] } ?? []),
             read: { node, directory throws(ValueRefusal) in
                 let nodes: [JSONValue]
                 switch node.content {
@@ -271,9 +284,8 @@ extension ValueFormat {
     static func list<Element: KeyedSettings>(
         of section: SectionOf<Element>, faults: @escaping @Sendable (Element, AddFault) -> Void
     ) -> ValueFormat where Value == [Element] {
-        let keys = section.members.map(\.name).joined(separator: ", ")
-        return ValueFormat(
-            "a list of mappings with the keys \(keys)",
+        ValueFormat(
+            "a list of mappings with the keys \(section.members.map(\.name).joined(separator: ", "))",
             [.init("type", "array"), .init("items", ConfigurationSchema.schema(of: section))],
             read: { node, directory throws(ValueRefusal) in
                 let nodes: [JSONValue]
@@ -330,12 +342,13 @@ extension ValueFormat {
     /// A value that is written as text. With a `maximum` of bytes, an empty or longer text, and one with control
     /// characters, is refused before it is parsed.
     static func parsed(
-        _ allowed: String, wantsExample: Bool = false, _ constraints: [JSONValue.Member], maximum: Int? = nil,
+        _ allowed: @autoclosure @escaping @Sendable () -> String, wantsExample: Bool = false,
+        _ constraints: @autoclosure @escaping @Sendable () -> [JSONValue.Member], maximum: Int? = nil,
         write: @escaping @Sendable (Value) -> String,
         parse: @escaping @Sendable (String) throws(ValueRefusal) -> Value
     ) -> ValueFormat {
         ValueFormat(
-            allowed, wantsExample: wantsExample, constraints,
+            allowed(), wantsExample: wantsExample, constraints(),
             read: { node, _ throws(ValueRefusal) in
                 let text = if let maximum { try node.lineOfText(maximum) } else { try node.scalarText() }
                 return try parse(text)
@@ -347,10 +360,12 @@ extension ValueFormat {
 extension ValueFormat<String> {
     /// The same for a text that is the value itself if it passes a check.
     static func checked(
-        _ allowed: String, _ constraints: [JSONValue.Member], maximum: Int? = nil,
+        _ allowed: @autoclosure @escaping @Sendable () -> String,
+        _ constraints: @autoclosure @escaping @Sendable () -> [JSONValue.Member], maximum: Int? = nil,
         check: @escaping @Sendable (String) throws(ValueRefusal) -> Void
     ) -> ValueFormat {
-        parsed(allowed, wantsExample: true, constraints, maximum: maximum, write: { $0 }) { text throws(ValueRefusal) in
+        parsed(allowed(), wantsExample: true, constraints(), maximum: maximum, write: { $0 }) {
+            text throws(ValueRefusal) in
             try check(text)
             return text
         }

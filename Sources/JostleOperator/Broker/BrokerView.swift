@@ -16,6 +16,9 @@ package final class BrokerView: Sendable {
     /// How long a broker may leave a CONNECT of MQTT 5 unanswered: a person waits, and most commands wait for 5 s in all.
     private static let trialTimeout = Duration.seconds(2)
 
+    /// The pause between two reads while only the newest messages are kept.
+    private static let readingPause = Duration.milliseconds(250)
+
     /// What happened, in order.
     package enum Report: Sendable {
         case connecting(broker: String)
@@ -27,6 +30,12 @@ package final class BrokerView: Sendable {
         /// Every awaited subscription was granted or refused.
         case listening
         case message(MQTTMessage)
+    }
+
+    /// The newest message of a topic, and when it arrived.
+    package struct Newest: Sendable {
+        package let message: MQTTMessage
+        package let arrival: Timestamp
     }
 
     /// A topic filter.
@@ -113,7 +122,7 @@ package final class BrokerView: Sendable {
         /// The end of the topics of which only the newest message is kept, these messages with their arrival and size, and
         /// how many came.
         var newestEnd: String?
-        var newest: [String: (message: MQTTMessage, arrival: Timestamp)] = [:]
+        var newest: [String: Newest] = [:]
         var newestBytes = 0
         var newestCount = 0
     }
@@ -174,8 +183,14 @@ package final class BrokerView: Sendable {
         var options = options
         options.trialTimeout = BrokerView.trialTimeout
         let state = Locked(State(capacity: capacity, status: Status(brokers: options.brokers)))
+        options.takesMessage = { message in
+            guard let isMuch = state.withLock({ $0.takeNewest(message) }) else { return false }
+            if isMuch { wake.signal() }
+            return true
+        }
         client = try MQTTClient(options: options) { event in
-            if state.withLock({ $0.take(event) }) { wake.signal() }
+            state.withLock { $0.note(event) }
+            wake.signal()
         }
         self.wake = wake
         self.replyTopic = replyTopic
@@ -265,11 +280,14 @@ package final class BrokerView: Sendable {
     }
 
     /// From now on, keeps only the newest message of each topic that ends so, and wakes nobody for it until they take a
-    /// quarter of the capacity; `nil` keeps all.
-    package func keepNewest(ofTopicsEndingWith end: String?) { state.withLock { $0.newestEnd = end } }
+    /// quarter of the capacity. As nobody looks then, what arrives is read a few times a second. `nil` keeps all.
+    package func keepNewest(ofTopicsEndingWith end: String?) {
+        state.withLock { $0.newestEnd = end }
+        client.pauseReading(for: end == nil ? nil : BrokerView.readingPause)
+    }
 
     /// Returns and removes the messages of which only the newest were kept, with their arrival; and how many came.
-    package func takeNewest() -> (messages: [(message: MQTTMessage, arrival: Timestamp)], count: Int) {
+    package func takeNewest() -> (messages: [Newest], count: Int) {
         state.withLock { state in
             defer { (state.newest, state.newestBytes, state.newestCount) = ([:], 0, 0) }
             return (Array(state.newest.values), state.newestCount)
@@ -291,39 +309,33 @@ package final class BrokerView: Sendable {
 // MARK: From the network thread
 
 extension BrokerView.State {
-    /// Takes an event. Returns whether the program must be woken.
-    fileprivate mutating func take(_ event: MQTTEvent) -> Bool {
-        // Before what is kept takes the room of what happens next.
-        if case .message(let message) = event, takeNewest(message) { return newestBytes > capacity / 4 }
-        note(event)
-        return true
-    }
-
-    /// Keeps a message in the place of the last one, if its topic is one of those.
-    private mutating func takeNewest(_ message: MQTTMessage) -> Bool {
-        guard let newestEnd, message.topic.utf8.suffix(newestEnd.utf8.count).elementsEqual(newestEnd.utf8) else {
+    /// Keeps a message in the place of the last one, if its topic is one of those; returns whether the program must be woken,
+    /// before what is kept takes the room of what happens next, or `nil` if the message is another one.
+    fileprivate mutating func takeNewest(_ message: MQTTMessage) -> Bool? {
+        guard let newestEnd, message.topic.hasSuffix(newestEnd) else {
             if !newest.isEmpty, let old = newest.removeValue(forKey: message.topic) {
                 newestBytes -= size(of: old.message)
             }
-            return false
+            return nil
         }
         guard bytes + newestBytes + size(of: message) <= capacity else {
             dropped += 1
-            return true
+            return newestBytes > capacity / 4
         }
         newestCount += 1
         newestBytes += size(of: message)
-        if let old = newest.updateValue((message, WallClock.monotonic), forKey: message.topic) {
+        let new = BrokerView.Newest(message: message, arrival: WallClock.monotonic)
+        if let old = newest.updateValue(new, forKey: message.topic) {
             newestBytes -= size(of: old.message)
         }
-        return true
+        return newestBytes > capacity / 4
     }
 
     private func size(of message: MQTTMessage) -> Int {
         message.payload.count + message.topic.utf8.count + BrokerView.reportSize
     }
 
-    private mutating func note(_ event: MQTTEvent) {
+    fileprivate mutating func note(_ event: MQTTEvent) {
         switch event {
         case .connecting(let broker, _): add(.connecting(broker: "\(broker)"))
         case .connected(let connection):

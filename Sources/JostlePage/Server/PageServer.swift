@@ -102,8 +102,8 @@ final class PageServer {
         let strangers = kept.partition { kept in
             BoardTopic(kept.message.topic, prefix: prefix).map { boards.details[$0.board] == nil } ?? true
         }
-        for (message, arrival) in kept[..<strangers] { handle(message, at: arrival) }
-        defer { for (message, arrival) in kept[strangers...] { handle(message, at: arrival) } }
+        for kept in kept[..<strangers] { handle(kept.message, at: kept.arrival) }
+        defer { for kept in kept[strangers...] { handle(kept.message, at: kept.arrival) } }
         let (reports, dropped) = listener.takeReports()
         metrics.droppedMessages += dropped
         if dropped > 0 { log.warning("\(dropped) messages of the broker arrived too fast and were dropped") }

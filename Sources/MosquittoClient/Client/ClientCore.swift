@@ -16,6 +16,8 @@ final class ClientCore: Sendable {
         var changes: [SubscriptionChange] = []
         /// A request to give way, or no longer to.
         var givingWay: Duration??
+        /// A request to pause between two reads, or no longer to.
+        var readingPause: Duration??
         var stop: StopRequest?
     }
 
@@ -79,6 +81,8 @@ final class ClientCore: Sendable {
 
     func giveWay(for delay: Duration?) { request { $0.givingWay = .some(delay) } }
 
+    func pauseReading(for pause: Duration?) { request { $0.readingPause = .some(pause) } }
+
     private func request(_ change: (inout Work) -> Void) {
         let mustSignal = state.withLock { state in
             change(&state.work)
@@ -128,6 +132,8 @@ final class ClientCore: Sendable {
     func run() {
         let connection = MQTTPolledClient(valid: options)
         var readiness: MQTTReadiness = []
+        var readingPause: Duration?
+        var lastRead: Instant?
         var monitor: NetworkMonitor?
         var canMonitor = options.watchesNetwork
         while true {
@@ -135,9 +141,12 @@ final class ClientCore: Sendable {
             for change in work.changes { connection.change(change) }
             for outgoing in work.messages { connection.take(outgoing) }
             if let delay = work.givingWay { connection.giveWay(for: delay) }
+            if let pause = work.readingPause { readingPause = pause }
             if let stop = work.stop { connection.stop(stop) }
             if let monitor, monitor.networkReturned() { connection.networkReturned(now: .now) }
-            let events = connection.advance(readiness, now: .now)
+            let now = ContinuousClock.now
+            if readiness.contains(.readable) { lastRead = now }
+            let events = connection.advance(readiness, now: now)
             finishStep(of: connection, events)
             guard let deadline = connection.deadline else { return }
             if !connection.awaitsNetwork {
@@ -150,24 +159,36 @@ final class ClientCore: Sendable {
                     canMonitor = !error.isPermanent
                 }
             }
-            readiness = wait(for: connection.interest, monitor, until: deadline)
+            let interest = connection.interest
+            if let readingPause, let lastRead, connection.isConnected, interest?.readiness == .readable {
+                // What arrives meanwhile is read together.
+                let end = min(deadline, lastRead + readingPause)
+                if end > now, wait(for: nil, monitor, until: end) != nil {
+                    readiness = []
+                    continue
+                }
+            }
+            readiness = wait(for: interest, monitor, until: deadline) ?? []
         }
     }
 
     /// Waits until the socket is ready, a caller has a request, the host's network changes, or the deadline has passed.
-    /// Returns the socket's readiness.
+    /// Returns the socket's readiness; `nil` if nothing happened.
     private func wait(
         for interest: MQTTInterest?, _ monitor: NetworkMonitor?, until deadline: Instant
-    ) -> MQTTReadiness {
-        // A negative descriptor is ignored.
-        var entries = [
-            pollfd(fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0),
-            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-        ]
-        let timeout = ContinuousClock.now.duration(to: deadline).pollMilliseconds
-        guard poll(&entries, nfds_t(entries.count), timeout) > 0 else { return [] }
-        return MQTTReadiness(pollEvents: entries[0].revents)
+    ) -> MQTTReadiness? {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 3) { entries in
+            // A negative descriptor is ignored.
+            let socket = pollfd(
+                fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0)
+            entries.initializeElement(at: 0, to: socket)
+            entries.initializeElement(at: 1, to: pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0))
+            entries.initializeElement(
+                at: 2, to: pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+            let timeout = ContinuousClock.now.duration(to: deadline).pollMilliseconds
+            guard poll(entries.baseAddress, 3, timeout) > 0 else { return nil }
+            return MQTTReadiness(pollEvents: entries[0].revents)
+        }
     }
 
     /// Takes all waiting requests, and re-arms `wake` for later ones.

@@ -31,11 +31,17 @@ package final class MQTTPolledClient: MQTTPublisher {
         }
     }
 
+    /// The attempt that is being made or has led to a connection.
+    private struct Current {
+        let attempt: Machine.Attempt
+        let session: Session
+    }
+
     package let options: MQTTOptions
     private var machine: Machine
     /// The attempt that was announced. It starts with the next step, because it may block.
     private var pending: Machine.Attempt?
-    private var current: (attempt: Machine.Attempt, session: Session)?
+    private var current: Current?
     private var wake: Instant
     /// Whether the next step is due immediately.
     private var isDue = true
@@ -45,6 +51,8 @@ package final class MQTTPolledClient: MQTTPublisher {
     private var pacer: TopicPacer
     private var nextMessage: Instant?
     private var subscriptions: SubscriptionPlan
+    /// When they are due, as of the last step.
+    private var subscriptionsDue: Instant?
     /// Whether the next connection begins without the session that the broker has kept.
     private var needsCleanStart: Bool
     private var stop: StopRequest?
@@ -91,6 +99,9 @@ package final class MQTTPolledClient: MQTTPublisher {
         return statistics
     }
 
+    /// Whether a broker has accepted the connection.
+    var isConnected: Bool { counters.connection != nil }
+
     // MARK: Readiness and deadline
 
     /// The socket of the present connection and the readiness to wait for; `nil` if there is none.
@@ -105,8 +116,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         // Once the session is disconnecting, it has a deadline of its own.
         if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
-        if let nextRequest { deadline = min(deadline, nextRequest.time) }
-        if let next = subscriptions.nextDeadline { deadline = min(deadline, next) }
+        if let subscriptionsDue { deadline = min(deadline, subscriptionsDue) }
         return deadline
     }
 
@@ -236,7 +246,7 @@ package final class MQTTPolledClient: MQTTPublisher {
                 options: options, broker: options.brokers[attempt.broker], version: attempt.version,
                 forcesIPv4: attempt.forcesIPv4, limits: attempt.limits, isTrial: attempt.isTrial,
                 cleanStart: needsCleanStart)
-            current = (attempt, session)
+            current = Current(attempt: attempt, session: session)
         } catch {
             ended(attempt, nil, error)
         }
@@ -256,6 +266,8 @@ package final class MQTTPolledClient: MQTTPublisher {
         // The write may have opened the window, and possibly no other event triggers another step.
         if current != nil, session.window > 0, hasMessage { isDue = true }
         if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.hasChanges { isDue = true }
+        subscriptionsDue = subscriptions.nextDeadline
+        if let time = nextRequest?.time { subscriptionsDue = min(subscriptionsDue ?? time, time) }
     }
 
     /// When filters that were left out are requested again, also in multiples of the time after which a connection is
@@ -273,8 +285,8 @@ package final class MQTTPolledClient: MQTTPublisher {
     /// Passes subscription changes and messages to libmosquitto, as far as the window allows.
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
-        if let nextRequest, now >= nextRequest.time { subscriptions.connectionHasLasted(nextRequest.multiple) }
-        if let next = subscriptions.nextDeadline, now >= next {
+        if let subscriptionsDue, now >= subscriptionsDue {
+            if let nextRequest, now >= nextRequest.time { subscriptions.connectionHasLasted(nextRequest.multiple) }
             subscriptions.handleDeadline(at: now)
             for filter in subscriptions.takeRestored() { events.append(.subscriptionRestored(filter: filter)) }
         }

@@ -27,6 +27,11 @@ final class Session {
         var topic: String
     }
 
+    private struct Subscribing {
+        var filter: String
+        var since: Instant
+    }
+
     private let options: MQTTOptions
     private let handle: MosquittoHandle
     private let broker: BrokerAddress
@@ -52,7 +57,7 @@ final class Session {
     private var sequence: UInt64 = 0
     private var unsent: [Outgoing] = []
     /// The filters of unanswered SUBSCRIBE packets, and when they were requested.
-    private var subscribing: [Int32: (filter: String, since: Instant)] = [:]
+    private var subscribing: [Int32: Subscribing] = [:]
     private var gracefulDisconnect: GracefulDisconnect?
     /// Why it disconnects gracefully.
     private var goodbye = MQTTFailure.stopped
@@ -135,7 +140,8 @@ final class Session {
         // keep-alive time. It counts whole seconds, so the first check may be one second early.
         let ping = max(min(lastReceived, lastSent) + keepAlive, lastStep + .seconds(1))
         let silence = min(ping, lastReceived + silenceLimit)
-        return unansweredSubscription.map { min($0.since + options.subscribeTimeout, silence) } ?? silence
+        guard let oldest = unansweredSubscription else { return silence }
+        return min(oldest.since + options.subscribeTimeout, silence)
     }
 
     /// How many more messages may be sent now.
@@ -286,7 +292,7 @@ final class Session {
     }
 
     /// The subscription that has waited longest for the broker's answer.
-    private var unansweredSubscription: (filter: String, since: Instant)? {
+    private var unansweredSubscription: Subscribing? {
         // Most of the time there is none.
         subscribing.isEmpty ? nil : subscribing.values.min { $0.since < $1.since }
     }
@@ -325,7 +331,7 @@ final class Session {
         do {
             switch change {
             case .subscribe(let filter, let subscription):
-                subscribing[try handle.subscribe(filter, subscription)] = (filter, lastStep)
+                subscribing[try handle.subscribe(filter, subscription)] = Subscribing(filter: filter, since: lastStep)
             case .unsubscribe(let filter):
                 try handle.unsubscribe(filter)
             }

@@ -73,7 +73,12 @@ struct SubscriptionPlan {
     private var isSearching = false
 
     /// The filter that was requested last in that way, or as one that was left out; and when it was answered.
-    private var candidate: (filter: String, answered: Instant?)?
+    private struct Candidate {
+        let filter: String
+        var answered: Instant?
+    }
+
+    private var candidate: Candidate?
 
     /// Creates an empty plan.
     init(stableAfter: Duration = .seconds(10)) {
@@ -196,7 +201,7 @@ struct SubscriptionPlan {
             let filter = alone.removeFirst()
             if let subscription = subscriptions[filter] {
                 opened(filter, subscription)
-                if isSearching || excesses[filter] != nil { candidate = (filter, nil) }
+                if isSearching || excesses[filter] != nil { candidate = Candidate(filter: filter) }
                 taken.append(.subscribe(filter, subscription))
             }
         }

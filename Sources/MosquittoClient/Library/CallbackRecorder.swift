@@ -24,8 +24,11 @@ final class CallbackRecorder {
     /// Whether an assertion of the library failed for this client.
     private(set) var isAbandoned = false
 
-    /// The number of records not taken yet.
-    var count: Int { records.count }
+    /// The number of callbacks so far.
+    private(set) var count: UInt64 = 0
+
+    /// Takes messages in place of a record: see `MQTTOptions.takesMessage`.
+    var takesMessage: (@Sendable (MQTTMessage) -> Bool)?
 
     /// Takes all records.
     func take() -> [Record] {
@@ -68,7 +71,7 @@ final class CallbackRecorder {
                 guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else {
                     return
                 }
-                recorder.records.append(.message(copy))
+                if recorder.takesMessage?(copy) != true { recorder.records.append(.message(copy)) }
             }
         }
     }
@@ -87,7 +90,9 @@ final class CallbackRecorder {
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (CallbackRecorder) -> Void) {
         guard let context else { return }
         let suspended = mosquitto_guard_suspend()
-        body(Unmanaged<CallbackRecorder>.fromOpaque(context).takeUnretainedValue())
+        let recorder = Unmanaged<CallbackRecorder>.fromOpaque(context).takeUnretainedValue()
+        recorder.count += 1
+        body(recorder)
         mosquitto_guard_resume(suspended)
     }
 
@@ -186,7 +191,7 @@ extension MQTTMessage {
         let payload = UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen))
         self.init(
             topic: String(cString: topic), payload: Array(payload), qos: message.qos == 0 ? .atMostOnce : .atLeastOnce,
-            retain: message.retain, properties: list.map(Properties.init(copying:)) ?? Properties())
+            retain: message.retain, properties: list.map(Properties.init(copying:)))
     }
 }
 

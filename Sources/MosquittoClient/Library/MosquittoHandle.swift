@@ -125,7 +125,7 @@ struct MosquittoHandle: ~Copyable {
         errno = 0
         let code = guarded { client in mosquitto_guard_loop_read(client, 1, packets) }
         let cause = errno
-        // A response that the library queues may also leave EAGAIN, but in that case there is a new record.
+        // A response that the library queues may also leave EAGAIN, but in that case there was a callback.
         return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && recorder.count == count)
     }
 
@@ -138,7 +138,7 @@ struct MosquittoHandle: ~Copyable {
     /// Publishes a message (`mosquitto_publish_v5`). Returns its packet id.
     func publish(_ message: MQTTMessage, version: MQTTVersion) throws(MQTTFailure) -> Int32 {
         var properties = PropertyList()
-        if version == .v5 { try properties.add(message.properties) }
+        if version == .v5, message.hasProperties { try properties.add(message.properties) }
         var id: Int32 = 0
         let list = properties.pointer
         let code = message.payload.withUnsafeBytes { bytes in
@@ -196,6 +196,7 @@ extension MosquittoHandle {
         _ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, limits: MQTTLimits
     ) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        recorder.takesMessage = options.takesMessage
         packets.pointee.limit = UInt32(clamping: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
         try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
