@@ -282,13 +282,17 @@ import Testing
         #expect(entity["entity_category"] as? String == "diagnostic" && entity["expire_after"] == nil)
         #expect(
             entity["value_template"] as? String == """
+                {% if value_json is defined %}\
                 {% set found = (value_json.layers | default({})).values() | map(attribute='status') | list %}\
                 {{ ['rolled_back', 'rejected', 'conflict', 'stale', 'missing', 'pending', 'applied'] \
-                | select('in', found) | first | default('none') }}
+                | select('in', found) | first | default('none') }}\
+                {% else %}None{% endif %}
                 """)
         #expect(
-            entity["json_attributes_template"] as? String
-                == "{{ {'layers': value_json.layers | default({})} | tojson }}")
+            entity["json_attributes_template"] as? String == """
+                {% if value_json is defined %}{{ {'layers': value_json.layers | default({})} | tojson }}\
+                {% else %}{}{% endif %}
+                """)
     }
 
     /// The access rules for mosquitto permit these components and no others.

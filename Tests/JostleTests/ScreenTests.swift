@@ -381,8 +381,8 @@ import Testing
         #expect(
             Self.list(50, 4) == """
                  4 devices, 3 online, 1 with problems
-                device                    rate  state            …
-                dryer     online        0.0 Hz  -                …
+                device              last gesture
+                dryer     online    problems: sensor, clock
                 and 3 more
                 """)
     }

@@ -32,7 +32,7 @@ struct DeviceScreen {
             lines.append(ScreenLine(""))
         } else {
             lines += brief(device)
-            if size.rows > header.count + lines.count + health.count { lines += health }
+            if size.rows >= 10, size.rows > header.count + lines.count + health.count { lines += health }
         }
         lines += gestures(device, room: size.rows - header.count - lines.count)
         // What an offline device last reported is not what it does now.
