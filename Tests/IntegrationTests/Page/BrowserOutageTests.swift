@@ -105,7 +105,7 @@ extension BrowserTests {
             let rig = try await BrowserRig()
             let kept = [
                 "availability": "online", "state": #"{"t":1700000000000,"moving":false}"#,
-                "reported": #"{"t":1700000000000,"settings":{"publish":{"attitude":{"heartbeat":"10s"}}}}"#,
+                "config/reported": #"{"t":1700000000000,"settings":{"publish":{"attitude":{"heartbeat":"10s"}}}}"#,
             ]
             for (end, text) in kept { try rig.observer.publish("jostle/dut/\(end)", text, retain: true) }
             try rig.open("/?board=dut")
@@ -149,6 +149,8 @@ extension BrowserTests {
             #expect(await browser.shows("\(Self.banner).innerText.includes('the board has no valid id')"))
             try browser.click("#all-boards")
             #expect(await browser.shows("\(Self.banner).hidden"), "another view is not refused")
+            // It counts as an open page.
+            try browser.open("about:blank")
 
             let cookie = try rig.cookie()
             var streams: [PageStreamReader] = []
