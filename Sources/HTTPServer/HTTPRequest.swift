@@ -13,7 +13,7 @@ package struct HTTPRequest: Sendable {
     /// The numeric address of the client, which may be a proxy; empty if it is not known.
     package var client = ""
     /// Whether the client is on this machine, as far as its address tells: a proxy on this machine is.
-    package var isFromThisMachine = false
+    package var isFromThisMachine: Bool { ListeningSocket.isLoopback(client) }
     /// Why the body has not been read; the answer must be an error.
     package var fault: BodyFault?
 

@@ -17,7 +17,7 @@ package final class ListeningSocket {
     package let address: ListeningAddress
 
     /// Whether only this machine can connect.
-    package let isLoopback: Bool
+    package var isLoopback: Bool { ListeningSocket.isLoopback(address.host) }
 
     /// Opens a socket at the first address of the host.
     package init(_ wanted: ListeningAddress) throws(Failure) {
@@ -41,10 +41,8 @@ package final class ListeningSocket {
             close(descriptor)
             throw .system(failure)
         }
-        let local = ListeningSocket.localAddress(descriptor) ?? (wanted, false)
         self.descriptor = descriptor
-        address = local.0
-        isLoopback = local.1
+        address = ListeningSocket.localAddress(descriptor) ?? wanted
     }
 
     deinit { if isOwner { close(descriptor) } }
@@ -55,18 +53,21 @@ package final class ListeningSocket {
         return descriptor
     }
 
-    /// The address of a socket, and whether it is one of the loopback device: getsockname(2).
-    private static func localAddress(_ descriptor: Int32) -> (ListeningAddress, Bool)? {
+    /// The address of a socket: getsockname(2).
+    private static func localAddress(_ descriptor: Int32) -> ListeningAddress? {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard getsockname(descriptor, address, &size) == 0, let numeric = numeric(address, size) else {
-                    return nil
-                }
-                return (numeric, numeric.host == "::1" || numeric.host.hasPrefix("127."))
+                getsockname(descriptor, address, &size) == 0 ? numeric(address, size) : nil
             }
         }
+    }
+
+    /// Whether a numeric address is one of the loopback device: 127.0.0.0/8, ::1, and the former written as IPv6 (RFC 4291,
+    /// section 2.5.5.2), which a socket for both families reports.
+    static func isLoopback(_ numeric: String) -> Bool {
+        numeric == "::1" || numeric.hasPrefix("127.") || numeric.hasPrefix("::ffff:127.")
     }
 
     /// An address as text: getnameinfo(3).

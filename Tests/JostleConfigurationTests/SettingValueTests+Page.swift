@@ -10,6 +10,7 @@ extension AcceptedValue {
         .init("page.hosts", "[Pi.Example.org, pi, pi]") { $0.page.hosts == ["pi.example.org", "pi"] },
         .init("page.base_path", "/jostle") { $0.page.basePath == "/jostle" },
         .init("page.base_path", "/iot/jostle-1") { $0.page.basePath == "/iot/jostle-1" },
+        .init("page.base_path", "/iot/login") { $0.page.basePath == "/iot/login" },
         .init("page.trusted_proxies", "[127.0.0.1, '10.0.0.0/8', '::1', 'fd00::/8']") {
             $0.page.trustedProxies.map(\.text) == ["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"]
         },
@@ -36,6 +37,7 @@ extension RefusedValue {
         ("page.hosts", ["pi.local"], "is not a list"),
         ("page.hosts", ["['pi:8088']", "[-pi]"], "is not a host name"),
         ("page.base_path", ["jostle", "/jostle/", "/", "//", "/a b", "/../x"], "is not such a path"),
+        ("page.base_path", ["/login", "/metrics", "/events", "/api"], "is an address of the page itself"),
         ("page.trusted_proxies", ["127.0.0.1"], "is not a list"),
         (
             "page.trusted_proxies", ["[localhost]", "['10.0.0.0/33']", "['::1/129']", "['10.0.0.0/']", "['/8']"],

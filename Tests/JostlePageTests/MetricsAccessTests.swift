@@ -26,7 +26,7 @@ import Testing
         token: String?, fromThisMachine: Bool = true, _ headers: [(name: String, value: String)] = []
     ) -> PageRefusal? {
         var request = HTTPRequest(method: "GET", path: "/metrics")
-        request.isFromThisMachine = fromThisMachine
+        request.client = fromThisMachine ? "127.0.0.1" : "192.0.2.1"
         request.headers = headers
         do throws(PageRefusal) {
             try access(token: token).checkMetrics(request, at: 1000)

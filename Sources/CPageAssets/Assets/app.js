@@ -33,6 +33,7 @@ class Connection {
   /** Listens to `url` from now on. */
   open(url) {
     this.pause();
+    if (url !== this.url) this.#refusal = "";
     this.url = url;
     this.heard = Date.now();
     const source = new EventSource(url);
@@ -48,6 +49,7 @@ class Connection {
 
   pause() {
     clearTimeout(this.timer);
+    this.question?.abort();
     this.source?.close();
     this.source = undefined;
     this.#setContact(false);
@@ -96,17 +98,20 @@ class Connection {
 
   /** The server refused, and a request says why: nobody is signed in, there is no such view, or just now it cannot be. */
   async #askWhy(source) {
-    this.heard = Infinity;
-    const abort = new AbortController();
-    const response = await fetch(this.url, { credentials: "same-origin", cache: "no-store", signal: abort.signal }).catch(() => undefined);
+    const question = new AbortController();
+    this.question = question;
+    const response = await fetch(this.url, { credentials: "same-origin", cache: "no-store", signal: question.signal }).catch(() => undefined);
     const { status, ok } = response ?? { ok: true };
     const answer = ok ? {} : object(parse(await response.text().catch(() => "")));
-    abort.abort();
+    question.abort();
     if (source !== this.source) return;
+    // Not before: a question that is never answered is silence, which is watched.
+    this.heard = Infinity;
     if (status === 401) return leave();
-    if (!ok) this.#refusal = clean(answer.message) || `status ${status}.`;
+    // Without a message it is a proxy that answers, or nobody.
+    this.#refusal = clean(answer.message);
     // Asking again does not make a request right.
-    if (status >= 400 && status < 500) return;
+    if (this.#refusal && status < 500) return;
     this.#attempts = Math.min(10, this.#attempts + 1);
     this.timer = setTimeout(() => this.open(this.url), 1000 * this.#attempts);
   }
@@ -128,7 +133,7 @@ async function readSession() {
 
 const connection = new Connection();
 const context = { hello: {}, boardID: null, open, connection, counters };
-let [view, firstVersion, dropped] = [null, undefined, 0];
+let [view, firstVersion, dropped, signOutFailure] = [null, undefined, 0, ""];
 /** The boards of the first list, while the address does not say which view is wanted. */
 let undecided = null;
 
@@ -194,7 +199,7 @@ function showStatus() {
   const silence = connection.silence() ?? view?.silence?.();
   const { version } = context.hello;
   const news = version === firstVersion ? "" : `The server now has version ${clean(version)}. Reload the page to use it.`;
-  const text = document.hidden ? "" : silence?.text ?? news;
+  const text = document.hidden ? "" : [signOutFailure, silence?.text ?? news].filter(Boolean).join(" ");
   find("banner").hidden = text === "";
   setText(find("banner"), text);
   const state = silence?.word ?? (connection.contact ? "live" : "connecting");
@@ -222,7 +227,8 @@ document.querySelector(".bar").addEventListener("click", (event) => {
   open(null);
 });
 for (const [id, everywhere] of [["sign-out", false], ["sign-out-everywhere", true]]) {
-  find(id).addEventListener("click", () => post("api/logout", { everywhere }).catch(() => {}).then(() => location.assign("login")));
+  const fail = (error) => (error.status === 401 ? leave() : (signOutFailure = `Not signed out: ${error.message}`));
+  find(id).addEventListener("click", () => post("api/logout", { everywhere }).then(leave, fail));
 }
 find("shortcuts").checked = shortcuts.areOn;
 find("shortcuts").addEventListener("change", ({ target }) => (shortcuts.areOn = target.checked));

@@ -64,7 +64,9 @@ export class AttitudeView {
   }
 
   #count(t) {
-    Object.assign(this.counters.lastShown, { t, at: performance.timeOrigin + performance.now() });
+    const { lastShown } = this.counters;
+    // Not again for an attitude about which was asked before.
+    if (t !== lastShown.t) Object.assign(lastShown, { t, at: performance.timeOrigin + performance.now() });
   }
 
   /** Draws, if something is due. Called for each frame, without any delay for smoothing. */

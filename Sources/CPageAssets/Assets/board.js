@@ -54,9 +54,11 @@ export class BoardView {
   #online;
   #offlineAt;
   #permitsTare = true;
-  /** When the last of each kind of event was said, by the server's clock, and until when another attitude is expected. */
+  /** When the last of each kind of event was said, by the server's clock. */
   #saidAt = {};
-  #silentAfter = Infinity;
+  /** Since when samples are expected: that of the last one, or of the connection; and whether it was streamed. */
+  #sampleAt = performance.now();
+  #isStreamed = false;
   #attitudeInterval = 30;
   #openedAt = performance.now();
   #silence;
@@ -142,14 +144,20 @@ export class BoardView {
   }
 
   /** Notes when something was said. What comes first may be old: it says its age, if the clock of the board is right. */
-  #note(name, { t, stopped }, at) {
+  #note(name, { t, stopped, state }, at) {
     const now = this.context.connection.serverNow();
     const isKept = at - this.#openedAt < settling && isTime(t) && t < now;
     // A state in which sensing is stopped has what was measured last before.
     this.#saidAt[name === "state" && stopped === true ? "stopped" : name] = isKept ? t : now;
-    if (name === "stream") this.#silentAfter = at + longestGap;
-    if (name === "attitude" || name === "motion") this.#silentAfter = Math.max(this.#silentAfter, at + 3000 * this.#attitudeInterval);
-    if (name === "hello" || name === "availability") this.#silentAfter = Infinity;
+    // Beside the stream, an attitude does not say that the next sample may be late.
+    const isSample = name === "stream" || ((name === "attitude" || name === "motion") && !this.feed.isStreaming(at));
+    if (isSample || name === "hello" || name === "availability") [this.#sampleAt, this.#isStreamed] = [at, name === "stream"];
+    if (name === "lease" && state === "refused") this.#isStreamed = false;
+  }
+
+  /** Until when another sample is expected. */
+  get #silentAfter() {
+    return this.#sampleAt + (this.#isStreamed ? longestGap : 3000 * this.#attitudeInterval);
   }
 
   /** When the newest of some events was said; `undefined` if that is not known. */
@@ -182,7 +190,7 @@ export class BoardView {
     if (this.#state.stopped === true) return { word: "stopped", text: `Sensing is stopped${since(stopped)}.`, from: stopped + 1000 };
     if (at < this.#silentAfter) return undefined;
     const last = this.#newest(sources.live);
-    return { word: "silent", text: `No samples arrive${since(last)}. The board may have lost its sensor, its power or its network.`, from: last };
+    return { word: "silent", text: `No samples arrive${since(last)}. The board may have lost its sensor, its power or its network.`, from: last ?? now };
   }
 
   #takeReported(reported) {

@@ -406,6 +406,10 @@ extension ValueFormat<String> {
                     && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._~-".contains($0)) }
             }
             guard names.count > 1, names[0].isEmpty, areNames else { throw ValueRefusal("is not such a path") }
+            // Its files have no such names.
+            if ["/login", "/metrics", "/events", "/api"].contains(text) {
+                throw ValueRefusal("is an address of the page itself")
+            }
         }
     }
 

@@ -11,7 +11,8 @@ package struct AddressRange: Equatable, Sendable {
     /// Parses an address with or without the number of bits; `nil` if it is none.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let bytes = AddressRange.bytes(of: String(parts[0])) else { return nil }
+        guard (1...2).contains(parts.count), !text.contains("%"), let bytes = AddressRange.bytes(of: String(parts[0]))
+        else { return nil }
         var bits = 8 * bytes.count
         if parts.count == 2 {
             guard parts[1].allSatisfy(\.isNumber), let number = Int(parts[1]), number <= bits else { return nil }
@@ -38,12 +39,13 @@ package struct AddressRange: Equatable, Sendable {
         return "\(bytes.prefix(8))"
     }
 
-    /// The 4 or 16 bytes of an address: inet_pton(3). IPv4 written as IPv6, as a socket for both reports it, has 4.
+    /// The 4 or 16 bytes of an address: inet_pton(3). IPv4 written as IPv6, as a socket for both reports it, has 4. The
+    /// interface after a link-local address, `fe80::1%eth0`, does not count.
     private static func bytes(of text: String) -> [UInt8]? {
         var version4 = in_addr()
         if inet_pton(AF_INET, text, &version4) == 1 { return withUnsafeBytes(of: version4) { Array($0) } }
         var version6 = in6_addr()
-        guard inet_pton(AF_INET6, text, &version6) == 1 else { return nil }
+        guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &version6) == 1 else { return nil }
         let bytes = withUnsafeBytes(of: version6) { Array($0) }
         return bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]) ? Array(bytes.suffix(4)) : bytes
     }

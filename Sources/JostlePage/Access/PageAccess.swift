@@ -49,7 +49,7 @@ struct PageAccess {
         var origin = Origin(client: request.client, host: request.header("Host"), usesTLS: rules.usesTLS)
         guard isTrusted(request.client) else { return origin }
         // Each proxy adds who has asked it. What stands before the first that is not trusted, anybody can have written.
-        let hops = request.list("X-Forwarded-For")
+        let hops = request.list("X-Forwarded-For").map { HostNames.host($0) ?? $0 }
         if let client = hops.last(where: { !isTrusted($0) }) ?? hops.first { origin.client = client }
         if let host = request.list("X-Forwarded-Host").last { origin.host = host }
         if let scheme = request.list("X-Forwarded-Proto").last { origin.usesTLS = scheme == "https" }
@@ -100,11 +100,17 @@ struct PageAccess {
 
     private func isOwn(_ sent: String, _ request: HTTPRequest) -> Bool {
         let origin = origin(of: request)
-        if let host = origin.host, sent == "\(origin.usesTLS ? "https" : "http")://\(host)" { return true }
-        // A proxy that does not say to which name the browser went: one of those in the configuration.
-        guard isTrusted(request.client), request.list("X-Forwarded-Host").isEmpty else { return false }
-        return ["https://", "http://"].contains { scheme in
-            sent.hasPrefix(scheme) && rules.hosts.lists(String(sent.dropFirst(scheme.count)))
+        let isTrusted = isTrusted(request.client)
+        let saysScheme = isTrusted && !request.list("X-Forwarded-Proto").isEmpty
+        let saysHost = isTrusted && !request.list("X-Forwarded-Host").isEmpty
+        // A proxy need not say whether the browser used TLS, nor to which name it went: then one of those in the
+        // configuration.
+        let mayBeProxy = isTrusted || request.isFromThisMachine
+        let schemes = mayBeProxy && !saysScheme ? ["https", "http"] : [origin.usesTLS ? "https" : "http"]
+        return schemes.contains { scheme in
+            guard sent.hasPrefix("\(scheme)://") else { return false }
+            let host = String(sent.dropFirst(scheme.count + 3))
+            return host == origin.host || mayBeProxy && !saysHost && rules.hosts.lists(host)
         }
     }
 

@@ -77,9 +77,6 @@ struct Sessions: Sendable {
         else { return nil }
         return claim
     }
-
-    /// Whether a cookie's value is that of a session.
-    func accepts(_ value: String, at now: Int64) -> Bool { name(of: value, at: now) != nil }
 }
 
 /// Tokens in links, each of which signs one browser in.

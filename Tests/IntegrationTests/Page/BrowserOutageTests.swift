@@ -74,7 +74,7 @@ extension BrowserTests {
         /// Requirement: what is older than the board's silence is grey and dated on every card, and never green, also while
         /// the broker still takes the board for online.
         @Test func aSilentBoardShowsNothingAsLive() async throws {
-            let rig = try await BrowserRig.onBoard("machine", agent: ["sensor.rate=200Hz"])
+            let rig = try await BrowserRig.onBoard("machine", agent: ["sensor.rate=200Hz", "mqtt.keep_alive=600s"])
             let browser = rig.browser
             #expect(await browser.shows("jostlePage.samples > 0 && document.querySelector('.at-health .fine')"))
             #expect(try browser.value(Self.old) == "")
@@ -97,6 +97,21 @@ extension BrowserTests {
             #expect(await browser.shows("document.querySelectorAll('.card.old').length >= 6"))
             let offline = try #require(try browser.run(Self.green) as? [String])
             #expect(offline.isEmpty, "\(offline)")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: the same for a board that is silent from the beginning: what the broker has kept is not live.
+        @Test func aBoardThatNeverSpeaksIsSilent() async throws {
+            let rig = try await BrowserRig()
+            let kept = [
+                "availability": "online", "state": #"{"t":1700000000000,"moving":false}"#,
+                "config/reported": #"{"t":1700000000000,"settings":{"publish":{"attitude":{"heartbeat":"10s"}}}}"#,
+            ]
+            for (end, text) in kept { try rig.observer.publish("jostle/dut/\(end)", text, retain: true) }
+            try rig.open("/?board=dut")
+            #expect(await rig.browser.shows("\(Self.banner).innerText.startsWith('No samples arrive')"))
+            #expect(await rig.browser.shows("document.getElementById('contact').textContent === 'silent'"))
+            #expect(await rig.browser.shows("document.querySelectorAll('.card.old').length >= 6"))
             try rig.expectQuietConsole()
         }
 
@@ -132,8 +147,12 @@ extension BrowserTests {
             #expect(await browser.shows("document.getElementById('contact').textContent === 'unknown board'"))
             try browser.open(rig.page.base + "/?board=no%20id")
             #expect(await browser.shows("\(Self.banner).innerText.includes('the board has no valid id')"))
+            try browser.click("#all-boards")
+            #expect(await browser.shows("\(Self.banner).hidden"), "another view is not refused")
 
             let cookie = try rig.cookie()
+            // The browser's own page counts too.
+            try browser.open("about:blank")
             var streams: [PageStreamReader] = []
             let isFull = await eventually {
                 if let stream = try? PageStreamReader(rig.page, "view=boards", cookie) { streams.append(stream) }
@@ -142,6 +161,22 @@ extension BrowserTests {
             #expect(isFull, "\(streams.count)")
             try browser.open(rig.page.base + "/?board=dut")
             #expect(await browser.shows("\(Self.banner).innerText.includes('Too many pages are open.')"))
+            // A question that is never answered, and then the answer of a proxy.
+            try browser.run(
+                """
+                const [ask, now] = [fetch, Date.now];
+                window.asked = 0;
+                window.fetch = (url, ...rest) => {
+                  if (!url.startsWith("events")) return ask(url, ...rest);
+                  asked += 1;
+                  return asked === 1 ? new Promise(() => {}) : Promise.resolve(new Response("<h1>", { status: 404 }));
+                };
+                window.wait = (seconds) => { Date.now = () => now() + 1000 * seconds; };
+                """)
+            #expect(await browser.shows("asked === 1"))
+            try browser.run("wait(30)")
+            #expect(await browser.shows("asked > 2"), "it asks again")
+            #expect(await browser.shows("\(Self.banner).innerText.startsWith(\"No contact with the page's server\")"))
             streams = []
             #expect(await browser.shows("\(Self.banner).hidden && jostlePage.samples > 0"), "it goes on by itself")
             let others = try browser.complaints().filter { !$0.contains("400") && !$0.contains("503") }

@@ -36,6 +36,14 @@ extension BrowserTests {
             try browser.open("\(page.base)/?token=\(page.token)")
             #expect(await browser.shows("location.pathname === '/' && document.querySelector('.totals')"))
             #expect(try browser.value("location.href.includes('token')") == false)
+            // What was not done is said.
+            try browser.run("window.fetch = () => Promise.reject(new TypeError())")
+            #expect(await browser.shows("!document.getElementById('sign-out-everywhere').hidden"))
+            try browser.click("#sign-out-everywhere")
+            let failure = "Not signed out: The page's server does not answer."
+            #expect(await browser.shows("document.getElementById('banner').innerText === \"\(failure)\""))
+            try browser.open(page.base + "/")
+            #expect(await browser.shows("!document.getElementById('sign-out').hidden"))
             try browser.click("#sign-out")
             #expect(await browser.shows("location.pathname === '/login'"))
             try browser.open("\(page.base)/?token=\(page.token)")
