@@ -66,9 +66,10 @@ setup: ## Install missing packages for building (Debian 12 and 13, Raspberry Pi 
 build: .build/release/built ## Build the release programs
 
 # SwiftPM plans for several seconds until it knows that there is nothing to do; make knows it at once. The list has the
-# directories too, which change if a file goes.
-.build/release/built: Package.swift Scripts/swift-build .build/commit $(shell find Sources) | setup
+# directories too, which change if a file goes. SwiftPM does not see that the order of the functions has changed.
+.build/release/built: Package.swift Scripts/swift-build Scripts/functions-that-run .build/commit $(shell find Sources) | setup
 	@echo 'Building the programs. The first time, this takes several minutes.'
+	@rm -f $(if $(filter Scripts/functions-that-run,$?),$(addprefix .build/release/,jostle $(others)))
 	for product in jostle $(others); do \
 	    JOSTLE_COMMIT=$(commit) Scripts/swift-build release --product $$product || exit 1; \
 	done

@@ -171,7 +171,7 @@ package struct MQTTStatistics: Equatable, Sendable {
     /// so, and not all of them do.
     package var unmatched: UInt64 = 0
 
-    /// Messages received from the broker.
+    /// Messages received from the broker, except those that `MQTTOptions.takesMessage` took.
     package var received: UInt64 = 0
 
     /// Messages waiting to be passed to libmosquitto, and messages waiting for their acknowledgement.

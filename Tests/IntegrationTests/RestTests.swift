@@ -19,4 +19,22 @@ import Testing
         #expect(rig.observer.topics.allSatisfy { !$0.hasPrefix("jostle/dut/event/") })
         #expect(await rig.agent.terminate() == 0)
     }
+
+    @Test func mainThreadSleepsUntilSettingsAskForMessages() async throws {
+        let rig = try await AgentRig.measuring("rest")
+        let figures = ProcessFigures(rig.agent.processIdentifier)
+        // The estimates of the start settle.
+        try await Task.sleep(for: .seconds(5))
+        let before = try #require(figures.sleeps)
+        try await Task.sleep(for: .seconds(10))
+        let sleeps = try #require(figures.sleeps) - before
+        #expect(sleeps < 30, "it looks for something to publish")
+
+        let count = rig.observer.messages("attitude").count
+        try rig.observer.publish("jostle/dut/set/publish.attitude.rate", "20 Hz")
+        try rig.observer.publish("jostle/dut/set/publish.attitude.deadband", "0")
+        // Its heartbeats would take ten minutes.
+        #expect(await rig.observer.sees { $0.messages("attitude").count >= count + 20 }, "\(rig.agent.errors)")
+        #expect(await rig.agent.terminate() == 0)
+    }
 }

@@ -32,7 +32,7 @@ struct DeliveryTests {
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
-    @Test("During a reading pause messages are sent, and what arrives is read at its end, or when it is called off")
+    @Test("In a reading pause messages are sent; what arrives is read when it ends or is called off, or if it is much")
     func readingPause() async throws {
         let broker = try await rig.broker()
         let client = try await RecordedClient.connected(.local(broker.port, id: "pausing"), subscribingTo: ["t"])
@@ -50,6 +50,22 @@ struct DeliveryTests {
         client.client.pauseReading(for: .milliseconds(300))
         for number in 3..<20 { try client.publish("t", "\(number)") }
         #expect(await eventually { client.messages.count == 20 })
+
+        // The broker waits for acknowledgements after every 20 messages: with as many pauses, these would take 18 s.
+        client.client.pauseReading(for: .seconds(2))
+        for number in 20..<220 { try other.publish("t", "\(number)") }
+        #expect(await eventually(within: .seconds(12)) { client.messages.count == 220 })
+
+        client.client.pauseReading(for: nil)
+        #expect(await eventually { other.client.statistics.queued + other.client.statistics.inFlight == 0 })
+        other.client.pauseReading(for: .seconds(60))
+        for number in 220..<223 {
+            try other.publish("t", "\(number)")
+            #expect(await eventually { client.messages.count == number + 1 })
+        }
+        let stopped = ContinuousClock.now
+        #expect(other.client.stop(within: .seconds(40)) == .stopped(undelivered: 0))
+        #expect(stopped.duration(to: .now) < .seconds(20), "a stop ends the pause")
     }
 
     @Test("A retained message reaches a later subscriber with the retain flag; an empty one clears it")

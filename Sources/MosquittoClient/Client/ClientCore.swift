@@ -134,6 +134,7 @@ final class ClientCore: Sendable {
         var readiness: MQTTReadiness = []
         var readingPause: Duration?
         var lastRead: Instant?
+        var pausesFrom = Instant.now
         var monitor: NetworkMonitor?
         var canMonitor = options.watchesNetwork
         while true {
@@ -142,11 +143,17 @@ final class ClientCore: Sendable {
             for outgoing in work.messages { connection.take(outgoing) }
             if let delay = work.givingWay { connection.giveWay(for: delay) }
             if let pause = work.readingPause { readingPause = pause }
-            if let stop = work.stop { connection.stop(stop) }
+            if let stop = work.stop {
+                readingPause = nil
+                connection.stop(stop)
+            }
             if let monitor, monitor.networkReturned() { connection.networkReturned(now: .now) }
             let now = ContinuousClock.now
             if readiness.contains(.readable) { lastRead = now }
             let events = connection.advance(readiness, now: now)
+            // A broker sends only so many messages before it has their acknowledgements. If that may have kept others waiting,
+            // they are read as they come, for as long as they have waited.
+            if let readingPause, 2 * events.count >= Int(options.maximumInFlight) { pausesFrom = now + readingPause }
             finishStep(of: connection, events)
             guard let deadline = connection.deadline else { return }
             if !connection.awaitsNetwork {
@@ -160,7 +167,9 @@ final class ClientCore: Sendable {
                 }
             }
             let interest = connection.interest
-            if let readingPause, let lastRead, connection.isConnected, interest?.readiness == .readable {
+            if let readingPause, let lastRead, now >= pausesFrom, connection.isConnected,
+                interest?.readiness == .readable
+            {
                 // What arrives meanwhile is read together.
                 let end = min(deadline, lastRead + readingPause)
                 if end > now, wait(for: nil, monitor, until: end) != nil {

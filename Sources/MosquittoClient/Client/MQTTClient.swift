@@ -63,8 +63,8 @@ package final class MQTTClient: MQTTPublisher, Sendable {
 
     package func giveWay(for delay: Duration?) { core.giveWay(for: delay) }
 
-    /// Reads no sooner than `pause` after the last read from now on, so that what arrives meanwhile is read together; `nil`
-    /// reads at once.
+    /// Reads no sooner than `pause` after the last read from now on, so that what arrives meanwhile is read together, unless it
+    /// is so much that a broker may wait for acknowledgements; `nil` reads at once.
     package func pauseReading(for pause: Duration?) { core.pauseReading(for: pause) }
 
     package var maximumPacketSize: Int { core.options.maximumPacketSize }

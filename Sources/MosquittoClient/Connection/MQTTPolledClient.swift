@@ -411,6 +411,7 @@ package final class MQTTPolledClient: MQTTPublisher {
         }
         queuedBytes = 0
         nextMessage = nil
+        subscriptionsDue = nil
         farewell = nil
         return (tokens, count)
     }

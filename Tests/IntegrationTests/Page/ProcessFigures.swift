@@ -17,6 +17,12 @@ struct ProcessFigures {
     /// The number of open descriptors.
     var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "\(directory)/fd").count) ?? 0 }
 
+    /// How many times the main thread has slept so far.
+    var sleeps: Int? {
+        let lines = text("task/\(identifier)/status").split(separator: "\n")
+        return lines.first { $0.hasPrefix("voluntary_ctxt_switches:") }?.split(separator: "\t").last.flatMap { Int($0) }
+    }
+
     /// The processor time so far, clock ticks.
     private var ticks: Int {
         let fields = (text("stat").components(separatedBy: ") ").last ?? "").split(separator: " ")
