@@ -16,7 +16,7 @@ import Testing
             ["demo", "--for", "100", "--set", "sensor.driver=virtual", "--set", "sensor.rate=50Hz"] + options,
             environment: variables, program: program)
         _ = await eventually { program.output.contains("the sensor is measuring") }
-        let text = program.output.firstMatch(of: /\n {4}(http:\/\/127\.0\.0\.1:\d+\/\?token=[0-9a-f]{32})\n/)
+        let text = program.output.firstMatch(of: /\n {4}(http:\/\/127\.0\.0\.1:\d+\/\?token=[0-9a-f]{24})\n/)
         return (program, text.flatMap { URLComponents(string: String($0.1)) })
     }
 
