@@ -53,7 +53,7 @@ private let nginxPath = OptionalProgram.path("nginx")
         try certificates.makeServerCertificate(name: "localhost")
         let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../docs/page.md").standardized
         let text = try String(contentsOf: file, encoding: .utf8)
-        let block = try #require(text.firstMatch(of: /```nginx\n(.*?)```/.dotMatchesNewlines())).1
+        let block = try #require(text.firstMatch(of: /nginx:\n\n```text\n(.*?)```/.dotMatchesNewlines())).1
         let port = try Loopback.freePort()
         var configuration = String(block)
         for (name, value) in [
