@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func nextShakeNeedsQuietAfterLast() {
-        for (pause, count) in [(0.5, 1), (1.2, 2)] {
+        for (pause, count) in [(0.15, 1), (0.5, 2), (1.2, 2)] {
             var board = Feed()
             board.swing(8, peak: 3)
             board.rest(pause)
@@ -129,5 +129,125 @@ import Testing
             let began = board.phases.filter { $0 == .began }.count
             #expect(began == count, "\(pause) s")
         }
+    }
+
+    /// Somebody who shakes again and again with short pauses loses none of the shakes.
+    @Test(arguments: [2.5, 3.7, 5])
+    func shakesWithShortPausesAreEachOne(frequency: Double) {
+        for pause in [0.3, 0.4, 0.5, 0.6, 0.8, 1] {
+            var board = Feed()
+            for _ in 0..<6 {
+                board.swing(2 * frequency, peak: 2, frequency: frequency)
+                board.rest(pause)
+            }
+            board.rest(2)
+            #expect(board.phases == [GesturePhase](repeating: .began, count: 6).flatMap { [$0, .ended] }, "\(pause) s")
+        }
+    }
+
+    /// Within the cooldown, the next shake is lost, and says why.
+    @Test func shakeWithinCooldownLeavesNearMiss() {
+        var shake = ShakeSettings()
+        shake.common.cooldown = 2
+        var board = Feed(rest: 3, shake)
+        for _ in 0..<2 {
+            board.swing(8, peak: 3)
+            board.rest(0.6)
+        }
+        board.rest(2)
+        #expect(board.phases == [.began, .ended])
+        #expect(board.reasons == [.tooSoon])
+    }
+
+    /// A movement that was refused just before a shake was another one, and says why.
+    @Test func refusedMovementBeforeShakeLeavesNearMiss() {
+        var board = Feed()
+        board.swing(4, peak: 0.42)
+        board.rest(0.5)
+        board.swing(8, peak: 3)
+        board.rest(2)
+        #expect(board.phases == [.began, .ended])
+        #expect(board.reasons == [.tooWeak])
+    }
+
+    // MARK: - Pace
+
+    /// A motor that starts at once is quicker than any hand, at every sample rate that shows it.
+    @Test func quickerThanHandIsNotShake() {
+        for (frequency, isShake) in [(5.0, true), (9, false), (10, false), (12, false), (16, false), (20, false)] {
+            for peak in [1.0, 2] {
+                var board = Feed()
+                board.swing(6 * frequency, peak: peak, frequency: frequency)
+                board.rest(1.5)
+                #expect(board.phases.contains(.began) == isShake, "\(frequency) Hz, \(peak) g")
+                #expect(isShake || !board.reasons.isEmpty, "\(frequency) Hz, \(peak) g")
+            }
+        }
+    }
+
+    @Test func slowerThanHandIsNotShake() {
+        for (frequency, isShake) in [(1.1, false), (1.2, false), (1.5, true)] {
+            for peak in [0.8, 1.6] {
+                var board = Feed()
+                board.swing(8, peak: peak, frequency: frequency)
+                board.rest(1.5)
+                #expect(board.phases.contains(.began) == isShake, "\(frequency) Hz, \(peak) g")
+                #expect(isShake || board.reasons == [.wrongPace], "\(frequency) Hz, \(peak) g")
+            }
+        }
+    }
+
+    // MARK: - What a shake does not follow
+
+    /// A hand hits a table: the blow and its rebounds, half waves of so many seconds and so many g.
+    @Test func ringingOfBlowIsNotShake() {
+        for rebounds in [
+            [(0.02, 6.0), (0.1, 2.5), (0.08, 2.3), (0.1, 2), (0.1, 1.6)],
+            [(0.04, 5), (0.12, 2.5), (0.12, 2.5), (0.14, 2.2), (0.12, 2)],
+            [(0.04, 5), (0.06, 3.5), (0.1, 2.5), (0.12, 2.5), (0.14, 2.2), (0.12, 2)],
+        ] {
+            var board = Feed()
+            board.move(0.3) { 0.8 * sin(.pi * $0 / 0.3) }
+            var sign = -1.0
+            for (seconds, peak) in rebounds {
+                board.move(seconds) { sign * peak * sin(.pi * $0 / seconds) }
+                sign = -sign
+            }
+            board.rest(2)
+            #expect(board.phases.isEmpty, "\(rebounds)")
+            #expect(board.reasons.contains(.tooPeaky), "\(rebounds)")
+        }
+    }
+
+    /// After a shake that was too long, the next one needs a pause.
+    @Test func shakeAfterTooLongOneNeedsPause() throws {
+        for (pause, isShake) in [(1.0, false), (2, false), (3.2, true)] {
+            var board = Feed()
+            board.swing(48, peak: 2)
+            board.rest(pause)
+            board.swing(8, peak: 2)
+            board.rest(2)
+            #expect(board.phases == [.began, .cancelled] + (isShake ? [.began, .ended] : []), "after \(pause) s")
+            guard !isShake else { continue }
+            let miss = try #require(board.feed.misses.last { $0.gesture == .shake })
+            #expect(miss.reason == .noQuietBefore && miss.unit == .seconds, "after \(pause) s")
+            #expect(miss.value < miss.limit && abs(miss.value - pause) < 0.2, "after \(pause) s")
+        }
+    }
+
+    /// Brushing, sanding: bouts too short to be too long. They are shakes until they have gone on for a while.
+    @Test func boutsThatGoOnAreNotShakes() {
+        var board = Feed()
+        for _ in 0..<20 {
+            board.swing(16, peak: 1.5)
+            board.rest(0.7)
+        }
+        let late = board.events.filter { $0.phase == .began && $0.timestamp.seconds > 103 + 15 }
+        #expect(late.isEmpty)
+        board.rest(3)
+        board.swing(8, peak: 1.5)
+        board.rest(1.5)
+        #expect(board.phases.last == .ended)
+        #expect(board.reasons.contains(.noQuietBefore))
     }
 }
