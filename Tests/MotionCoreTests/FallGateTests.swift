@@ -121,16 +121,31 @@ import Testing
     /// The turning point of a strong slow shake may feel like a fall, but its force then rises more slowly than that of
     /// a blow. A board that slides before its impact has fallen.
     @Test func swingAfterWeightlessMomentIsNoImpact() {
-        for (rise, isFall) in [(0.02, true), (0.15, false), (0.2, false)] {
+        for (rate, rise, isFall) in [
+            (200.0, 0.02, true), (200, 0.15, false), (200, 0.2, false), (25, 0.04, true), (25, 0.12, false),
+            (25, 0.16, false), (25, 0.2, false), (30, 0.13, false), (30, 0.17, false),
+        ] {
             for slack in [0.0, 0.1] {
-                var board = Feed()
-                board.free(0.13)
+                var board = Feed(rate: rate)
+                board.free(rate < 100 ? 0.16 : 0.13)
                 board.force(1.1, slack)
                 board.rise(from: 0.5, to: 4.5, rise)
                 board.rise(from: 4.5, to: 1, 0.1)
                 board.force(1, 1)
-                #expect(board.phases == (isFall ? [.began, .ended] : []), "\(rise) s, \(slack) s")
+                #expect(board.phases == (isFall ? [.began, .ended] : []), "\(rise) s, \(slack) s at \(rate) Hz")
             }
+        }
+    }
+
+    /// A sample that is lost at 50 Hz is no lower rate.
+    @Test func lostSampleIsNoSlowSensor() {
+        for lost in [false, true] {
+            var board = Feed(rate: 50)
+            board.free(0.14)
+            if lost { board.feed.time += 0.02 }
+            board.force(3.3, 0.02)
+            board.force(1, 1)
+            #expect(board.phases.isEmpty, "lost: \(lost)")
         }
     }
 

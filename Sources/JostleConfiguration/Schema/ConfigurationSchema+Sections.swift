@@ -194,6 +194,7 @@ extension ConfigurationSchema {
                     "From 1 (only unmistakable gestures) to 10 (even the gentlest)."),
                 .key(
                     "cooldown", \.motion.gestures[gesture].cooldown, .quantity(.duration, 0...60),
+                    example: gesture == .shake ? "0.5 s" : nil,
                     "Time after its end in which it does not begin again (s). Larger ignores more of what follows."),
             ] + ownKeys(of: gesture) + [gate(of: gesture)])
     }

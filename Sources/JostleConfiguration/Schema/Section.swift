@@ -88,14 +88,15 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
 // for every key, which was a third of the module's code and of the time to compile it. They run once per key. The same
 // holds for the larger functions that read values and sections.
 extension SectionOf.Member {
-    /// A key that always has a value.
+    /// A key that always has a value; without an `example`, its default is the example.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func key<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
-        _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false
+        example: String? = nil, _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false
     ) -> Self {
         .setting(
-            SettingOf(name, field, format, summary, effect: effect, touchesNetwork: touchesNetwork))
+            SettingOf(
+                name, field, format, example: example, summary, effect: effect, touchesNetwork: touchesNetwork))
     }
 
     /// A key that may have no value.
@@ -105,7 +106,9 @@ extension SectionOf.Member {
         example: String, _ summary: String, effect: SettingEffect = .live, elements: NamedElements<Root>? = nil
     ) -> Self {
         .setting(
-            SettingOf(name, field, format.optional, example: example, summary, effect: effect, elements: elements))
+            SettingOf(
+                name, field, format.optional, isOptional: true, example: example, summary, effect: effect,
+                elements: elements))
     }
 
     /// A nested section.
@@ -153,17 +156,17 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// For a list whose elements may have names: the keys of one element.
     let elements: NamedElements<Root>?
 
-    /// A setting of a field. With an `example` it may have no value; without one, its default is the example.
+    /// A setting of a field. Without an `example`, its default is the example.
     init<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
-        example: String? = nil, _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false,
-        elements: NamedElements<Root>? = nil
+        isOptional: Bool = false, example: String? = nil, _ summary: String, effect: SettingEffect = .live,
+        touchesNetwork: Bool = false, elements: NamedElements<Root>? = nil
     ) {
         let shown = example ?? YAMLText.flow(format.write(Root()[keyPath: field]))
         self.name = name
         self.summary = summary
         allowed = format.allowed + (format.wantsExample ? ", for example \(shown)" : "")
-        isOptional = example != nil
+        self.isOptional = isOptional
         constraints = format.constraints
         read = { node, directory, settings throws(ValueRefusal) in
             settings[keyPath: field] = try format.read(node, directory)

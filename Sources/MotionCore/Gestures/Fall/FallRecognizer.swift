@@ -26,8 +26,10 @@ struct FallRecognizer: ~Copyable {
     /// The peak of the samples in the current cell.
     private var peak = Peak()
     private var isClipped = false
-    /// The interval of the samples, s, and the peak in g that they show of the present blow.
+    /// The mean interval of the samples, s, the last one's squared specific force, and the peak in g that they show of the
+    /// present blow.
     private var interval = 0.0
+    private var lastSquare = 0.0
     private var sampledPeak = 0.0
 
     /// The fall in progress: its length in cells, when the body was last weightless, and when it landed.
@@ -43,6 +45,8 @@ struct FallRecognizer: ~Copyable {
     private struct Peak {
         var square = 0.0
         var linear = Vector3.zero
+        /// The squared specific force of the sample before.
+        var before = 0.0
     }
 
     private enum State {
@@ -76,9 +80,13 @@ struct FallRecognizer: ~Copyable {
     /// Takes the peak of short blows from the samples; everything else is computed from cells.
     mutating func observe(_ sample: GestureSample) {
         let square = sample.acceleration.lengthSquared
-        if square > peak.square { peak = Peak(square: square, linear: sample.acceleration - sample.gravity) }
+        if square > peak.square {
+            peak = Peak(square: square, linear: sample.acceleration - sample.gravity, before: lastSquare)
+        }
+        lastSquare = square
         if sample.isClipped { isClipped = true }
-        interval = sample.interval
+        // A lost sample is no lower rate.
+        interval = interval == 0 ? sample.interval : interval + Rule.smoothing * (sample.interval - interval)
     }
 
     /// Processes a cell; returns the resulting event, if any.
@@ -126,9 +134,11 @@ extension FallRecognizer {
         static let strike = 3.5
         static let struckFor = 0.06
         static let strikeCells = 6
-        /// The intervals of samples, s, at which they show more of a blow than the means of the cells between them do. At
-        /// 20 Hz, they do not tell an impact from a swung arm.
+        /// The mean intervals of samples, s, at which they show more of a blow than the means of the cells between them do,
+        /// if it rises from one sample to the next. At 20 Hz, they do not tell an impact from a swung arm.
         static let coarse = 0.03...0.045
+        /// The share of a sample in the mean interval.
+        static let smoothing = 0.1
         /// Movement earlier than this many cells before a flight does not belong to the blow.
         static let strikeOnset = 10
         /// The weakest impact before a bounce, in g.
@@ -154,7 +164,8 @@ extension FallRecognizer {
         guard freeFall.start == nil else { return }
         let cell = peak
         peak = Peak()
-        sampledPeak = cell.square.squareRoot() / standardGravity
+        let push = Rule.push * gain * standardGravity
+        sampledPeak = cell.before < push * push ? cell.square.squareRoot() / standardGravity : 0
         let least = Rule.landing * standardGravity
         guard cell.square > least * least else { return }
         if time - blowBegan > Rule.blowLength {

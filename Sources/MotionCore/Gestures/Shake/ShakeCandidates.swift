@@ -46,6 +46,7 @@ package struct ShakeCandidates: ~Copyable {
             swings.update(means.acceleration, at: time)
             guard ShakeRecognizer.isCandidate(swings, at: time) else { continue }
             features.begin(swings)
+            features.lookBack(swings)
             features.complete(swings, at: time)
             past.note(swings, at: time)
             past.noteBlow(features.steepness, at: time)
@@ -53,10 +54,10 @@ package struct ShakeCandidates: ~Copyable {
             let isFittedTo =
                 start.isAcceptable && features.onset < ShakeRecognizer.mostSwings
                 && swings.recentFall(at: time) <= ShakeRecognizer.longestFall
-                && features.halfPeriod <= ShakeCandidates.slowestSwing
+                && swings.halfPeriod(ofLast: min(3, features.onset)) <= ShakeCandidates.slowestSwing
             let isOpen =
-                isFittedTo && ShakeRecognizer.isPaceOfHand(swings, features)
-                && !past.isRinging(at: time) && (!past.goesOn || start.standsOut)
+                isFittedTo && ShakeRecognizer.wrongPace(swings, features) == nil
+                && !past.isRinging(at: time) && (!past.goesOn(at: time) || start.standsOut)
             row[0] = Float(gridStart + time)
             row[1] = Float(gridStart + swings[features.onset].start)
             row[2] = Float(swings[0].amplitude)

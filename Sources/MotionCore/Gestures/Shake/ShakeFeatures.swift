@@ -109,8 +109,8 @@ struct ShakeFeatures: ~Copyable {
         preceding = other.preceding
     }
 
-    /// Finds the onset, the weakest swing and the motion before: all that the gates need. Swings that began before `start`
-    /// belong to an earlier movement.
+    /// Finds the onset, the weakest swing and the steepest change: all that the first gates need. Swings that began before
+    /// `start` belong to an earlier movement.
     mutating func begin(_ swings: borrowing SwingTracker, after start: Double = -.infinity) {
         weakest = swings.weakestOfThree
         onset = 2
@@ -121,6 +121,10 @@ struct ShakeFeatures: ~Copyable {
         }
         energies = swings.energies(latest: swings.age(of: swings[2]) + 1)
         steepness = energies.steepest.squareRoot() / ShakeFeatures.strongest(swings)
+    }
+
+    /// Finds the motion before the onset, after `begin`.
+    mutating func lookBack(_ swings: borrowing SwingTracker) {
         guard swings[onset].cell != onsetSwing else { return }
         onsetSwing = swings[onset].cell
         preceding = swings.precedingMotion(before: swings[onset])
@@ -141,7 +145,7 @@ struct ShakeFeatures: ~Copyable {
         max(swings[0].amplitude, max(swings[1].amplitude, swings[2].amplitude))
     }
 
-    /// Computes the remaining features, after `begin`.
+    /// Computes the remaining features, after `lookBack`.
     mutating func complete(_ swings: borrowing SwingTracker, at time: Double) {
         let strongest = ShakeFeatures.strongest(swings)
         let middle = swings[0].amplitude + swings[1].amplitude + swings[2].amplitude - weakest - strongest
@@ -157,9 +161,6 @@ struct ShakeFeatures: ~Copyable {
         self[.fall] = min(0.4, swings.recentFall(at: time)) * 5
         self[.age] = log((time - swings[0].start + 0.02) / (halfPeriod + 0.02))
     }
-
-    /// The mean half period, s, at most 0.6.
-    var halfPeriod: Double { 0.2 * self[.halfPeriod] }
 
     private func computeRhythm(_ swings: borrowing SwingTracker) -> Double {
         let a = swings[0].start - swings[1].start

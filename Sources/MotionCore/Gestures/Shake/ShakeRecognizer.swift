@@ -22,7 +22,7 @@ struct ShakeRecognizer: ~Copyable {
     private var asksModel = false
     private var reference = 0.0
     private var time = 0.0
-    private var state = State.armed
+    private var isShaking = false
     private var onset = 0.0
     private var lastMovement = -Double.infinity
     /// The last movement of the last shake: swings before that belong to it.
@@ -32,19 +32,12 @@ struct ShakeRecognizer: ~Copyable {
     private var turnsBefore = 0
     private var swingsAtStart = 0
 
-    private enum State {
-        /// A shake may begin.
-        case armed
-        /// A shake is in progress.
-        case shaking
-    }
-
     init(settings: ShakeSettings) {
         self.settings = settings
     }
 
     /// Whether the current movement may still become a shake, so that other gestures should wait.
-    var isUndecided: Bool { state == .armed && swings.count >= 2 && time - swings[0].start < Rule.swingLength }
+    var isUndecided: Bool { !isShaking && swings.count >= 2 && time - swings[0].start < Rule.swingLength }
 
     /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
@@ -59,7 +52,7 @@ struct ShakeRecognizer: ~Copyable {
         features.reset()
         pending = nil
         pendingShare = 0
-        state = .armed
+        isShaking = false
         lastMovement = -.infinity
         lastEnd = -.infinity
         past = ShakePast()
@@ -79,9 +72,14 @@ extension ShakeRecognizer {
     /// motor that starts is quicker.
     static let quickestSwing = 0.057
 
-    /// Whether a hand shakes at this pace; after `ShakeFeatures.begin`.
-    static func isPaceOfHand(_ swings: borrowing SwingTracker, _ features: borrowing ShakeFeatures) -> Bool {
-        swings.halfPeriod(ofLast: 2) <= slowestSwing && swings.halfPeriod(ofLast: features.onset) >= quickestSwing
+    /// The mean swing, s, at which no hand shakes, and the limit; `nil` if a hand does. After `ShakeFeatures.begin`.
+    static func wrongPace(
+        _ swings: borrowing SwingTracker, _ features: borrowing ShakeFeatures
+    ) -> (value: Double, limit: Double)? {
+        let latest = swings.halfPeriod(ofLast: 2)
+        if latest > slowestSwing { return (latest, slowestSwing) }
+        let all = swings.halfPeriod(ofLast: features.onset)
+        return all < quickestSwing ? (all, quickestSwing) : nil
     }
 
     /// Whether the current swing is strong enough to decide on, after at least two others.
@@ -119,33 +117,34 @@ extension ShakeRecognizer {
     /// Decides after each cell whether a shake begins, continues or ends.
     private mutating func judge(at timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
         let isCandidate = ShakeRecognizer.isCandidate(swings, at: time)
-        let isMovement = isCandidate && (state == .armed || swings[0].amplitude >= Rule.followShare * reference)
+        let isMovement = isCandidate && (!isShaking || swings[0].amplitude >= Rule.followShare * reference)
         if isCandidate { past.note(swings, at: time) }
-        if isMovement { lastMovement = time }
-        switch state {
-        case .armed:
+        if isMovement {
+            // A movement that was refused before a pause was another one.
+            if time - lastMovement > Rule.endDelay, pendingTime <= lastMovement { noteMiss(&misses) }
+            lastMovement = time
+        }
+        guard isShaking else {
             if isMovement {
-                if qualifies(at: timestamp, explains: misses.isEnabled) { return begin(at: timestamp, &misses) }
+                if qualifies(at: timestamp, explains: misses.isEnabled) { return begin(at: timestamp) }
             } else if swings.count == 0 {
                 noteMiss(&misses)
             } else if swings.count == 2 {
                 noteTwoSwings(at: timestamp)
             }
-        case .shaking:
-            if isMovement {
-                strength = max(strength, swings[0].amplitude)
-                reference = max(reference, swings.weakestOfThree)
-            }
-            if time - onset > settings.maximumDuration {
-                past.noteTooLong()
-                return close(.cancelled, reason: .tooLong, at: timestamp)
-            }
-            if time - lastMovement > Rule.endDelay {
-                return reversals + 1 >= Rule.confirmed
-                    ? close(.ended, reason: nil, at: timestamp) : close(.cancelled, reason: .tooShort, at: timestamp)
-            }
+            return nil
         }
-        return nil
+        if isMovement {
+            strength = max(strength, swings[0].amplitude)
+            reference = max(reference, swings.weakestOfThree)
+        }
+        if time - onset > settings.maximumDuration {
+            past.noteTooLong()
+            return close(.cancelled, reason: .tooLong, at: timestamp)
+        }
+        guard time - lastMovement > Rule.endDelay else { return nil }
+        return reversals + 1 >= Rule.confirmed
+            ? close(.ended, reason: nil, at: timestamp) : close(.cancelled, reason: .tooShort, at: timestamp)
     }
 
     /// How often the movement has reversed since the onset.
@@ -154,11 +153,32 @@ extension ShakeRecognizer {
     /// Whether the last three swings are a shake.
     private mutating func qualifies(at timestamp: Timestamp, explains: Bool) -> Bool {
         features.begin(swings, after: lastEnd)
+        // Swings of the shake before are no part of this movement.
+        guard swings[2].start > lastEnd else {
+            if swings[1].start > lastEnd { noteTwoSwings(at: timestamp) }
+            return false
+        }
         past.noteBlow(features.steepness, at: time)
+        let fall = swings.recentFall(at: time)
+        guard fall <= ShakeRecognizer.longestFall else {
+            refuse(.partOfFall, value: fall, limit: ShakeRecognizer.longestFall, share: 0.1, at: timestamp)
+            return false
+        }
+        guard features.onset < ShakeRecognizer.mostSwings else { return false }
+        if let pace = ShakeRecognizer.wrongPace(swings, features) {
+            refuse(.wrongPace, value: pace.value, limit: pace.limit, share: 0.1, at: timestamp)
+            return false
+        }
+        guard !past.isRinging(at: time) else {
+            refuse(.tooPeaky, value: .nan, limit: .nan, share: 0.1, at: timestamp)
+            return false
+        }
+        // From here it costs more: the motion of 12 s.
+        features.lookBack(swings)
         let weakest = features.weakest
         let before = features.preceding
         let start = ShakeStart(features)
-        guard past.start >= lastEnd else {
+        guard !past.continues(lastEnd, at: time) || start.standsOut else {
             // What goes on after a shake, weaker than it, is no other one.
             refuse(.noQuietBefore, value: 0, limit: Rule.endDelay, share: 0, unit: .seconds, at: timestamp)
             return false
@@ -172,28 +192,10 @@ extension ShakeRecognizer {
             refuse(.noQuietBefore, value: found, limit: limit, share: 0.1 * limit / max(found, 1e-3), at: timestamp)
             return false
         }
-        let fall = swings.recentFall(at: time)
-        guard fall <= ShakeRecognizer.longestFall else {
-            refuse(.partOfFall, value: fall, limit: ShakeRecognizer.longestFall, share: 0.1, at: timestamp)
-            return false
-        }
-        guard features.onset < ShakeRecognizer.mostSwings else { return false }
-        guard ShakeRecognizer.isPaceOfHand(swings, features) else {
-            let slow = swings.halfPeriod(ofLast: 2)
-            let isSlow = slow > ShakeRecognizer.slowestSwing
-            refuse(
-                .wrongPace, value: isSlow ? slow : swings.halfPeriod(ofLast: features.onset),
-                limit: isSlow ? ShakeRecognizer.slowestSwing : ShakeRecognizer.quickestSwing, share: 0.1, at: timestamp)
-            return false
-        }
-        guard !past.isRinging(at: time) else {
-            refuse(.tooPeaky, value: .nan, limit: .nan, share: 0.1, at: timestamp)
-            return false
-        }
-        guard !past.goesOn || start.standsOut else {
-            refuse(
-                .noQuietBefore, value: past.stillness, limit: ShakePast.pause, share: 0.2, unit: .seconds,
-                at: timestamp)
+        guard !past.goesOn(at: time) || start.standsOut else {
+            // A pause that was long enough was before what goes on.
+            let pause = past.stillness < ShakePast.pause ? past.stillness : 0
+            refuse(.noQuietBefore, value: pause, limit: ShakePast.pause, share: 0.2, unit: .seconds, at: timestamp)
             return false
         }
         features.complete(swings, at: time)
@@ -265,7 +267,9 @@ extension ShakeRecognizer {
     /// Whether the movement that was refused had further swings, so that their number was not what it lacked.
     private func hasGoneOn(weakest: Double) -> Bool {
         let later = min(swings.total - totalWhenRefused, SwingTracker.capacity)
-        for age in 0..<later where swings[age].amplitude >= Rule.swingOfMovement * weakest { return true }
+        for age in 0..<later where swings[age].start <= lastMovement {
+            if swings[age].amplitude >= Rule.swingOfMovement * weakest { return true }
+        }
         return false
     }
 
@@ -274,14 +278,12 @@ extension ShakeRecognizer {
         return NearMiss(.shake, obstacle, at: miss.timestamp, value: figures.value, limit: figures.limit)
     }
 
-    private mutating func begin(at timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent {
+    private mutating func begin(at timestamp: Timestamp) -> GestureEvent {
         let first = features.onset
         onset = swings[first].start
-        // A movement that was refused just before was another one.
-        if pendingTime < onset { noteMiss(&misses) }
         pending = nil
         pendingShare = 0
-        state = .shaking
+        isShaking = true
         turnsBefore = first
         swingsAtStart = swings.total
         strength = 0
@@ -296,7 +298,7 @@ extension ShakeRecognizer {
     ) -> GestureEvent {
         var last = event(phase, at: timestamp)
         last.reason = reason
-        state = .armed
+        isShaking = false
         lastEnd = lastMovement
         return last
     }

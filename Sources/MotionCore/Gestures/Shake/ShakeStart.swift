@@ -16,7 +16,7 @@ struct ShakeStart: Sendable, BitwiseCopyable {
     /// The logarithm of the ratio of the RMS just before to the weakest peak.
     let moment: Double
 
-    /// After `ShakeFeatures.begin`.
+    /// After `ShakeFeatures.lookBack`.
     init(_ features: borrowing ShakeFeatures) {
         let before = features.preceding
         isQuiet =
@@ -34,8 +34,8 @@ struct ShakePast: Sendable, BitwiseCopyable {
     /// A blow changes acceleration from one cell to the next by more than the strongest peak of three swings. A sine
     /// does so from 8.3 Hz on; of 430 recorded shakes none did.
     static let steepest = 1.0
-    /// Seconds for which a blow rings: what follows it is its rebounds. A hand hits a table, or a person falls. Shakes
-    /// and false ones are the same for 0.4 to 0.7 s.
+    /// Seconds for which a blow rings after it was one of the last three swings: what follows is its rebounds. A hand
+    /// hits a table, or a person falls. Shakes and false ones are the same for 0.4 to 0.7 s.
     static let ringing = 0.5
     /// What goes on: movement to and fro for so many seconds more than this share of the time, until there is a pause of
     /// so many seconds. With this share, no recorded series of shakes is lost; with half of it, some are.
@@ -54,11 +54,14 @@ struct ShakePast: Sendable, BitwiseCopyable {
     /// Seconds of movement to and fro, less `share` of the time, since the last pause.
     private var surplus = 0.0
     /// When the present movement began, and the seconds without such movement before it.
-    private(set) var start = -Double.infinity
+    private var start = -Double.infinity
     private(set) var stillness = Double.infinity
 
+    /// Whether this movement began before `end`, the end of a shake, and still goes on.
+    func continues(_ end: Double, at time: Double) -> Bool { start < end && time - lastMovement <= ShakePast.gap }
+
     /// Whether movement to and fro goes on.
-    var goesOn: Bool { surplus > ShakePast.most }
+    func goesOn(at time: Double) -> Bool { surplus > ShakePast.most && time - lastMovement < ShakePast.pause }
 
     /// Whether there was a blow just before.
     func isRinging(at time: Double) -> Bool { time - lastBlow <= ShakePast.ringing }
