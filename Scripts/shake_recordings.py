@@ -8,7 +8,8 @@ import numpy as np
 
 GRAVITY = 9.80665
 
-# What is fitted to: set, source and licence. Everything else only validates.
+FOLDERS = ('gestures', 'gestures-more', 'gestures-strangers')
+# What is fitted to: set, source and licence. Everything else only validates, such as all people of gestures-strangers.
 SOURCES = {
     'uhh': ('ravenshooter/UHH-IMU-gestures', 'MIT'),
     'glove25': ('chenCFD/IMU-Gesture-Recognition-Benchmark', 'MIT'),
@@ -114,8 +115,8 @@ def read_samples(path):
 
 
 def read_all(directory):
-    """Every recording with labels below gestures and gestures-more, except those that are mistimed."""
-    paths = sorted(p for d in ('gestures', 'gestures-more') for p in pathlib.Path(directory, d).glob('*/*.labels.csv'))
+    """Every recording with labels below the folders, except those that are mistimed."""
+    paths = sorted(p for d in FOLDERS for p in pathlib.Path(directory, d).glob('*/*.labels.csv'))
     return [r for r in map(Recording, paths) if not r.is_mistimed]
 
 
@@ -140,5 +141,5 @@ def rows_of(tracks, program):
 
 
 def candidates(rows):
-    """The rows on which the network decides."""
+    """The rows that are fitted to."""
     return rows[(rows[:, OPEN] > 0) & (rows[:, WEAKEST] > LEAST)]

@@ -6,7 +6,7 @@ import numpy as np
 from shake_recordings import EARLY, LATE, LATEST, ONSET, SWINGS, TIME, WEAKEST, kind
 
 # Constants of ShakeRecognizer.swift and ShakeSettings.swift.
-END_DELAY, REARM_DELAY, FOLLOW_SHARE, LONGEST = 0.4, 0.6, 0.35, 5
+END_DELAY, FOLLOW_SHARE, LONGEST = 0.3, 0.35, 5
 # Constants of ShakeModel.swift.
 LEAST_AMPLITUDE, AMPLITUDE_STEP, LIKENESS_STEP, THREE_SWING_MARGIN = 0.5 * 9.80665, 1.15, 0.5, 1.0
 
@@ -27,15 +27,14 @@ def beginnings(rows, decisions):
             return begun
         first = rows[yes[place]]
         begun.append(first[TIME])
-        reference, last, is_over, index = first[WEAKEST], first[TIME], False, yes[place] + 1
+        reference, last, index = first[WEAKEST], first[TIME], yes[place] + 1
         while index < len(rows):
             row = rows[index]
-            is_over = is_over or row[TIME] - last > END_DELAY + 1e-6 or row[TIME] - first[ONSET] > LONGEST
-            if row[WEAKEST] < 0 or is_over and row[TIME] - last > REARM_DELAY + 1e-6:
+            if row[WEAKEST] < 0 or row[TIME] - last > END_DELAY + 1e-6 or row[TIME] - first[ONSET] > LONGEST:
                 break
             if row[LATEST] >= FOLLOW_SHARE * reference:
                 last = row[TIME]
-                reference = reference if is_over else max(reference, row[WEAKEST])
+                reference = max(reference, row[WEAKEST])
             index += 1
         if index == len(rows):
             return begun

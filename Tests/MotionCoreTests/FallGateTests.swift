@@ -6,16 +6,25 @@ import Testing
 @Suite struct FallGateTests {
     /// A board whose force is given directly: in g, along an axis that is not one of the board's.
     private struct Feed: ~Copyable {
-        var feed = TrajectoryFeed(accelerationNoise: 0.01)
+        var feed: TrajectoryFeed
         static let direction = Vector3(0.48, -0.6, 0.64)
 
-        init(rest seconds: Double = 3) {
+        init(rest seconds: Double = 3, rate: Double = 200) {
+            feed = TrajectoryFeed(rate: rate, accelerationNoise: 0.01)
             force(1, seconds)
         }
 
         mutating func force(_ force: Double, _ seconds: Double, rotationRate: Vector3 = .zero) {
-            for _ in 0..<Int((seconds * 200).rounded()) {
+            for _ in 0..<Int((seconds * feed.rate).rounded()) {
                 feed.take(Self.direction * (force * standardGravity), rotationRate)
+            }
+        }
+
+        /// A force that rises from one to another.
+        mutating func rise(from: Double, to: Double, _ seconds: Double) {
+            let count = Int((seconds * feed.rate).rounded())
+            for index in 0..<count {
+                force(from + (to - from) * Double(index) / Double(count), 1 / feed.rate)
             }
         }
 
@@ -106,6 +115,49 @@ import Testing
             board.force(6, 0.04)
             board.force(1, 1)
             #expect(board.phases == (isFall ? [.began, .ended] : []), "\(push) g, \(sway) g")
+        }
+    }
+
+    /// The turning point of a strong slow shake may feel like a fall, but its force then rises more slowly than that of
+    /// a blow. A board that slides before its impact has fallen.
+    @Test func swingAfterWeightlessMomentIsNoImpact() {
+        for (rate, rise, isFall) in [
+            (200.0, 0.02, true), (200, 0.15, false), (200, 0.2, false), (25, 0.04, true), (25, 0.12, false),
+            (25, 0.16, false), (25, 0.2, false), (30, 0.13, false), (30, 0.17, false),
+        ] {
+            for slack in [0.0, 0.1] {
+                var board = Feed(rate: rate)
+                board.free(rate < 100 ? 0.16 : 0.13)
+                board.force(1.1, slack)
+                board.rise(from: 0.5, to: 4.5, rise)
+                board.rise(from: 4.5, to: 1, 0.1)
+                board.force(1, 1)
+                #expect(board.phases == (isFall ? [.began, .ended] : []), "\(rise) s, \(slack) s at \(rate) Hz")
+            }
+        }
+    }
+
+    /// A sample that is lost at 50 Hz is no lower rate.
+    @Test func lostSampleIsNoSlowSensor() {
+        for lost in [false, true] {
+            var board = Feed(rate: 50)
+            board.free(0.14)
+            if lost { board.feed.time += 0.02 }
+            board.force(3.3, 0.02)
+            board.force(1, 1)
+            #expect(board.phases.isEmpty, "lost: \(lost)")
+        }
+    }
+
+    /// Samples that are far apart show an impact, but the means of cells between them show less of it.
+    @Test(arguments: [25.0, 30])
+    func slowSensorSeesImpact(rate: Double) {
+        for (impact, isFall) in [(3.2, true), (2, false)] {
+            var board = Feed(rate: rate)
+            board.free(4 / rate)
+            board.force(impact, 1 / rate)
+            board.force(1, 1)
+            #expect(board.phases == (isFall ? [.began, .ended] : []), "\(impact) g")
         }
     }
 

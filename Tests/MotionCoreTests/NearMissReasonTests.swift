@@ -76,7 +76,7 @@ import VirtualIMU
     @Test func slowSwingsHaveTheirTime() throws {
         let miss = try shake(4, Self.sine(5, 0.9))
         #expect(miss.reason == .wrongPace && miss.unit == .seconds)
-        #expect(abs(miss.value - 0.55) < 0.06 && miss.limit == 0.42)
+        #expect(abs(miss.value - 0.55) < 0.06 && miss.limit == 0.39)
     }
 
     /// No hand reaches more than 40 m/s²: it is no limit that a person could reach.

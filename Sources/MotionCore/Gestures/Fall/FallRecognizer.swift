@@ -26,6 +26,11 @@ struct FallRecognizer: ~Copyable {
     /// The peak of the samples in the current cell.
     private var peak = Peak()
     private var isClipped = false
+    /// The mean interval of the samples, s, the last one's squared specific force, and the peak in g that they show of the
+    /// present blow.
+    private var interval = 0.0
+    private var lastSquare = 0.0
+    private var sampledPeak = 0.0
 
     /// The fall in progress: its length in cells, when the body was last weightless, and when it landed.
     private var length = 0
@@ -40,6 +45,8 @@ struct FallRecognizer: ~Copyable {
     private struct Peak {
         var square = 0.0
         var linear = Vector3.zero
+        /// The squared specific force of the sample before.
+        var before = 0.0
     }
 
     private enum State {
@@ -73,8 +80,13 @@ struct FallRecognizer: ~Copyable {
     /// Takes the peak of short blows from the samples; everything else is computed from cells.
     mutating func observe(_ sample: GestureSample) {
         let square = sample.acceleration.lengthSquared
-        if square > peak.square { peak = Peak(square: square, linear: sample.acceleration - sample.gravity) }
+        if square > peak.square {
+            peak = Peak(square: square, linear: sample.acceleration - sample.gravity, before: lastSquare)
+        }
+        lastSquare = square
         if sample.isClipped { isClipped = true }
+        // A lost sample is no lower rate.
+        interval = interval == 0 ? sample.interval : interval + Rule.smoothing * (sample.interval - interval)
     }
 
     /// Processes a cell; returns the resulting event, if any.
@@ -122,6 +134,11 @@ extension FallRecognizer {
         static let strike = 3.5
         static let struckFor = 0.06
         static let strikeCells = 6
+        /// The mean intervals of samples, s, at which they show more of a blow than the means of the cells between them do,
+        /// if it rises from one sample to the next. At 20 Hz, they do not tell an impact from a swung arm.
+        static let coarse = 0.03...0.045
+        /// The share of a sample in the mean interval.
+        static let smoothing = 0.1
         /// Movement earlier than this many cells before a flight does not belong to the blow.
         static let strikeOnset = 10
         /// The weakest impact before a bounce, in g.
@@ -147,6 +164,8 @@ extension FallRecognizer {
         guard freeFall.start == nil else { return }
         let cell = peak
         peak = Peak()
+        let push = Rule.push * gain * standardGravity
+        sampledPeak = cell.before < push * push ? cell.square.squareRoot() / standardGravity : 0
         let least = Rule.landing * standardGravity
         guard cell.square > least * least else { return }
         if time - blowBegan > Rule.blowLength {
@@ -190,14 +209,15 @@ extension FallRecognizer {
             else { return nil }
             return begin(at: timestamp, wasStruck: true)
         }
-        guard magnitude >= Rule.leastBlow / gain, time >= onlyBounceUntil, let fall = freeFall.leadingToBlow() else {
+        let seen = Rule.coarse.contains(interval) ? max(magnitude, sampledPeak) : magnitude
+        guard seen >= Rule.leastBlow / gain, time >= onlyBounceUntil, let fall = freeFall.leadingToBlow() else {
             return nil
         }
-        let hardness = isClipped ? max(magnitude, Rule.hardBlow) : magnitude
+        let hardness = isClipped ? max(seen, Rule.hardBlow) : seen
         let weakness = max(1, Rule.hardBlow / gain / hardness)
         guard
             fall.certainty >= Rule.briefest / gain * weakness * weakness,
-            freeFall.peak(before: fall.start) < Rule.push * gain,
+            max(freeFall.peak(before: fall.start), fall.between) < Rule.push * gain,
             freeFall.deviation(before: fall.start) < Rule.deviationBeforeBlow * gain
         else { return nil }
         return begin(at: timestamp, length: fall.length)
@@ -300,6 +320,8 @@ struct FreeFall: ~Copyable {
     /// Cells before an impact in which the preceding fall is searched, and the acceleration in g below which a cell
     /// counts.
     private static let searched = 20
+    /// Cells in which the force of an impact rises; that of a swing takes longer.
+    private static let rising = 1
     private static let lowBeforeBlow = 0.6
 
     private let magnitudes = FixedBuffer(repeating: 1.0, count: FreeFall.capacity)
@@ -378,11 +400,12 @@ struct FreeFall: ~Copyable {
         return peak
     }
 
-    /// The fall, continuous or not, that preceded an impact in the latest cell: its first cell, its number of cells and
-    /// its certainty, s. `nil` if there is none.
-    func leadingToBlow() -> (start: Int, length: Int, certainty: Double)? {
+    /// The fall, continuous or not, that preceded an impact in the latest cell: its first cell, its number of cells, its
+    /// certainty, s, and the highest magnitude between it and the rise of the impact. `nil` if there is none.
+    func leadingToBlow() -> (start: Int, length: Int, certainty: Double, between: Double)? {
         var found: Int?
         var length = 0
+        var last = 0
         var sum = 0.0
         let end = count - 1
         for cell in max(0, end - FreeFall.searched)..<end {
@@ -390,10 +413,12 @@ struct FreeFall: ~Copyable {
             guard weight < 1 else { continue }
             if found == nil { found = cell }
             length += 1
+            last = cell
             sum += (1 - weight * weight) * CellGrid.cell
         }
         guard let found else { return nil }
-        return (found, length, sum)
+        let before = max(last, end - FreeFall.rising)
+        return (found, length, sum, peak(before: before, cells: before - last))
     }
 }
 

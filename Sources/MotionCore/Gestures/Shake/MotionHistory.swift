@@ -47,15 +47,17 @@ struct MotionHistory: ~Copyable {
         return sum / Double(to - first)
     }
 
-    /// Sums of squared linear acceleration and of its squared changes over the latest `cells`.
-    func energies(latest cells: Int) -> (motion: Double, change: Double) {
-        var motion = 0.0
-        var change = 0.0
+    /// Sums of squared linear acceleration and of its squared changes over the latest `cells`, and the largest of these
+    /// changes.
+    func energies(latest cells: Int) -> MotionEnergies {
+        var energies = MotionEnergies()
         for cell in max(0, count - cells)..<count {
-            motion += squares[cell & MotionHistory.mask]
-            change += changes[cell & MotionHistory.mask]
+            let change = changes[cell & MotionHistory.mask]
+            energies.motion += squares[cell & MotionHistory.mask]
+            energies.change += change
+            energies.steepest = max(energies.steepest, change)
         }
-        return (motion, change)
+        return energies
     }
 
     /// Largest and smallest magnitude of the specific force over the latest `cells`, m/s².
@@ -106,6 +108,13 @@ struct MotionHistory: ~Copyable {
         }
         return (max(0, least) / 20).squareRoot()
     }
+}
+
+/// Sums over some cells: see `MotionHistory.energies`.
+struct MotionEnergies: Sendable, BitwiseCopyable {
+    var motion = 0.0
+    var change = 0.0
+    var steepest = 0.0
 }
 
 /// The motion before a swing: RMS of linear acceleration in m/s² unless stated otherwise.

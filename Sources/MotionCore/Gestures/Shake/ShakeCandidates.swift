@@ -4,14 +4,18 @@
 /// more than that, so they are left to the caller.
 package struct ShakeCandidates: ~Copyable {
     /// The values of a row before its features: time and start of the movement (s since the first sample), the latest and
-    /// the weakest peak (m/s²), the number of swings, and whether the gates are open (0 or 1).
+    /// the weakest peak (m/s²), the number of swings, and the gates: 0 if the movement is not fitted to, 1 if it is, 2 if a
+    /// shake may also begin. What rings, goes on or is too quick still shows the network what a shake is not.
     package static let leadingColumns = 6
+    /// The longest mean swing that is fitted to, s.
+    private static let slowestSwing = 0.42
     /// All values of a row.
     package static var columns: Int { leadingColumns + ShakeFeatures.count }
 
     private var grid = CellGrid()
     private var swings = SwingTracker()
     private var features = ShakeFeatures()
+    private var past = ShakePast()
     private var start: Timestamp?
     /// When the grid began, s since the first sample.
     private var gridStart = 0.0
@@ -29,6 +33,7 @@ package struct ShakeCandidates: ~Copyable {
         guard grid.add(CellGrid.Values(acceleration: acceleration), at: timestamp) else {
             swings.reset()
             features.reset()
+            past = ShakePast()
             gridStart = timestamp.seconds(since: first)
             for column in 0..<ShakeCandidates.columns { row[column] = 0 }
             row[0] = Float(gridStart)
@@ -41,17 +46,24 @@ package struct ShakeCandidates: ~Copyable {
             swings.update(means.acceleration, at: time)
             guard ShakeRecognizer.isCandidate(swings, at: time) else { continue }
             features.begin(swings)
+            features.lookBack(swings)
             features.complete(swings, at: time)
-            let isOpen =
-                ShakeStart(features).isAcceptable && features.onset < ShakeRecognizer.mostSwings
+            past.note(swings, at: time)
+            past.noteBlow(features.steepness, at: time)
+            let start = ShakeStart(features)
+            let isFittedTo =
+                start.isAcceptable && features.onset < ShakeRecognizer.mostSwings
                 && swings.recentFall(at: time) <= ShakeRecognizer.longestFall
-                && features.halfPeriod <= ShakeRecognizer.slowestSwing
+                && swings.halfPeriod(ofLast: min(3, features.onset)) <= ShakeCandidates.slowestSwing
+            let isOpen =
+                isFittedTo && ShakeRecognizer.wrongPace(swings, features) == nil
+                && !past.isRinging(at: time) && (!past.goesOn(at: time) || start.standsOut)
             row[0] = Float(gridStart + time)
             row[1] = Float(gridStart + swings[features.onset].start)
             row[2] = Float(swings[0].amplitude)
             row[3] = Float(features.weakest)
             row[4] = Float(features.onset + 1)
-            row[5] = isOpen ? 1 : 0
+            row[5] = isOpen ? 2 : isFittedTo ? 1 : 0
             for index in 0..<ShakeFeatures.count {
                 row[ShakeCandidates.leadingColumns + index] = Float(features[index])
             }

@@ -81,6 +81,9 @@ struct ShakeFeatures: ~Copyable {
     private(set) var weakest = 0.0
     /// The age of the onset in swings.
     private(set) var onset = 2
+    /// Sums over the last three swings, and their largest change from cell to cell as a share of the strongest peak.
+    private var energies = MotionEnergies()
+    private(set) var steepness = 0.0
     /// The motion before the onset, and the swing for which it was computed.
     private(set) var preceding = PrecedingMotion()
     private var onsetSwing = -1
@@ -106,13 +109,22 @@ struct ShakeFeatures: ~Copyable {
         preceding = other.preceding
     }
 
-    /// Finds the onset, the weakest swing and the motion before: all that the gates need.
-    mutating func begin(_ swings: borrowing SwingTracker) {
-        weakest = min(swings[0].amplitude, min(swings[1].amplitude, swings[2].amplitude))
+    /// Finds the onset, the weakest swing and the steepest change: all that the first gates need. Swings that began before
+    /// `start` belong to an earlier movement.
+    mutating func begin(_ swings: borrowing SwingTracker, after start: Double = -.infinity) {
+        weakest = swings.weakestOfThree
         onset = 2
-        while onset + 1 < swings.remembered, swings[onset + 1].amplitude >= ShakeFeatures.onsetShare * weakest {
+        while onset + 1 < swings.remembered, swings[onset + 1].start > start,
+            swings[onset + 1].amplitude >= ShakeFeatures.onsetShare * weakest
+        {
             onset += 1
         }
+        energies = swings.energies(latest: swings.age(of: swings[2]) + 1)
+        steepness = energies.steepest.squareRoot() / ShakeFeatures.strongest(swings)
+    }
+
+    /// Finds the motion before the onset, after `begin`.
+    mutating func lookBack(_ swings: borrowing SwingTracker) {
         guard swings[onset].cell != onsetSwing else { return }
         onsetSwing = swings[onset].cell
         preceding = swings.precedingMotion(before: swings[onset])
@@ -129,9 +141,13 @@ struct ShakeFeatures: ~Copyable {
         return log((movement + floor) / (weakest + floor))
     }
 
-    /// Computes the remaining features, after `begin`.
+    private static func strongest(_ swings: borrowing SwingTracker) -> Double {
+        max(swings[0].amplitude, max(swings[1].amplitude, swings[2].amplitude))
+    }
+
+    /// Computes the remaining features, after `lookBack`.
     mutating func complete(_ swings: borrowing SwingTracker, at time: Double) {
-        let strongest = max(swings[0].amplitude, max(swings[1].amplitude, swings[2].amplitude))
+        let strongest = ShakeFeatures.strongest(swings)
         let middle = swings[0].amplitude + swings[1].amplitude + swings[2].amplitude - weakest - strongest
         self[.threeSwings] = onset == 2 ? 1 : 0
         self[.fourSwings] = onset <= 3 ? 1 : 0
@@ -145,9 +161,6 @@ struct ShakeFeatures: ~Copyable {
         self[.fall] = min(0.4, swings.recentFall(at: time)) * 5
         self[.age] = log((time - swings[0].start + 0.02) / (halfPeriod + 0.02))
     }
-
-    /// The mean half period, s, at most 0.6.
-    var halfPeriod: Double { 0.2 * self[.halfPeriod] }
 
     private func computeRhythm(_ swings: borrowing SwingTracker) -> Double {
         let a = swings[0].start - swings[1].start
@@ -205,7 +218,6 @@ struct ShakeFeatures: ~Copyable {
         self[.crest] = max(a, b)
         self[.meanCrest] = 0.5 * (a + b)
         let cells = swings.age(of: swings[2])
-        let energies = swings.energies(latest: cells + 1)
         let floor = 1e-4 * standardGravity * standardGravity
         self[.roughness] = 0.5 * log((energies.change + floor) / (energies.motion + floor))
         self[.overallCrest] = log(strongest / (energies.motion / Double(cells + 1) + 1e-9).squareRoot())

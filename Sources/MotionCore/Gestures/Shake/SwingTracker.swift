@@ -86,6 +86,12 @@ struct SwingTracker: ~Copyable {
     /// The swing `age` swings ago, 0 for the latest.
     subscript(age: Int) -> Swing { swings[age] }
 
+    /// The peak of the weakest of the last three swings, m/s².
+    var weakestOfThree: Double { min(swings[0].amplitude, min(swings[1].amplitude, swings[2].amplitude)) }
+
+    /// Seconds of a swing, the mean of the last `number`, which are not more than those before the latest.
+    func halfPeriod(ofLast number: Int) -> Double { (swings[0].start - swings[number].start) / Double(number) }
+
     /// The duration of a fall within the last 1.2 s, s; 0 if there was none.
     func recentFall(at time: Double) -> Double {
         time - lastFall.end < SwingTracker.fallMemory ? lastFall.length : 0
@@ -98,7 +104,7 @@ struct SwingTracker: ~Copyable {
     func age(of swing: Swing) -> Int { history.count - 1 - swing.cell }
 
     /// Measures of the latest cells; see `MotionHistory`.
-    func energies(latest cells: Int) -> (motion: Double, change: Double) { history.energies(latest: cells) }
+    func energies(latest cells: Int) -> MotionEnergies { history.energies(latest: cells) }
     func forceRange(latest cells: Int) -> (largest: Double, smallest: Double) { history.forceRange(latest: cells) }
     func gravity(cellsAgo cells: Int) -> Vector3 { history.gravity(at: history.count - 1 - cells) }
 
