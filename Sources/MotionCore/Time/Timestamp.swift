@@ -11,7 +11,7 @@ public struct Timestamp: Comparable, Hashable, Sendable, BitwiseCopyable {
     /// The instant `seconds` after the origin, to the nearest nanosecond.
     @inlinable
     public init(seconds: Double) {
-        // Halves to even, as processors round: away from zero is a call of 25 instructions.
+        // Halves to even, as processors round: away from zero is a call of some 20 instructions.
         nanoseconds = Int64((seconds * 1e9).rounded(.toNearestOrEven))
     }
 
