@@ -45,6 +45,9 @@ final class MPU6050Rig {
 
     var status: IMUStatus { driver.status }
 
+    /// A check may come a little earlier than due: at the end of a pause at rest.
+    private var isHealthDue: Bool { clock.now() >= healthDue.advanced(bySeconds: -0.015) }
+
     /// Advances the clock to the driver's next poll, plus `seconds`.
     ///
     /// Also expects a configuration check if one is due, unless disabled.
@@ -52,7 +55,7 @@ final class MPU6050Rig {
         lateBy seconds: Double = 0, expectingHealth: Bool = true, at location: SourceLocation = #_sourceLocation
     ) {
         clock.advance(to: next.advanced(bySeconds: seconds))
-        guard expectingHealth && clock.now() >= healthDue else { return }
+        guard expectingHealth && isHealthDue else { return }
         // A late check is of as many groups as have been due.
         for _ in 0..<min(4, 1 + Int((10 * clock.now().seconds(since: healthDue)).rounded())) {
             script.expectHealth(healthGroup, at: location)
@@ -63,7 +66,7 @@ final class MPU6050Rig {
 
     /// If a configuration check is due, expects the bus to fail it, and records it.
     func noteHealthCheck(failing error: BusError, times: Int) -> Bool {
-        guard clock.now() >= healthDue else { return false }
+        guard isHealthDue else { return false }
         let registers: [(UInt8, Int)] = [(0x6A, 3), (0x19, 4), (0x23, 1), (0x37, 2)]
         let (register, count) = registers[healthGroup % 4]
         for _ in 0..<times { script.read(register, count: count, failing: error) }

@@ -6,12 +6,13 @@ import VirtualIMU
 /// Requirement: at rest the FIFO is read as seldom as it permits, and nothing that is guaranteed in motion is lost by that.
 @Suite struct RestingPauseTests {
     private static func rig(
-        _ part: VirtualPart, rate: Double, batch: Double? = nil, oscillatorError: Double = 0
+        _ part: VirtualPart, rate: Double, batch: Double? = nil, oscillatorError: Double = 0, joinsReads: Bool = false
     ) -> VirtualRig {
         var settings = IMUSettings()
         settings.rate = rate
         settings.batchInterval = batch
-        return VirtualRig(part, settings: settings, oscillatorError: oscillatorError, lateness: 0)
+        return VirtualRig(
+            part, settings: settings, oscillatorError: oscillatorError, lateness: 0, joinsReads: joinsReads)
     }
 
     /// Runs until the period is known so well that the driver permits pauses.
@@ -143,16 +144,33 @@ import VirtualIMU
     @Test(
         "All registers are checked within half a second, as in motion", arguments: [0x1A, 0x23, 0x38, 0x6B] as [UInt8])
     func configuration(register: UInt8) {
-        for phase in 0..<8 {
-            let rig = Self.rig(.mpu6050, rate: 200)
+        for phase in 0..<16 {
+            let rig = Self.rig(.mpu6050, rate: 200, joinsReads: phase >= 8)
             Self.settle(rig)
             rig.rests = true
-            rig.run(0.5 + 0.1 * Double(phase))
+            rig.run(0.5 + 0.1 * Double(phase % 8))
             let began = rig.clock.now()
             rig.chip.inject(.bitFlip(register: register, bit: 0))
             #expect(rig.run(atMost: 1) { rig.status.lastFault != nil })
             let seconds = rig.clock.now().seconds(since: began)
             #expect(seconds < 0.5, "\(seconds)")
         }
+    }
+
+    @Test(
+        "At 200 Hz a bus that joins reads carries at most 105 transactions a second in motion and 25 at rest",
+        arguments: [.mpu6050, .mpu6500] as [VirtualPart])
+    func transactions(part: VirtualPart) {
+        let rig = Self.rig(part, rate: 200, joinsReads: true)
+        Self.settle(rig)
+        for (rests, most) in [(false, 105), (true, part == .mpu6050 ? 25 : 35)] {
+            rig.rests = rests
+            rig.run(1)
+            let before = rig.failures.transactions
+            rig.run(10)
+            let perSecond = (rig.failures.transactions - before) / 10
+            #expect(perSecond <= most, "\(perSecond)")
+        }
+        #expect(rig.status.gaps == 0 && rig.wrongSamples == 0)
     }
 }

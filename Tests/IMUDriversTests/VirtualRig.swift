@@ -53,6 +53,8 @@ final class BusFailures {
     /// How an adapter fails that cannot carry two reads in one transaction, and how many times it has been asked.
     var ofJoinedReads: BusError?
     private(set) var joinedReads = 0
+    /// How many transactions there have been; two reads that are joined are one.
+    var transactions: Int { count - joinedReads }
     /// How long such a transaction may pause between the answers, seconds, and whether it may while the chip sends the second
     /// one.
     var pause = 0.0

@@ -73,6 +73,13 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The frame that begins at `offset`; `nil` if the bytes cannot be a frame.
     func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame?
 
+    /// Parses adjacent frames, as many as there is room for. Returns whether any of them could come from a chip that has just been
+    /// reset.
+    ///
+    /// Parts have no implementation of their own. But they have this requirement: the compiler makes the default one for each of
+    /// them, with no call for each frame.
+    func parse(_ bytes: UnsafeRawBufferPointer, into frames: UnsafeMutableBufferPointer<ParsedFrame?>) -> Bool
+
     /// Whether the chip has marked a frame as measured before its filters had settled.
     func isUnsettled(_ frame: ChipFrame) -> Bool
 
@@ -144,8 +151,22 @@ extension ChipPart {
 
     package var dataReadyPulse: DataReadyPulse { .everySample }
 
-    /// Capacity of the edge queue between two FIFO reads: twice the longest batch, plus a margin for a late host.
-    static var mostEdges: Int { 1024 }
+    package func parse(_ bytes: UnsafeRawBufferPointer, into frames: UnsafeMutableBufferPointer<ParsedFrame?>) -> Bool {
+        let length = fifo.frameLength
+        var mayFollowReset = false
+        for index in 0..<frames.count {
+            guard let counts = frame(bytes, at: index * length) else {
+                frames[index] = nil
+                continue
+            }
+            if self.mayFollowReset(counts) { mayFollowReset = true }
+            // No `map`: in an unoptimised build the method passed as a closure is allocated once per frame.
+            var celsius = Double.nan
+            if let raw = counts.temperature { celsius = self.celsius(raw) }
+            frames[index] = ParsedFrame(counts: counts, celsius: celsius, isUnsettled: isUnsettled(counts))
+        }
+        return mayFollowReset
+    }
 }
 
 /// The layout of a FIFO.
@@ -250,34 +271,59 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-extension ChipPart {
-    /// Converts a frame to SI units. `temperature`, °C, is used if the chip's frames do not carry one.
-    func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double = .nan) -> MotionSample {
-        let figures = figures
+/// A frame, and what the part says of it.
+package struct ParsedFrame: Sendable, BitwiseCopyable {
+    var counts: ChipFrame
+    /// Its temperature, °C; NaN if it does not carry one.
+    var celsius: Double
+    /// Whether the chip has marked it as measured before its filters had settled.
+    var isUnsettled: Bool
+}
+
+/// What the conversion of frames to samples needs to know of a part, as values.
+struct ChipTraits: BitwiseCopyable {
+    let rate: Double
+    let figures: ChipFigures
+    let fifo: ChipFIFO
+    let accelerometerLimit: Int16
+    let gyroscopeLimit: Int16
+    let longestRepetition: Int
+    let hasErraticThermometer: Bool
+    let dataReadyPulse: DataReadyPulse
+
+    init<Part: ChipPart>(_ part: Part) {
+        rate = part.rate
+        figures = part.figures
+        fifo = part.fifo
+        accelerometerLimit = part.accelerometerLimit
+        gyroscopeLimit = part.gyroscopeLimit
+        longestRepetition = part.longestRepetition
+        hasErraticThermometer = part.hasErraticThermometer
+        dataReadyPulse = part.dataReadyPulse
+    }
+
+    /// Converts a frame with this temperature, °C, to SI units. Always inline: for the call, all traits would be copied.
+    @inline(__always)
+    func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double) -> MotionSample {
         let a = figures.accelerometerScales
         let offset = figures.accelerometerOffset
         let g = figures.gyroscopeScale
         let hasGyroscope = figures.gyroscopeRange > 0
         var flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
-        let accelerometerLimit = accelerometerLimit
         if isClipped(frame.ax, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 0)) }
         if isClipped(frame.ay, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 1)) }
         if isClipped(frame.az, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 2)) }
         if hasGyroscope {
-            let gyroscopeLimit = gyroscopeLimit
             if isClipped(frame.gx, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 0)) }
             if isClipped(frame.gy, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 1)) }
             if isClipped(frame.gz, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 2)) }
         }
-        // No `map`: in an unoptimised build the method passed as a closure is allocated once per sample.
-        var celsius = temperature
-        if let raw = frame.temperature { celsius = self.celsius(raw) }
         return MotionSample(
             timestamp: timestamp,
             acceleration: Vector3(
                 Double(frame.ax) * a.x - offset.x, Double(frame.ay) * a.y - offset.y, Double(frame.az) * a.z - offset.z),
             rotationRate: Vector3(Double(frame.gx) * g, Double(frame.gy) * g, Double(frame.gz) * g),
-            temperature: celsius, flags: flags)
+            temperature: temperature, flags: flags)
     }
 
     private func isClipped(_ value: Int16, _ limit: Int16) -> Bool { value >= limit || value <= -limit }

@@ -9,41 +9,35 @@ package import MotionCore
 ///     asleep -> identifying -> resetting -> waking -> configuring -> settling -> streaming
 ///                    ^------------------ recovering <- any failure of any of them
 ///
-/// `ChipDriver+Streaming` reads the FIFO and delivers samples. The state of each part of the work is in a structure of its
-/// own: `SensorStream`, `RegisterAccess`, `BringUpProgress`, `FIFOProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`.
+/// `ChipDriver+Streaming` reads the FIFO, of which `FIFOStream` makes samples. The state of each part of the work is in a
+/// structure of its own: `FIFOStream`, `RegisterAccess`, `BringUpProgress`, `HealthCheck`.
 package struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
 >: ~Copyable {
     /// The chip and its configuration. Complete once the first sample has been delivered.
     package internal(set) var info: IMUInfo
-    var stream: SensorStream
+    /// The FIFO, and the stream of its samples.
+    var fifo: FIFOStream
 
     /// The driver's state, and its counters since it was created.
     package var status: IMUStatus {
-        var status = stream.status
+        var status = fifo.stream.status
         status.busErrors = access.errors
         return status
     }
 
     var bus: Bus
     var access: RegisterAccess<IMUFault>
-    /// The data-ready line, and the matcher of its edges to frames.
+    /// The data-ready line.
     var line: Line
-    var matcher: EdgeMatcher
     let clock: Clock
     let settings: IMUSettings
     /// The chip; assumed from the settings until it has been identified.
     var part: Part
-    /// The layout of the part's FIFO, which every read needs.
-    var fifo: ChipFIFO
-    var estimator: SamplePeriodEstimator
 
     /// The part's register table and scripts.
     var plan: ChipPlan
     var bringUp = BringUpProgress()
-    var progress = FIFOProgress()
-    var repetition = RepetitionFilter()
-    var thermometer = Thermometer()
     var health = HealthCheck()
     /// A register whose value is restored when the chip changes it.
     var kept: KeptRegister?
@@ -63,25 +57,21 @@ package struct ChipDriver<
         access = RegisterAccess(
             burstBit: Part.burstBit, bankRegister: Part.bankRegister, fifo: Part.largestFIFO)
         self.line = line
-        matcher = EdgeMatcher(capacity: Line.isWired ? Part.mostEdges : 0)
         self.clock = clock
         self.settings = settings
         self.part = part
-        fifo = part.fifo
         plan = ChipPlan.of(part)
-        estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)
-        stream = SensorStream(
-            nominalPeriod: 1 / part.rate, firstPause: DriverTiming.firstBackoff,
-            longestPause: DriverTiming.longestBackoff)
+        fifo = FIFOStream(ChipTraits(part), settings: settings, isWired: Line.isWired)
     }
 
     /// Performs the work due now and appends completed samples to `batch`. Polling a stopped driver starts it again.
     package mutating func poll(into batch: inout SampleBatch) -> IMUPoll {
         do {
-            switch stream.status.state {
+            switch fifo.stream.status.state {
             case .asleep: return try identify()
-            case .recovering: return clock.now() < stream.retry ? IMUPoll(next: stream.retry) : try restartBringUp()
+            case .recovering:
+                return clock.now() < fifo.stream.retry ? IMUPoll(next: fifo.stream.retry) : try restartBringUp()
             case .identifying: return try identify()
             case .resetting, .waking, .configuring: return try runBringUp()
             case .settling, .streaming: return try readFIFO(into: &batch)
@@ -89,15 +79,15 @@ package struct ChipDriver<
         } catch {
             // The chip is brought up from scratch after a pause that grows with each failure.
             forgetStream()
-            return stream.fail(with: error, at: clock.now())
+            return fifo.stream.fail(with: error, at: clock.now())
         }
     }
 
     /// Puts the chip to sleep. The driver does not use the bus again until the next `poll`.
     package mutating func stop() throws(BusError) {
-        guard stream.status.state != .asleep else { return }
+        guard fifo.stream.status.state != .asleep else { return }
         forgetStream()
-        stream.stop()
+        fifo.stream.stop()
         let count = plan.sleep.count
         for index in 0..<count {
             if case .write(let register, let value) = plan.sleep[index] { try access.write(register, value, on: &bus) }
@@ -123,7 +113,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Identifying: reads the identity and starts the bring-up script if the chip belongs to the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
-        stream.status.state = .identifying
+        fifo.stream.status.state = .identifying
         var identity = try access.get(Part.identityRegister, on: &bus).bits
         if let register = Part.bankRegister, Part(identity: identity, settings: settings) == nil {
             let isInOtherBank = bringUp.mayHaveOtherBank ? true : try isBankAbandoned()
@@ -137,12 +127,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         guard let found = Part(identity: identity, settings: settings) ?? assumedPart else {
             throw .identity(found: identity)
         }
-        if found.rate != part.rate {
-            estimator = SamplePeriodEstimator(nominalPeriod: 1 / found.rate)
-            stream.begin(nominalPeriod: 1 / found.rate)
-        }
         part = found
-        fifo = found.fifo
+        fifo.use(ChipTraits(found))
         plan.replace(with: found)
         info = IMUInfo(found, identity: identity)
         bringUp.begin()
@@ -176,7 +162,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         while bringUp.step < end {
             switch plan.bringUp[bringUp.step] {
             case .enter(let state):
-                stream.status.state = state
+                fifo.stream.status.state = state
                 if state == .waking { bringUp.noteWaking(at: clock.now()) }
             case .wait(let seconds):
                 bringUp.advance()
@@ -204,13 +190,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         case .attempt(let register, let value): try access.attempt(register, value, on: &bus)
         case .read(let register): _ = try access.get(register, on: &bus)
         case .keep(let register): kept = KeptRegister(register: register, value: try access.get(register, on: &bus))
-        case .discardCount: try access.getGroup(fifo.count, on: &bus)
+        case .discardCount: try access.getGroup(fifo.layout.count, on: &bus)
         case .apply(let stage): try access.perform(stage, of: plan.registers, isReadBack: false, on: &bus)
         case .configure(let stage): try access.perform(stage, of: plan.registers, on: &bus)
         case .verify(let stage): try access.perform(stage, of: plan.registers, isWritten: false, on: &bus)
         case .check(let setting): try access.verify(setting, on: &bus)
         case .noteTemperature(let register): try noteTemperature(register)
-        case .settle(let seconds): progress.settledAt = clock.now().advanced(bySeconds: seconds)
+        case .settle(let seconds): fifo.progress.settledAt = clock.now().advanced(bySeconds: seconds)
         case .enter, .waitFor, .wait: break
         }
     }
@@ -225,7 +211,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         if try access.hasReached(wanted, on: &bus) { return nil }
         let now = clock.now()
-        guard !bringUp.isOverdue(at: now) else { throw .deadline(stream.status.state) }
+        guard !bringUp.isOverdue(at: now) else { throw .deadline(fifo.stream.status.state) }
         return IMUPoll(next: now.advanced(bySeconds: interval))
     }
 
@@ -233,29 +219,26 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func beginStream() throws(IMUFault) -> IMUPoll {
         try startFIFO(samplesOn: false)
         try perform(.verify(.fifo))
-        stream.status.state = .settling
-        repetition.reset()
+        fifo.stream.status.state = .settling
+        fifo.repetition.reset()
         health.begin(at: clock.now())
-        thermometer.begin(at: clock.now())
-        return IMUPoll(next: nextRead())
+        fifo.thermometer.begin(at: clock.now())
+        return IMUPoll(next: fifo.nextRead(from: clock.now()))
     }
 
     /// Empties and starts the FIFO. The numbering of samples restarts, and their phase too unless the chip `samplesOn`.
     mutating func startFIFO(samplesOn: Bool) throws(IMUFault) {
-        thermometer.forgetReference()
+        fifo.thermometer.forgetReference()
         let count = plan.startFIFO.count
         for index in 0..<count { try perform(plan.startFIFO[index]) }
-        estimator.restart(samplesOn: samplesOn)
-        restartLine()
-        repetition.held = 0
-        progress.begin(at: clock.now())
+        fifo.begin(at: clock.now(), samplesOn: samplesOn)
     }
 
     private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {
         try access.getGroup(ChipRegisters(first: register, count: 2), on: &bus)
         let bytes = access.buffer.registers
         let raw = Int16(bitPattern: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
-        thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
+        fifo.thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
     }
 }
 
@@ -319,37 +302,51 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Restarts the FIFO after its content was lost; the stream continues with a gap. `event` is the change already
     /// caused by samples of the same poll.
     mutating func interrupt(_ fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
-        guard stream.interrupt(by: fault) else { throw fault }
+        guard fifo.stream.interrupt(by: fault) else { throw fault }
         try startFIFO(samplesOn: true)
-        return IMUPoll(next: nextRead(), event: event)
+        return IMUPoll(next: fifo.nextRead(from: clock.now()), event: event)
     }
 
     /// Discards the state that becomes invalid when the chip stops sampling.
     mutating func forgetStream() {
         if access.assumeFirstBank() { bringUp.mayHaveOtherBank = true }
-        estimator.restart()
-        stream.note(period: nil)
-        progress.end()
-        repetition.reset()
-        thermometer.forgetReference()
+        fifo.end()
     }
 }
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Compares some groups of registers with the table, if that is due: chips brown out, and registers flip bits.
+    /// Compares the groups of registers that are due with the table: chips brown out, and registers flip bits. Returns the FIFO's
+    /// count if it was read with the last of them.
     ///
     /// It runs before the FIFO is read, so that samples of a misconfigured chip are not delivered.
-    mutating func checkHealth() throws(IMUFault) {
+    mutating func checkHealth(at now: Timestamp) throws(IMUFault) -> FIFOFill? {
         let count = plan.registers.groupCount
-        let groups = health.takeDue(at: clock.now(), of: count)
-        guard groups > 0 else { return }
+        let groups = health.takeDue(at: now, of: count)
         try restoreKept()
-        defer { access.selectFirstBank(on: &bus) }
-        for _ in 0..<groups {
-            let group = plan.registers.group(health.group)
-            try access.check(group, with: plan.registers, on: &bus)
-            health.advance(of: count)
+        var fill: FIFOFill?
+        do {
+            for number in 0..<groups {
+                fill = try checkNextGroup(withCount: number == groups - 1)
+                health.advance(of: count)
+            }
+        } catch {
+            access.selectFirstBank(on: &bus)
+            throw error
         }
+        access.selectFirstBank(on: &bus)
+        return fill
+    }
+
+    /// Compares the next group of registers, which is read with the FIFO's count if that is wanted and the bus can. Returns the
+    /// count then.
+    private mutating func checkNextGroup(withCount: Bool) throws(IMUFault) -> FIFOFill? {
+        let group = plan.registers.group(health.group)
+        let fill = withCount ? readFill(with: group) : nil
+        let found = UnsafeRawBufferPointer(access.buffer.registers)
+        if fill == nil || plan.registers.changedRegister(in: group, reading: found) != nil {
+            try access.check(group, with: plan.registers, on: &bus)
+        }
+        return fill
     }
 
     /// Restores the kept register, if there is one and the chip has changed it. The stream continues.
@@ -361,38 +358,17 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.
     mutating func checkForStall(at now: Timestamp) throws(IMUFault) {
-        progress.noteSilence(at: now, within: max(settings.movingBatch, estimator.period))
-        let timeout = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
-        guard now.seconds(since: progress.lastFill) > timeout else { return }
-        try checkAllGroups()
+        guard fifo.isStalled(at: now) else { return }
+        // A chip that was reset does not send frames.
+        try access.checkAll(of: plan.registers, on: &bus)
         throw .stalled
     }
 
-    /// Checks all registers. A chip that was reset does not send frames.
-    mutating func checkAllGroups() throws(IMUFault) {
-        defer { access.selectFirstBank(on: &bus) }
-        let count = plan.registers.groupCount
-        for number in 0..<count {
-            let group = plan.registers.group(number)
-            try access.check(group, with: plan.registers, on: &bus)
-        }
-    }
-
-    /// Checks the registers with the ranges, which determine what a count means.
-    mutating func checkRanges() throws(IMUFault) {
-        defer { access.selectFirstBank(on: &bus) }
-        let count = plan.registers.rangeCount
-        for number in 0..<count {
-            let range = plan.registers.range(number)
-            try access.check(range, with: plan.registers, on: &bus)
-        }
-    }
-
-    /// Reads the temperature once a second if the FIFO does not carry it.
-    mutating func readTemperatureIfDue() throws(IMUFault) {
-        guard let registers = fifo.temperature else { return }
-        guard thermometer.isDue(at: clock.now()) else { return }
+    /// Reads the temperature, which is due once a second, if the FIFO does not carry it.
+    mutating func readTemperature(at now: Timestamp) throws(IMUFault) {
+        guard let registers = fifo.layout.temperature else { return }
+        fifo.thermometer.schedule(after: now)
         try access.getGroup(registers, on: &bus)
-        thermometer.separate = part.temperature(UnsafeRawBufferPointer(access.buffer.registers))
+        fifo.thermometer.separate = part.temperature(UnsafeRawBufferPointer(access.buffer.registers))
     }
 }

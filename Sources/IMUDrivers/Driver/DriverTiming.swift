@@ -7,6 +7,8 @@ enum DriverTiming {
     static var registerTimeout: Double { 0.15 }
     /// Interval between checks of the configuration registers, one group per check.
     static var healthInterval: Double { 0.1 }
+    /// How much earlier a check may be: by the difference to a pause at rest.
+    static var healthSlack: Double { 0.015 }
     /// Interval between temperature reads, if the FIFO does not carry the temperature.
     static var temperatureInterval: Double { 1 }
     /// Without a sample for this many periods, and for at least `shortestStall`, the chip counts as stalled.
@@ -56,10 +58,14 @@ struct HealthCheck: BitwiseCopyable {
         last = now
     }
 
-    /// How many of `count` groups are to be checked now: more if the last check was longer ago, so that no group goes
+    /// Whether a check is due. It is a little earlier if the FIFO is read so seldom that there would be half as many otherwise.
+    func isDue(at now: Timestamp) -> Bool {
+        now >= last.advanced(bySeconds: DriverTiming.healthInterval - DriverTiming.healthSlack)
+    }
+
+    /// How many of `count` groups are to be checked now, when a check is due: more if the last check was longer ago, so that no group goes
     /// unchecked for much more than half a second.
     mutating func takeDue(at now: Timestamp, of count: Int) -> Int {
-        guard now >= last.advanced(bySeconds: DriverTiming.healthInterval) else { return 0 }
         let intervals = min(6, now.seconds(since: last) / DriverTiming.healthInterval)
         last = now
         return min(Int(intervals.rounded()) * HealthCheck.groupsAtOnce(of: count), count)

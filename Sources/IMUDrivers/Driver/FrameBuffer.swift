@@ -4,10 +4,13 @@ struct FrameBuffer: ~Copyable {
     let bytes: UnsafeMutableRawBufferPointer
 
     /// The same frames after parsing; `nil` if the bytes are not a valid frame.
-    let frames: UnsafeMutableBufferPointer<ChipFrame?>
+    let frames: UnsafeMutableBufferPointer<ParsedFrame?>
 
     /// Room for a group of adjacent registers: what the longest reading of a magnetometer needs (an AK8963), plus a few.
     let registers: UnsafeMutableRawBufferPointer
+
+    /// Room for a group that is read in one transaction with another one.
+    let second: UnsafeMutableRawBufferPointer
 
     /// Bytes of the shortest possible frame: two per axis of an accelerometer.
     private static var shortestFrame: Int { 6 }
@@ -18,11 +21,13 @@ struct FrameBuffer: ~Copyable {
         frames = .allocate(capacity: count / Self.shortestFrame)
         frames.initialize(repeating: nil)
         registers = .allocate(byteCount: 16, alignment: 8)
+        second = .allocate(byteCount: 16, alignment: 8)
     }
 
     deinit {
         bytes.deallocate()
         frames.deallocate()
         registers.deallocate()
+        second.deallocate()
     }
 }

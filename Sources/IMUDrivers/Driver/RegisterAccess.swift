@@ -27,6 +27,9 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     private var failedJoins = 0
     private static var mostFailedJoins: Int { 8 }
 
+    /// Whether reading registers and frames in one transaction is worth a try.
+    var mayJoin: Bool { failedJoins < Self.mostFailedJoins }
+
     private let burstBit: UInt8
     private let bankRegister: RegisterAddress?
     /// The selected bank of registers; `nil` if selecting one has failed.
@@ -104,14 +107,45 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     mutating func readFrames<Bus: RegisterBus & ~Copyable>(
         bytes: Int, from register: RegisterAddress, after registers: ChipRegisters, on bus: inout Bus
     ) throws(BusError) -> Bool {
-        guard failedJoins < Self.mostFailedJoins, registers.first.bank == register.bank else { return false }
-        try select(register.bank, on: &bus)
+        do {
+            let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
+            return try readTogether(registers, register, register.number | burstBit, into: frames, on: &bus)
+        } catch {
+            guard !error.hasConsumedNothing else { return false }
+            partialReads &+= 1
+            throw error
+        }
+    }
+
+    /// Reads a group of registers into `buffer.registers` in one transaction with a second one of the same bank, which is read into
+    /// `buffer.second`.
+    ///
+    /// - Returns: `false` if nothing was read. Apart, the reads are repeated as far as they may be.
+    mutating func readGroup<Bus: RegisterBus & ~Copyable>(
+        _ registers: ChipRegisters, with second: ChipRegisters, on bus: inout Bus
+    ) -> Bool {
+        do {
+            let group = UnsafeMutableRawBufferPointer(rebasing: buffer.second[0..<second.count])
+            let number = second.first.number | (second.count > 1 ? burstBit : 0)
+            return try readTogether(registers, second.first, number, into: group, on: &bus)
+        } catch {
+            return false
+        }
+    }
+
+    /// Reads registers into `buffer.registers`, and from another one, in one transaction. Returns `false` if it was not tried, or
+    /// if the bus carries no such transaction.
+    private mutating func readTogether<Bus: RegisterBus & ~Copyable>(
+        _ registers: ChipRegisters, _ second: RegisterAddress, _ secondNumber: UInt8,
+        into destination: UnsafeMutableRawBufferPointer, on bus: inout Bus
+    ) throws(BusError) -> Bool {
+        guard mayJoin, registers.first.bank == second.bank else { return false }
+        try select(second.bank, on: &bus)
         do {
             let isJoined = try bus.read(
                 registers.first.number | (registers.count > 1 ? burstBit : 0),
                 into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count]),
-                then: register.number | burstBit, into: UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-            )
+                then: secondNumber, into: destination)
             failedJoins = isJoined ? 0 : Self.mostFailedJoins
             guard isJoined else { return false }
             hasJoined = true
@@ -121,8 +155,6 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
             // Apart, the reads are repeated as far as they may be. It is no failure of the bus if the adapter has never joined them.
             failedJoins += error.kind == .timedOut ? Self.mostFailedJoins : 1
             if hasJoined { errors.count(error) }
-            guard !error.hasConsumedNothing else { return false }
-            partialReads &+= 1
             throw error
         }
     }
@@ -282,6 +314,23 @@ extension RegisterAccess {
             let register = try changedRegister(in: group, of: table, on: &bus)
         else { return }
         throw Fault.configurationLost(register: register.number)
+    }
+
+    /// Compares all groups of registers with the table, or only those with the ranges, which determine what a count means. Then the
+    /// first bank is selected. No `defer`, which would look up metadata.
+    mutating func checkAll<Bus: RegisterBus & ~Copyable>(
+        rangesOnly: Bool = false, of table: borrowing RegisterTable, on bus: inout Bus
+    ) throws(Fault) {
+        let count = rangesOnly ? table.rangeCount : table.groupCount
+        do {
+            for number in 0..<count {
+                try check(rangesOnly ? table.range(number) : table.group(number), with: table, on: &bus)
+            }
+        } catch {
+            selectFirstBank(on: &bus)
+            throw error
+        }
+        selectFirstBank(on: &bus)
     }
 
     /// The first register of a group whose content is wrong.

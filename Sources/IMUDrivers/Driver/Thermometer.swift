@@ -26,10 +26,9 @@ struct Thermometer: BitwiseCopyable {
         reference = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
     }
 
-    /// Whether a temperature read is due. If so, schedules the next one.
-    mutating func isDue(at now: Timestamp) -> Bool {
-        guard now >= due else { return false }
-        due = now.advanced(bySeconds: DriverTiming.temperatureInterval)
-        return true
-    }
+    /// Whether a temperature read is due.
+    func isDue(at now: Timestamp) -> Bool { now >= due }
+
+    /// Schedules the next one.
+    mutating func schedule(after now: Timestamp) { due = now.advanced(bySeconds: DriverTiming.temperatureInterval) }
 }

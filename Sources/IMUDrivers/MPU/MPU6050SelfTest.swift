@@ -139,7 +139,8 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         try readGroup(0x3B, into: buffer.bytes)
         // Data that is not a valid frame never changes, so it is reported as frozen in the end.
         let frame = part.frame(UnsafeRawBufferPointer(buffer.bytes), at: 0) ?? ChipFrame(ax: 0, ay: 0, az: 0)
-        statistics.add(part.sample(of: frame, at: now))
+        let celsius = frame.temperature.map(part.celsius) ?? .nan
+        statistics.add(ChipTraits(part).sample(of: frame, at: now, temperature: celsius))
         guard statistics.count >= MPU6050SelfTestTiming.samples else {
             return now.advanced(bySeconds: 1 / part.rate)
         }
