@@ -31,8 +31,7 @@ final class LSM6DSRig: ScriptedChipRig<LSM6DSFamily> {
             script.read(0x20, identity == 0x69 ? [0xF0, 0xFF] : [0x00, 0xFF])
             temperatureDue = clock.now().advanced(bySeconds: 1)
         }
-        // A check may come a little earlier than due: at the end of a pause at rest.
-        if clock.now() >= healthDue.advanced(bySeconds: -0.015) {
+        if clock.now() >= healthDue {
             // A late check is of as many groups as have been due.
             for _ in 0..<min(4, 1 + Int((10 * clock.now().seconds(since: healthDue)).rounded())) {
                 script.expectHealth(healthGroup % 4, of: identity)

@@ -23,6 +23,7 @@ final class MPU6050Rig {
     private var started: Timestamp
     private var taken = 0
     private var healthDue: Timestamp
+    private var polled: Timestamp
     /// The number of configuration checks expected so far.
     private(set) var healthGroup = 0
 
@@ -36,6 +37,7 @@ final class MPU6050Rig {
         next = clock.now()
         started = next
         healthDue = next
+        polled = next
         batch = SampleBatch(capacity: capacity)
         driver = MPU6050(
             bus: ScriptedBus(script, maximumReadLength: maximumReadLength, joinsReads: joinsReads),
@@ -45,8 +47,11 @@ final class MPU6050Rig {
 
     var status: IMUStatus { driver.status }
 
-    /// A check may come a little earlier than due: at the end of a pause at rest.
-    private var isHealthDue: Bool { clock.now() >= healthDue.advanced(bySeconds: -0.015) }
+    /// Whether a configuration check is due: after a pause as at rest, at the poll that is nearest to the end of the interval.
+    private var isHealthDue: Bool {
+        let pause = clock.now().seconds(since: polled)
+        return clock.now() >= healthDue.advanced(bySeconds: pause > 0.05 ? -pause / 2 : 0)
+    }
 
     /// Advances the clock to the driver's next poll, plus `seconds`.
     ///
@@ -78,6 +83,7 @@ final class MPU6050Rig {
     @discardableResult
     func poll() -> IMUPoll {
         batch.removeAll()
+        polled = clock.now()
         let poll = driver.poll(into: &batch)
         next = poll.next
         reprieve = poll.reprieve

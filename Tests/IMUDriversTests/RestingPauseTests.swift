@@ -6,13 +6,14 @@ import VirtualIMU
 /// Requirement: at rest the FIFO is read as seldom as it permits, and nothing that is guaranteed in motion is lost by that.
 @Suite struct RestingPauseTests {
     private static func rig(
-        _ part: VirtualPart, rate: Double, batch: Double? = nil, oscillatorError: Double = 0, joinsReads: Bool = false
+        _ part: VirtualPart, rate: Double, batch: Double? = nil, oscillatorError: Double = 0,
+        lateness: Double = 0, joinsReads: Bool = false
     ) -> VirtualRig {
         var settings = IMUSettings()
         settings.rate = rate
         settings.batchInterval = batch
         return VirtualRig(
-            part, settings: settings, oscillatorError: oscillatorError, lateness: 0, joinsReads: joinsReads)
+            part, settings: settings, oscillatorError: oscillatorError, lateness: lateness, joinsReads: joinsReads)
     }
 
     /// Runs until the period is known so well that the driver permits pauses.
@@ -42,7 +43,8 @@ import VirtualIMU
             (.mpu6050, 10, nil), (.mpu6050, 4, nil),
         ] as [(VirtualPart, Double, Double?)])
     func bounds(part: VirtualPart, rate: Double, milliseconds: Double?) {
-        let rig = Self.rig(part, rate: rate)
+        // At 225 Hz, 20 ms are 4.5 samples, and the FIFO has room for 5.0: the last digit of the period would decide.
+        let rig = Self.rig(part, rate: rate, oscillatorError: rate == 225 ? -0.001 : 0)
         rig.rests = true
         let pauses = Self.pauses(rig)
         if let milliseconds {
@@ -158,18 +160,18 @@ import VirtualIMU
     }
 
     @Test(
-        "At 200 Hz a bus that joins reads carries at most 105 transactions a second in motion and 25 at rest",
-        arguments: [.mpu6050, .mpu6500] as [VirtualPart])
-    func transactions(part: VirtualPart) {
-        let rig = Self.rig(part, rate: 200, joinsReads: true)
+        "At 200 Hz a bus that joins reads carries at most 105 transactions a second in motion, and 25 at rest or 36",
+        arguments: [.mpu6050, .mpu6500] as [VirtualPart], [0, 0.0005, 0.003])
+    func transactions(part: VirtualPart, lateness: Double) {
+        let rig = Self.rig(part, rate: 200, lateness: lateness, joinsReads: true)
         Self.settle(rig)
-        for (rests, most) in [(false, 105), (true, part == .mpu6050 ? 25 : 35)] {
+        for (rests, most) in [(false, 105), (true, part == .mpu6050 ? 25 : 36)] {
             rig.rests = rests
             rig.run(1)
             let before = rig.failures.transactions
             rig.run(10)
-            let perSecond = (rig.failures.transactions - before) / 10
-            #expect(perSecond <= most, "\(perSecond)")
+            let count = rig.failures.transactions - before
+            #expect(count <= 10 * most, "\(count)")
         }
         #expect(rig.status.gaps == 0 && rig.wrongSamples == 0)
     }

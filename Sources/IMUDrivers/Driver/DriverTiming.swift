@@ -7,8 +7,6 @@ enum DriverTiming {
     static var registerTimeout: Double { 0.15 }
     /// Interval between checks of the configuration registers, one group per check.
     static var healthInterval: Double { 0.1 }
-    /// How much earlier a check may be: by the difference to a pause at rest.
-    static var healthSlack: Double { 0.015 }
     /// Interval between temperature reads, if the FIFO does not carry the temperature.
     static var temperatureInterval: Double { 1 }
     /// Without a sample for this many periods, and for at least `shortestStall`, the chip counts as stalled.
@@ -48,6 +46,8 @@ struct HealthCheck: BitwiseCopyable {
     /// The number of the next group.
     private(set) var group = 0
     private var last = Timestamp(nanoseconds: 0)
+    /// When the last poll asked whether a check is due.
+    private var asked = Timestamp(nanoseconds: 0)
 
     /// How many groups are checked in an interval, so that all have been after six at most.
     static func groupsAtOnce(of count: Int) -> Int { (count + 5) / 6 }
@@ -56,11 +56,16 @@ struct HealthCheck: BitwiseCopyable {
     mutating func begin(at now: Timestamp) {
         group = 0
         last = now
+        asked = now
     }
 
-    /// Whether a check is due. It is a little earlier if the FIFO is read so seldom that there would be half as many otherwise.
-    func isDue(at now: Timestamp) -> Bool {
-        now >= last.advanced(bySeconds: DriverTiming.healthInterval - DriverTiming.healthSlack)
+    /// Whether a check is due. If polls are as far apart as at rest, it is with the poll that is nearest to the end of the
+    /// interval: otherwise there would be half as many, of twice as many groups, and only one travels with the count.
+    mutating func isDue(at now: Timestamp) -> Bool {
+        let pause = now.seconds(since: asked)
+        asked = now
+        let interval = DriverTiming.healthInterval
+        return now >= last.advanced(bySeconds: pause > interval / 2 ? interval - pause / 2 : interval)
     }
 
     /// How many of `count` groups are to be checked now, when a check is due: more if the last check was longer ago, so that no group goes

@@ -117,7 +117,13 @@ extension FIFOStream {
         if isWired { matcher.forget(through: progress.taken) }
         guard !isMoreWaiting else { return IMUPoll(next: now, event: event) }
         let samples = movingSamples
-        var poll = IMUPoll(next: read(after: samples, from: now), event: event)
+        // The sample for which a read was too early is made up for, so that reads keep the pace of the batches: as soon as
+        // the period is known so well that it needs no more of them.
+        let hasMissed =
+            estimator.isExact && progress.goal == progress.taken + 1 && samples < layout.longestBatch
+        let wanted = hasMissed ? samples + 1 : samples
+        progress.goal = progress.taken + wanted
+        var poll = IMUPoll(next: read(after: wanted, from: now), event: event)
         poll.reprieve = reprieve(after: poll.next, samples, capacity: capacity, from: now)
         return poll
     }
@@ -456,6 +462,8 @@ extension FIFOStream {
 struct FIFOProgress: BitwiseCopyable {
     /// Frames read from the FIFO since its last start.
     var taken: Int64 = 0
+    /// The frame that the next read is to find complete, unless it is put off.
+    var goal: Int64 = 0
     /// Frames in the buffer: read and parsed, but not yet delivered.
     var parsed = 0
     /// Whether the ranges were read with all of these frames, and were right.
@@ -480,6 +488,7 @@ struct FIFOProgress: BitwiseCopyable {
     /// Starts over after the FIFO was emptied and started.
     mutating func begin(at now: Timestamp) {
         taken = 0
+        goal = 0
         forgetParsed()
         partialFrameCounts = 0
         begunAt = now

@@ -213,9 +213,6 @@ extension SamplePeriodEstimator {
     /// period: the bounds of a few samples would otherwise bend the line arbitrarily.
     private static var priorWeight: Double { 8 }
 
-    /// How far from the last period the next one is looked for first, as a ratio.
-    private static var nearby: Double { 2e-5 }
-
     /// The most tangents per fit. A handful is usually enough, because each one cuts off most of the remaining
     /// interval.
     private static var mostTangents: Int { 32 }
@@ -271,19 +268,10 @@ extension SamplePeriodEstimator {
     private func widestGapPeriod(priorWeight: Double) -> Double {
         let lowest = max(priorPeriod * (1 - tolerance), nominalPeriod * (1 - Self.widestTolerance))
         let highest = min(priorPeriod * (1 + tolerance), nominalPeriod * (1 + Self.widestTolerance))
-        // The peak is usually near the last one. If it is not, the tangent there bounds it from one side all the same.
-        let middle = min(max(period, lowest), highest)
-        var low = tangent(at: max(lowest, (1 - Self.nearby) * middle), priorWeight: priorWeight)
-        var high = tangent(at: min(highest, (1 + Self.nearby) * middle), priorWeight: priorWeight)
-        if low.slope < 0 {
-            high = low
-            low = tangent(at: lowest, priorWeight: priorWeight)
-        } else if high.slope > 0 {
-            low = high
-            high = tangent(at: highest, priorWeight: priorWeight)
-        }
-        guard low.slope > 0 else { return low.period }
-        guard high.slope < 0 else { return high.period }
+        var low = tangent(at: lowest, priorWeight: priorWeight)
+        var high = tangent(at: highest, priorWeight: priorWeight)
+        guard low.slope > 0 else { return lowest }
+        guard high.slope < 0 else { return highest }
         for _ in 0..<Self.mostTangents {
             let rise = high.score - high.slope * (high.period - low.period) - low.score
             let meeting = min(max(low.period + rise / (low.slope - high.slope), low.period), high.period)
