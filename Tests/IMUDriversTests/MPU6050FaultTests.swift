@@ -243,16 +243,24 @@ import Testing
         #expect(rig.status.state == .streaming)
     }
 
-    @Test("A register that reads wrong once counts as a bus error")
-    func flickeringRegister() {
-        let rig = MPU6050Rig()
+    @Test(
+        "A register that reads wrong once counts as a bus error; a count read with it is not believed, but an overflow is",
+        arguments: [nil, 14, 1036])
+    func flickeringRegister(count: Int?) {
+        let rig = MPU6050Rig(joinsReads: count != nil)
         rig.stream()
         rig.advance(lateBy: 0.1, expectingHealth: false)
         rig.script.read(0x19, [4, 2, 0x10, 0x10])
+        if let count { rig.script.expectCount(count) }
         rig.script.expectHealth(1)
-        rig.expectDue()
+        if count == 1036 {
+            rig.expectFIFOStart()
+        } else {
+            rig.expectDue()
+        }
         #expect(rig.poll().event == .none)
         #expect(rig.status.state == .streaming)
+        #expect(rig.status.misalignments == (count == 1036 ? 1 : 0))
     }
 
     @Test(

@@ -32,7 +32,7 @@ import VirtualIMU
             let (before, joined) = (rig.samples, rig.failures.joinedReads)
             rig.run(10)
             #expect(rig.wrongSamples == 0 && rig.reversals == 0, "\(part)")
-            if joinsReads, !many, Self.joins(part) { #expect(rig.failures.joinedReads - joined > 200, "\(part)") }
+            if joinsReads, !many, Self.joins(part) { #expect(rig.failures.joinedReads - joined > 300, "\(part)") }
             least = min(least, rig.samples - before)
         }
         return least
@@ -86,7 +86,7 @@ import VirtualIMU
         rig.run(10)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
         #expect(rig.status.state == .streaming)
-        #expect(!joinsReads || !Self.joins(part) || rig.failures.joinedReads - joined > 200)
+        #expect(!joinsReads || !Self.joins(part) || rig.failures.joinedReads - joined > 300)
         #expect(rig.timestampError < 0.001, "\(rig.timestampError)")
     }
 
@@ -97,7 +97,7 @@ import VirtualIMU
         rig.failures.ofJoinedReads = error
         rig.run(5)
         let (samples, joined) = (rig.samples, rig.failures.joinedReads)
-        #expect(joined == (error.kind == .timedOut ? 1 : 8))
+        #expect(joined == (error.kind == .timedOut ? 1 : 16))
         rig.run(5)
         rig.chip.inject(.brownOut)
         rig.run(5)
@@ -106,6 +106,22 @@ import VirtualIMU
         #expect(rig.status.recoveries == (error.kind == .timedOut ? 2 : 1))
         // It is no failure of the bus. The chip does not answer while it starts.
         #expect(rig.status.busErrors.timedOut + rig.status.busErrors.inputOutput == 0)
+    }
+
+    /// An adapter that joins short reads only is no longer asked to join long ones.
+    @Test func measuresIfAnAdapterJoinsShortReadsOnly() {
+        var settings = IMUSettings()
+        // There are short ones between the long ones.
+        settings.batchInterval = 0.05
+        let rig = VirtualRig(settings: settings, joinsReads: true)
+        rig.failures.ofJoinedReads = BusError(.inputOutput, code: 5)
+        rig.failures.longestJoined = 8
+        rig.run(5)
+        let gaps = rig.status.gaps
+        rig.run(10)
+        #expect(rig.failures.failedJoins == 8)
+        #expect(rig.failures.joinedReads > 100)
+        #expect(rig.status.gaps == gaps && rig.wrongSamples == 0)
     }
 
     /// Another program sets another range at any time, and may reset it.

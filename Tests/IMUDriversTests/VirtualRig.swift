@@ -50,9 +50,12 @@ final class BusFailures {
     var next: (Int) -> (error: BusError, sent: Int)? = { _ in nil }
     private var count = 0
 
-    /// How an adapter fails that cannot carry two reads in one transaction, and how many times it has been asked.
+    /// How an adapter fails that cannot carry two reads in one transaction, or not if the second one is longer than this, and how
+    /// many times it has been asked and has failed.
     var ofJoinedReads: BusError?
+    var longestJoined = 0
     private(set) var joinedReads = 0
+    private(set) var failedJoins = 0
     /// How many transactions there have been; two reads that are joined are one.
     var transactions: Int { count - joinedReads }
     /// How long such a transaction may pause between the answers, seconds, and whether it may while the chip sends the second
@@ -66,8 +69,10 @@ final class BusFailures {
         return next(count)
     }
 
-    func takeJoined() -> BusError? {
+    func takeJoined(_ bytes: Int) -> BusError? {
         joinedReads += 1
+        guard let ofJoinedReads, bytes > longestJoined else { return nil }
+        failedJoins += 1
         return ofJoinedReads
     }
 
@@ -100,7 +105,7 @@ struct FailingBus: RegisterBus {
         into secondBuffer: UnsafeMutableRawBufferPointer
     ) throws(BusError) -> Bool {
         guard joinsReads else { return false }
-        if let failure = failures.takeJoined() {
+        if let failure = failures.takeJoined(secondBuffer.count) {
             if failure.kind == .timedOut { clock.advance(bySeconds: 1) }
             throw failure
         }

@@ -19,16 +19,16 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// only one bank, or if the scripts do not use others.
     static var bankRegister: RegisterAddress? { get }
 
-    /// What registers of the part show besides the identity, so that nothing is written to another device that happens to hold the
-    /// same byte; none by default.
+    /// What registers of the part show besides the identity, so that nothing is written to another device that happens to
+    /// hold the same byte; none by default.
     static var proof: [RegisterSetting] { get }
 
     /// What registers show if a program that used this driver ended while another bank was selected: one list for each
     /// bank, with the bank register first, and then the bank's own registers. The identity cannot be read then.
     static var abandonedBanks: [[RegisterSetting]] { get }
 
-    /// The bits to add to a register's number if several bytes are read, on a chip that otherwise does not advance from register
-    /// to register.
+    /// The bits to add to a register's number if several bytes are read, on a chip that otherwise does not advance from
+    /// register to register.
     static var burstBit: UInt8 { get }
 
     /// The identity of the part assumed until the chip has been identified. No part of the family has a larger FIFO.
@@ -73,11 +73,11 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The frame that begins at `offset`; `nil` if the bytes cannot be a frame.
     func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame?
 
-    /// Parses adjacent frames, as many as there is room for. Returns whether any of them could come from a chip that has just been
-    /// reset.
+    /// Parses adjacent frames, as many as there is room for. Returns whether any of them could come from a chip that has
+    /// just been reset.
     ///
-    /// Parts have no implementation of their own. But they have this requirement: the compiler makes the default one for each of
-    /// them, with no call for each frame.
+    /// Parts have no implementation of their own. But they have this requirement: the compiler makes the default one for
+    /// each of them, with no call for each frame.
     func parse(_ bytes: UnsafeRawBufferPointer, into frames: UnsafeMutableBufferPointer<ParsedFrame?>) -> Bool
 
     /// Whether the chip has marked a frame as measured before its filters had settled.
@@ -256,7 +256,8 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
         if let temperature { self.temperature = bytes.littleEndian(at: temperature).byteSwapped }
     }
 
-    /// Whether all its bytes are equal: it is not a frame then, but an empty FIFO, a chip in reset or a bus without an answer.
+    /// Whether all its bytes are equal: it is not a frame then, but an empty FIFO, a chip in reset or a bus without an
+    /// answer.
     var isOneByteRepeated: Bool {
         let word = UInt16(bitPattern: ax)
         return word >> 8 == word & 0xFF && ay == ax && az == ax && gx == ax && gy == ax && gz == ax

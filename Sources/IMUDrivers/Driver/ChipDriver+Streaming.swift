@@ -65,7 +65,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads the FIFO's count in one transaction with other registers, which come first; `nil` if the bus cannot.
     mutating func readFill(with registers: ChipRegisters) -> FIFOFill? {
-        guard access.mayJoin else { return nil }
+        guard access.mayJoin(.group) else { return nil }
         let before = clock.now()
         guard access.readGroup(registers, with: fifo.layout.count, on: &bus) else { return nil }
         return fill(UnsafeRawBufferPointer(access.buffer.second), from: before)
@@ -119,8 +119,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             capacity: batch.capacity, isMoreWaiting: isMoreWaiting, event: event, at: clock.now())
     }
 
-    /// Parses `count` frames of those that `fill` counted, read after `taken` bytes of them, and adds them to those in the buffer.
-    /// Returns what has failed if not all of them are valid.
+    /// Parses `count` frames of those that `fill` counted, read after `taken` bytes of them, and adds them to those in the
+    /// buffer. Returns what has failed if not all of them are valid.
     private mutating func parse(_ count: Int, of fill: FIFOFill, after taken: Int) -> IMUFault? {
         let now = clock.now()
         let first = fifo.progress.parsed
@@ -129,9 +129,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return fifo.accept(count, in: access.buffer.frames, of: fill, after: taken, by: now)
     }
 
-    /// Reads frames of those that `fill` counted, after `taken` bytes of them. If the transaction fails, the count is read again:
-    /// it is repeated while the count shows that nothing was consumed. Returns whether it succeeded in the end; if not, all
-    /// frames are still there.
+    /// Reads frames of those that `fill` counted, after `taken` bytes of them. If the transaction fails, the count is read
+    /// again: it is repeated while the count shows that nothing was consumed. Returns whether it succeeded in the end; if
+    /// not, all frames are still there.
     ///
     /// - Throws: the failure after which some frames may be gone, or of a transaction that did not reach the chip.
     private mutating func readFrames(bytes: Int, of fill: inout FIFOFill, after taken: Int) throws(BusError) -> Bool {
@@ -154,12 +154,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return false
     }
 
-    /// Reads the first frames in one transaction with the ranges, if the bus can and they are in one place. Returns whether it did.
+    /// Reads the first frames in one transaction with the ranges, if the bus can and they are in one place. Returns whether
+    /// it did.
     ///
-    /// The ranges are those of the frames, because these have been measured before. But a chip that loses its power during the
-    /// transaction sends nothing from then on: if the last byte looks like that, the ranges are read again.
+    /// The ranges are those of the frames, because these have been measured before. But a chip that loses its power during
+    /// the transaction sends nothing from then on: if the last byte looks like that, the ranges are read again.
     private mutating func readRangesAndFrames(bytes: Int) throws(BusError) -> Bool {
-        guard access.mayJoin, plan.registers.rangeCount == 1 else { return false }
+        guard access.mayJoin(.frames), plan.registers.rangeCount == 1 else { return false }
         let run = plan.registers.range(0)
         guard try access.readFrames(bytes: bytes, from: fifo.layout.data, after: run, on: &bus) else { return false }
         let registers = UnsafeRawBufferPointer(access.buffer.registers)
@@ -169,8 +170,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return true
     }
 
-    /// The count after a failed transaction, including the bytes read before; `nil` if it cannot be read, or if some frames were
-    /// consumed.
+    /// The count after a failed transaction, including the bytes read before; `nil` if it cannot be read, or if some frames
+    /// were consumed.
     private mutating func countAgain(_ fill: FIFOFill, after taken: Int) -> FIFOFill? {
         do {
             var again = try readFillOnce()

@@ -315,8 +315,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 }
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Compares the groups of registers that are due with the table: chips brown out, and registers flip bits. Returns the FIFO's
-    /// count if it was read with the last of them.
+    /// Compares the groups of registers that are due with the table: chips brown out, and registers flip bits. Returns the
+    /// FIFO's count if it was read with the last of them.
     ///
     /// It runs before the FIFO is read, so that samples of a misconfigured chip are not delivered.
     mutating func checkHealth(at now: Timestamp) throws(IMUFault) -> FIFOFill? {
@@ -337,16 +337,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return fill
     }
 
-    /// Compares the next group of registers, which is read with the FIFO's count if that is wanted and the bus can. Returns the
-    /// count then.
+    /// Compares the next group of registers, which is read with the FIFO's count if that is wanted and the bus can. Returns
+    /// the count then, unless a wrong register shows that the transaction was garbled. An overflow is believed nevertheless:
+    /// some chips clear that flag when it is read.
     private mutating func checkNextGroup(withCount: Bool) throws(IMUFault) -> FIFOFill? {
         let group = plan.registers.group(health.group)
         let fill = withCount ? readFill(with: group) : nil
         let found = UnsafeRawBufferPointer(access.buffer.registers)
-        if fill == nil || plan.registers.changedRegister(in: group, reading: found) != nil {
-            try access.check(group, with: plan.registers, on: &bus)
-        }
-        return fill
+        if let fill, plan.registers.changedRegister(in: group, reading: found) == nil { return fill }
+        try access.check(group, with: plan.registers, on: &bus)
+        return fill.flatMap { $0.bytes > fifo.layout.size ? $0 : nil }
     }
 
     /// Restores the kept register, if there is one and the chip has changed it. The stream continues.
@@ -366,8 +366,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Reads the temperature, which is due once a second, if the FIFO does not carry it.
     mutating func readTemperature(at now: Timestamp) throws(IMUFault) {
-        guard let registers = fifo.layout.temperature else { return }
         fifo.thermometer.schedule(after: now)
+        guard let registers = fifo.layout.temperature else { return }
         try access.getGroup(registers, on: &bus)
         fifo.thermometer.separate = part.temperature(UnsafeRawBufferPointer(access.buffer.registers))
     }

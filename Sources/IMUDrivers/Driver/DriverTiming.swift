@@ -68,8 +68,8 @@ struct HealthCheck: BitwiseCopyable {
         return now >= last.advanced(bySeconds: pause > interval / 2 ? interval - pause / 2 : interval)
     }
 
-    /// How many of `count` groups are to be checked now, when a check is due: more if the last check was longer ago, so that no group goes
-    /// unchecked for much more than half a second.
+    /// How many of `count` groups are to be checked now, when a check is due: more if the last check was longer ago, so that
+    /// no group goes unchecked for much more than half a second.
     mutating func takeDue(at now: Timestamp, of count: Int) -> Int {
         let intervals = min(6, now.seconds(since: last) / DriverTiming.healthInterval)
         last = now

@@ -42,8 +42,8 @@ enum StreamLimits {
 
 /// A chip's FIFO as a stream of samples: it judges counts, says when to read next, and turns frames into samples.
 ///
-/// It knows neither the bus nor the part, only the part's `ChipTraits`. So it is compiled for all drivers once, and to machine
-/// code: of generic code that other modules call, the compiler leaves to run time what it does not know.
+/// It knows neither the bus nor the part, only the part's `ChipTraits`. So it is compiled for all drivers once, and to
+/// machine code: of generic code that other modules call, the compiler leaves to run time what it does not know.
 struct FIFOStream: ~Copyable {
     var stream: SensorStream
     /// The chip; assumed from the settings until it has been identified.
@@ -145,8 +145,9 @@ extension FIFOStream {
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 
-    /// By how many seconds the next read, after so many samples, may be put off at rest. The FIFO must have room for a host that is then late, and
-    /// the next batch, of this capacity, for all frames. While the period is being measured, every count is needed.
+    /// By how many seconds the next read, after so many samples, may be put off at rest. The FIFO must have room for a host
+    /// that is then late, and the next batch, of this capacity, for all frames. While the period is being measured, every
+    /// count is needed.
     private func reprieve(
         after next: Timestamp, _ movingSamples: Int64, capacity: Int, from now: Timestamp
     ) -> Double {
@@ -205,7 +206,8 @@ enum FIFOVerdict: BitwiseCopyable {
 extension FIFOStream {
     /// Judges a count, and learns from one that is usable. The edges have been gathered after it.
     ///
-    /// One method that changes the stream, and not several that ask it something: for these, a caller that is generic copies it.
+    /// One method that changes the stream, and not several that ask it something: for these, a caller that is generic copies
+    /// it.
     mutating func judge(_ fill: FIFOFill, isRepeated: Bool = false) -> FIFOVerdict {
         let isAhead = isAheadOfClock(fill)
         guard isRepeated || fill.isWholeFrames && !isAhead else { return .unclear }
@@ -319,8 +321,9 @@ extension FIFOStream {
 // MARK: Frames
 
 extension FIFOStream {
-    /// Checks `count` frames of those that `fill` counted, which were read after `taken` bytes of them by the instant `now`, and
-    /// parsed. Returns what has failed if not all of them are valid; frames that will be discarded anyway are not checked.
+    /// Checks `count` frames of those that `fill` counted, which were read after `taken` bytes of them by the instant `now`,
+    /// and parsed. Returns what has failed if not all of them are valid; frames that will be discarded anyway are not
+    /// checked.
     mutating func accept(
         _ count: Int, in frames: UnsafeMutableBufferPointer<ParsedFrame?>, of fill: FIFOFill, after taken: Int,
         by now: Timestamp

@@ -7,6 +7,11 @@ protocol RegisterFault: Error {
 
 extension IMUFault: RegisterFault {}
 
+/// What is read in one transaction with a group of registers.
+enum JoinedRead: Int {
+    case frames, group
+}
+
 /// The access to a chip's registers. Transactions are repeated after failures that may pass, and every failed attempt is
 /// counted.
 ///
@@ -21,14 +26,15 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     /// Failed reads of which the chip may have sent a part of its answer; it wraps.
     private(set) var partialReads = 0
 
-    /// Whether registers and frames have been read in one transaction, and how many of these have failed in a row. If there are
-    /// too many, no more are tried, also when the bus was reopened: a timeout on an adapter that cannot costs the stream.
+    /// Whether two reads have been joined in one transaction, and how many of these have failed in a row, of each kind: an
+    /// adapter may carry only short ones. If there are too many, no more are tried, also when the bus was reopened. A
+    /// timeout on an adapter that cannot costs the stream, so it ends both kinds.
     private var hasJoined = false
-    private var failedJoins = 0
+    private var failedJoins = SIMD2(0, 0)
     private static var mostFailedJoins: Int { 8 }
 
-    /// Whether reading registers and frames in one transaction is worth a try.
-    var mayJoin: Bool { failedJoins < Self.mostFailedJoins }
+    /// Whether joining such a read with that of registers is worth a try.
+    func mayJoin(_ kind: JoinedRead) -> Bool { failedJoins[kind.rawValue] < Self.mostFailedJoins }
 
     private let burstBit: UInt8
     private let bankRegister: RegisterAddress?
@@ -88,9 +94,9 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
 
     /// Reads whole frames from a FIFO into `buffer.bytes`; retries if the chip was not addressed.
     ///
-    /// A chip can refuse its address or the register number, and another master can win the bus until then. But the data comes
-    /// from the chip alone, so such a transaction has consumed no byte. After any other failure the number of consumed bytes
-    /// is unknown, and a retry could break the framing.
+    /// A chip can refuse its address or the register number, and another master can win the bus until then. But the data
+    /// comes from the chip alone, so such a transaction has consumed no byte. After any other failure the number of consumed
+    /// bytes is unknown, and a retry could break the framing.
     mutating func readFrames<Bus: RegisterBus & ~Copyable>(
         bytes: Int, from register: RegisterAddress, on bus: inout Bus
     ) throws(BusError) {
@@ -109,7 +115,7 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
     ) throws(BusError) -> Bool {
         do {
             let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-            return try readTogether(registers, register, register.number | burstBit, into: frames, on: &bus)
+            return try readTogether(registers, .frames, register, register.number | burstBit, into: frames, on: &bus)
         } catch {
             guard !error.hasConsumedNothing else { return false }
             partialReads &+= 1
@@ -117,8 +123,8 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
         }
     }
 
-    /// Reads a group of registers into `buffer.registers` in one transaction with a second one of the same bank, which is read into
-    /// `buffer.second`.
+    /// Reads a group of registers into `buffer.registers` in one transaction with a second one of the same bank, which is
+    /// read into `buffer.second`.
     ///
     /// - Returns: `false` if nothing was read. Apart, the reads are repeated as far as they may be.
     mutating func readGroup<Bus: RegisterBus & ~Copyable>(
@@ -127,33 +133,38 @@ struct RegisterAccess<Fault: RegisterFault>: ~Copyable {
         do {
             let group = UnsafeMutableRawBufferPointer(rebasing: buffer.second[0..<second.count])
             let number = second.first.number | (second.count > 1 ? burstBit : 0)
-            return try readTogether(registers, second.first, number, into: group, on: &bus)
+            return try readTogether(registers, .group, second.first, number, into: group, on: &bus)
         } catch {
             return false
         }
     }
 
-    /// Reads registers into `buffer.registers`, and from another one, in one transaction. Returns `false` if it was not tried, or
-    /// if the bus carries no such transaction.
+    /// Reads registers into `buffer.registers`, and from another one, in one transaction. Returns `false` if it was not
+    /// tried, or if the bus carries no such transaction.
     private mutating func readTogether<Bus: RegisterBus & ~Copyable>(
-        _ registers: ChipRegisters, _ second: RegisterAddress, _ secondNumber: UInt8,
+        _ registers: ChipRegisters, _ kind: JoinedRead, _ second: RegisterAddress, _ secondNumber: UInt8,
         into destination: UnsafeMutableRawBufferPointer, on bus: inout Bus
     ) throws(BusError) -> Bool {
-        guard mayJoin, registers.first.bank == second.bank else { return false }
+        guard mayJoin(kind), registers.first.bank == second.bank else { return false }
         try select(second.bank, on: &bus)
         do {
             let isJoined = try bus.read(
                 registers.first.number | (registers.count > 1 ? burstBit : 0),
                 into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count]),
                 then: secondNumber, into: destination)
-            failedJoins = isJoined ? 0 : Self.mostFailedJoins
-            guard isJoined else { return false }
+            guard isJoined else {
+                failedJoins = SIMD2(repeating: Self.mostFailedJoins)
+                return false
+            }
+            failedJoins[kind.rawValue] = 0
             hasJoined = true
             isBusStuck = false
             return true
         } catch {
-            // Apart, the reads are repeated as far as they may be. It is no failure of the bus if the adapter has never joined them.
-            failedJoins += error.kind == .timedOut ? Self.mostFailedJoins : 1
+            // Apart, the reads are repeated as far as they may be. It is no failure of the bus if the adapter has never
+            // joined them.
+            failedJoins[kind.rawValue] += 1
+            if error.kind == .timedOut { failedJoins = SIMD2(repeating: Self.mostFailedJoins) }
             if hasJoined { errors.count(error) }
             throw error
         }
@@ -269,8 +280,8 @@ extension RegisterAccess {
         }
     }
 
-    /// Whether a register has the awaited value. A chip in reset may not answer: if it never does, the caller's deadline ends
-    /// the wait.
+    /// Whether a register has the awaited value. A chip in reset may not answer: if it never does, the caller's deadline
+    /// ends the wait.
     mutating func hasReached<Bus: RegisterBus & ~Copyable>(_ wanted: RegisterSetting, on bus: inout Bus) throws(Fault)
         -> Bool
     {
@@ -316,8 +327,8 @@ extension RegisterAccess {
         throw Fault.configurationLost(register: register.number)
     }
 
-    /// Compares all groups of registers with the table, or only those with the ranges, which determine what a count means. Then the
-    /// first bank is selected. No `defer`, which would look up metadata.
+    /// Compares all groups of registers with the table, or only those with the ranges, which determine what a count means.
+    /// Then the first bank is selected. No `defer`, which would look up metadata.
     mutating func checkAll<Bus: RegisterBus & ~Copyable>(
         rangesOnly: Bool = false, of table: borrowing RegisterTable, on bus: inout Bus
     ) throws(Fault) {
