@@ -121,6 +121,8 @@ struct MosquittoHandle: ~Copyable {
 
     /// Reads and processes at most one packet (`mosquitto_loop_read`).
     func read() -> ReadResult {
+        // A copy: see `tlsFault`.
+        let recorder = recorder
         let count = recorder.count
         errno = 0
         let code = guarded { client in mosquitto_guard_loop_read(client, 1, packets) }
@@ -196,6 +198,8 @@ extension MosquittoHandle {
         _ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, limits: MQTTLimits
     ) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        // A copy: see `tlsFault`.
+        let recorder = recorder
         recorder.takesMessage = options.takesMessage
         packets.pointee.limit = UInt32(clamping: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
