@@ -102,8 +102,10 @@ struct SensorLoop: ~Copyable {
 
     /// Whether somebody wants every sample, or states more often than the long pauses would bring them.
     private var wantsSamples: Bool {
-        !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
-            || updateInterval <= IMUSettings.restingBatch
+        // Copies: Swift 6.0.3 crashes when a stored reference of a noncopyable value is read behind `&&`.
+        let (handlers, interval) = (handlers, updateInterval)
+        return !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
+            || interval <= IMUSettings.restingBatch
     }
 
     /// Applies the requests since the last batch.
