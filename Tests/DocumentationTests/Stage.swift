@@ -32,7 +32,9 @@ final class Stage {
     init() async throws {
         directory = try TemporaryDirectory()
         broker = try await TestBroker.started()
-        for folder in ["work", "state", "etc/jostle/credentials", "etc/mosquitto/conf.d", "etc/mosquitto/jostle"] {
+        for folder in [
+            "work", "root", "state", "etc/jostle/credentials", "etc/mosquitto/conf.d", "etc/mosquitto/jostle",
+        ] {
             try FileManager.default.createDirectory(atPath: directory.path(folder), withIntermediateDirectories: true)
         }
         try directory.write("device: { id: lamp-shaker }\nmqtt: { broker: \"\(url)\" }\n", to: "etc/jostle/jostle.yaml")
@@ -77,7 +79,8 @@ final class Stage {
 
     /// What stands for the paths and addresses in the documentation.
     private func adapted(_ text: String) -> String {
-        text.replacing("/etc/", with: directory.path("etc/"))
+        text.replacing("/root/", with: directory.path("root/"))
+            .replacing("/etc/", with: directory.path("etc/"))
             .replacing("/var/lib/jostle", with: directory.path("state/here"))
             .replacing("/dev/i2c-1", with: "/dev/null")
             .replacing(".build/release/jostle", with: "jostle")

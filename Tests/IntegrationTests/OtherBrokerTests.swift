@@ -1,5 +1,6 @@
 import BrokerTestSupport
 import Foundation
+import MosquittoClient
 import Testing
 
 /// Requirement: with brokers of other makes than mosquitto, devices and commands do what they do with mosquitto, or say what
@@ -19,7 +20,12 @@ import Testing
     }
 
     @Test(.needs(.nats)) func nats() async throws {
-        try await check(.nats, refusal: "the broker refused the connection: Unsupported Protocol Version", attempts: 1)
+        // It refuses as a broker without MQTT 5 does, which later versions of the library do not take for a refusal.
+        let refusal =
+            libmosquittoVersion == "2.0.11"
+            ? "the broker refused the connection: Unsupported Protocol Version"
+            : "the broker's answer is not valid MQTT of this version"
+        try await check(.nats, refusal: refusal, attempts: 1)
     }
 
     // `refusal` is how the log says that the broker does not know MQTT 5, and `attempts` how often the agent asks for that
