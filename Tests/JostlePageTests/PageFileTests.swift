@@ -89,10 +89,10 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "GZIP", "deflate,gzip", "br ; q=1 , gzip ; q=0.1", "x-gzip"])
-    func accepts(_ header: String) { #expect(PageFile.acceptsGzip(header)) }
+    func accepts(_ header: String) { #expect(Gzip.isAccepted(by: header)) }
 
     @Test(arguments: [nil, "", "identity", "gzip;q=0", "gzip; q=0.0", "gzip;q=x", "gzipped", "br"])
-    func doesNotAccept(_ header: String?) { #expect(!PageFile.acceptsGzip(header)) }
+    func doesNotAccept(_ header: String?) { #expect(!Gzip.isAccepted(by: header)) }
 
     /// The content by gzip(1), which is a decoder that is not ours.
     private func gunzip(_ bytes: [UInt8]) throws -> [UInt8] {

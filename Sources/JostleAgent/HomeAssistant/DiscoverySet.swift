@@ -173,10 +173,10 @@ extension DiscoverySet {
     mutating func addConfiguration() {
         let reported = facts.topics.reported
         // In Home Assistant, a sensor whose template renders `None` has no value; the status `none` is another word.
-        let words = ["rolled_back", "rejected", "conflict", "stale", "missing", "pending", "applied"]
+        let words = LayerStatus.wordsFromWorst
         let template =
             "{% set found = (value_json.layers | default({})).values() | map(attribute='status') | list %}"
-            + "{{ [\(words.map { "'\($0)'" }.joined(separator: ", "))] "
+            + "{{ [\(words.dropLast().map { "'\($0)'" }.joined(separator: ", "))] "
             + "| select('in', found) | first | default('none') }}"
         addEntity(
             "sensor", "configuration", "Configuration",
@@ -185,7 +185,7 @@ extension DiscoverySet {
                 .init("entity_category", "diagnostic"), .init("icon", "mdi:cog-sync"),
                 .init("json_attributes_topic", .string(reported)),
                 .init("json_attributes_template", "{{ {'layers': value_json.layers | default({})} | tojson }}"),
-            ] + DiscoverySet.words(words + ["none"]))
+            ] + DiscoverySet.words(words))
     }
 
     /// The fields of a sensor whose value is one of some words. Older versions ignore the list.

@@ -19,6 +19,9 @@ package enum LayerStatus: Hashable, Sendable {
     /// The words of the contract.
     package static var words: [String] { contract.map(\.word) }
 
+    /// The words of the contract from the worst; the last is `none`.
+    package static var wordsFromWorst: [String] { contract.sorted { $0.rank < $1.rank }.map(\.word) }
+
     /// The status of a word.
     package init(_ word: String) {
         self = LayerStatus.contract.first { $0.word == word }?.status ?? .other(word)

@@ -27,6 +27,9 @@ struct PageAccess {
         var client: String
         var host: String?
         var usesTLS: Bool
+        /// Whether there may be a proxy that does not say to which name the browser went, or whether it used TLS.
+        var hidesHost: Bool
+        var hidesScheme: Bool
     }
 
     let rules: Rules
@@ -46,13 +49,18 @@ struct PageAccess {
     private func isTrusted(_ address: String) -> Bool { rules.proxies.contains { $0.contains(address) } }
 
     private func origin(of request: HTTPRequest) -> Origin {
-        var origin = Origin(client: request.client, host: request.header("Host"), usesTLS: rules.usesTLS)
+        let mayBeProxy = request.isFromThisMachine
+        var origin = Origin(
+            client: request.client, host: request.header("Host"), usesTLS: rules.usesTLS, hidesHost: mayBeProxy,
+            hidesScheme: mayBeProxy)
         guard isTrusted(request.client) else { return origin }
         // Each proxy adds who has asked it. What stands before the first that is not trusted, anybody can have written.
         let hops = request.list("X-Forwarded-For").map { HostNames.host($0) ?? $0 }
         if let client = hops.last(where: { !isTrusted($0) }) ?? hops.first { origin.client = client }
-        if let host = request.list("X-Forwarded-Host").last { origin.host = host }
-        if let scheme = request.list("X-Forwarded-Proto").last { origin.usesTLS = scheme == "https" }
+        let (host, scheme) = (request.list("X-Forwarded-Host").last, request.list("X-Forwarded-Proto").last)
+        if let host { origin.host = host }
+        if let scheme { origin.usesTLS = scheme == "https" }
+        (origin.hidesHost, origin.hidesScheme) = (host == nil, scheme == nil)
         return origin
     }
 
@@ -100,17 +108,12 @@ struct PageAccess {
 
     private func isOwn(_ sent: String, _ request: HTTPRequest) -> Bool {
         let origin = origin(of: request)
-        let isTrusted = isTrusted(request.client)
-        let saysScheme = isTrusted && !request.list("X-Forwarded-Proto").isEmpty
-        let saysHost = isTrusted && !request.list("X-Forwarded-Host").isEmpty
-        // A proxy need not say whether the browser used TLS, nor to which name it went: then one of those in the
-        // configuration.
-        let mayBeProxy = isTrusted || request.isFromThisMachine
-        let schemes = mayBeProxy && !saysScheme ? ["https", "http"] : [origin.usesTLS ? "https" : "http"]
+        let schemes = origin.hidesScheme ? ["https", "http"] : [origin.usesTLS ? "https" : "http"]
         return schemes.contains { scheme in
             guard sent.hasPrefix("\(scheme)://") else { return false }
             let host = String(sent.dropFirst(scheme.count + 3))
-            return host == origin.host || mayBeProxy && !saysHost && rules.hosts.lists(host)
+            // A name that the proxy does not say is one of those in the configuration.
+            return host == origin.host || origin.hidesHost && rules.hosts.lists(host)
         }
     }
 

@@ -1,7 +1,22 @@
 internal import CZlib
+internal import HTTPServer
 
 /// Compression in the format of gzip (RFC 1952), by zlib.
 enum Gzip {
+    /// Whether an `Accept-Encoding` header names gzip, with a weight that is not zero.
+    static func isAccepted(by header: String?) -> Bool {
+        HeaderItem.list(header).contains { ["gzip", "x-gzip"].contains($0.value) && $0.weight > 0 }
+    }
+
+    /// A reply with its body compressed, if the client accepts that.
+    static func reply(_ reply: HTTPReply, to request: HTTPRequest, _ compressed: () -> [UInt8]?) -> HTTPReply {
+        guard isAccepted(by: request.header("Accept-Encoding")), let bytes = compressed() else { return reply }
+        var reply = reply
+        reply.headers.append(("Content-Encoding", "gzip"))
+        reply.body = .bytes(bytes)
+        return reply
+    }
+
     /// The bytes, compressed as far as zlib can, or quickly; `nil` if there is no memory for it.
     static func compress(_ bytes: [UInt8], isQuick: Bool = false) -> [UInt8]? {
         var stream = z_stream()

@@ -133,16 +133,10 @@ struct PageRoutes {
     private func metrics(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
         try server.access.checkMetrics(request, at: PageServer.epochSeconds)
         let format = MetricsText.Format(accepted: request.header("Accept"))
-        var reply = HTTPReply(
-            200, [("Content-Type", format.contentType), ("Vary", "Accept, Accept-Encoding")],
-            body: .bytes(server.metricsText(format)))
-        if case .bytes(let bytes) = reply.body, PageFile.acceptsGzip(request.header("Accept-Encoding")),
-            let compressed = Gzip.compress(bytes, isQuick: true)
-        {
-            reply.headers.append(("Content-Encoding", "gzip"))
-            reply.body = .bytes(compressed)
-        }
-        return reply
+        let text = server.metricsText(format)
+        let reply = HTTPReply(
+            200, [("Content-Type", format.contentType), ("Vary", "Accept, Accept-Encoding")], body: .bytes(text))
+        return Gzip.reply(reply, to: request) { Gzip.compress(text, isQuick: true) }
     }
 
     // MARK: POST
@@ -248,17 +242,8 @@ struct PageFile {
         // The browser asks each time whether its copy is still right, so that page and server have the same version.
         let headers = [("Cache-Control", "no-cache"), ("ETag", tag), ("Vary", "Accept-Encoding")]
         if isKnown(request.header("If-None-Match")) { return HTTPReply(304, headers) }
-        var reply = HTTPReply(200, [("Content-Type", contentType)] + headers, body: .bytes(bytes))
-        if let compressed, PageFile.acceptsGzip(request.header("Accept-Encoding")) {
-            reply.headers.append(("Content-Encoding", "gzip"))
-            reply.body = .bytes(compressed)
-        }
-        return reply
-    }
-
-    /// Whether an `Accept-Encoding` header names gzip, with a weight that is not zero.
-    static func acceptsGzip(_ header: String?) -> Bool {
-        HeaderItem.list(header).contains { ["gzip", "x-gzip"].contains($0.value) && $0.weight > 0 }
+        let reply = HTTPReply(200, [("Content-Type", contentType)] + headers, body: .bytes(bytes))
+        return Gzip.reply(reply, to: request) { compressed }
     }
 
     /// Whether an `If-None-Match` header names the file's tag, or any.
