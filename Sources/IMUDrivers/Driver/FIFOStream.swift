@@ -44,6 +44,8 @@ enum StreamLimits {
 ///
 /// It knows neither the bus nor the part, only the part's `ChipTraits`. So it is compiled for all drivers once, and to
 /// machine code: of generic code that other modules call, the compiler leaves to run time what it does not know.
+///
+/// What only asks it something, in each batch, is always inlined: for a call that does not change it, the compiler copies it.
 struct FIFOStream: ~Copyable {
     var stream: SensorStream
     /// The chip; assumed from the settings until it has been identified.
@@ -132,12 +134,14 @@ extension FIFOStream {
     func nextRead(from now: Timestamp) -> Timestamp { read(after: movingSamples, from: now) }
 
     /// The samples of a batch.
+    @inline(__always)
     private var movingSamples: Int64 {
         let wanted = movingBatch / estimator.period
         return wanted >= 1 ? Int64(min(wanted, Double(layout.longestBatch)).rounded()) : 1
     }
 
     /// When this many more samples are expected to be complete.
+    @inline(__always)
     private func read(after samples: Int64, from now: Timestamp) -> Timestamp {
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: progress.taken + samples)
@@ -148,6 +152,7 @@ extension FIFOStream {
     /// By how many seconds the next read, after so many samples, may be put off at rest. The FIFO must have room for a host
     /// that is then late, and the next batch, of this capacity, for all frames. While the period is being measured, every
     /// count is needed.
+    @inline(__always)
     private func reprieve(
         after next: Timestamp, _ movingSamples: Int64, capacity: Int, from now: Timestamp
     ) -> Double {
@@ -165,6 +170,7 @@ extension FIFOStream {
     }
 
     /// The seconds of samples that the FIFO holds.
+    @inline(__always)
     private var held: Double { Double(layout.mostFrames) * estimator.period }
 
     /// Whether a failure of the bus is still recent.
@@ -223,6 +229,7 @@ extension FIFOStream {
 
     /// Whether a count shows more frames than the chip can have measured by then. The count was garbled, or the host's
     /// clock stood still. The samples would get times that are still to come.
+    @inline(__always)
     private func isAheadOfClock(_ fill: FIFOFill) -> Bool {
         // A larger count means that the chip reports an overflow.
         guard fill.bytes <= layout.size else { return false }
@@ -246,6 +253,7 @@ extension FIFOStream {
     }
 
     /// Whether the FIFO may have overflowed between the count and `instant`, given that `taken` bytes had been read.
+    @inline(__always)
     private func mayHaveOverflowed(_ fill: FIFOFill, taken: Int, by instant: Timestamp) -> Bool {
         let periods = instant.seconds(since: fill.before) / estimator.period
         let written = (Int(min(periods, Double(layout.size))) + 1) * layout.frameLength
@@ -418,6 +426,7 @@ extension FIFOStream {
     }
 
     /// The number of held-back frames that may still be delivered.
+    @inline(__always)
     var deliverableHeldFrames: Int { repetition.repetitions <= traits.longestRepetition ? repetition.held : 0 }
 
     /// Releases held-back frames if the batch would otherwise lack room for both them and new frames.

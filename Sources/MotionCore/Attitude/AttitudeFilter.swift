@@ -542,6 +542,7 @@ extension AttitudeFilter {
     // MARK: Bias
 
     /// Whether the mean rate is close to the current estimate of the bias.
+    @inline(__always)
     private var isNearBias: Bool {
         for axis in 0..<3 {
             let deviation = Double(covariance.variance(ErrorState.bias(axis))).squareRoot()
@@ -586,6 +587,7 @@ extension AttitudeFilter {
     // MARK: Steady turns
 
     /// Whether the sensor turns steadily about the vertical, and the gyroscope alone can carry the tilt through it.
+    @inline(__always)
     private var isKnownTurn: Bool {
         rest.hasRested && rest.turnTime >= parameters.turnDuration && tiltDeviation < parameters.turnTilt
             && isAxisVertical(within: parameters.turnAxisTilt)

@@ -49,6 +49,7 @@ public struct GestureSet: OptionSet, Sendable, BitwiseCopyable {
 
     /// Whether the gesture is a member.
     @inlinable
+    @inline(__always)
     public func contains(_ gesture: Gesture) -> Bool {
         rawValue & (1 << UInt16(gesture.rawValue)) != 0
     }
