@@ -188,9 +188,11 @@ export class BoardView {
     const { stopped } = this.#saidAt;
     // The last samples may come after the state.
     if (this.#state.stopped === true) return { word: "stopped", text: `Sensing is stopped${since(stopped)}.`, from: stopped + 1000 };
-    if (at < this.#silentAfter) return undefined;
-    const last = this.#newest(sources.live);
-    return { word: "silent", text: `No samples arrive${since(last)}. The board may have lost its sensor, its power or its network.`, from: last ?? now };
+    const silentFor = at - this.#silentAfter;
+    if (silentFor < 0) return undefined;
+    const text = `No samples arrive${since(this.#newest(sources.live))}. The board may have lost its sensor, its power or its network.`;
+    // What came since the last sample, but before another one was overdue, tells of the board as it was.
+    return { word: "silent", text, from: now - silentFor };
   }
 
   #takeReported(reported) {

@@ -171,8 +171,7 @@ struct StreamLeases {
         case "bad_arguments" where leases[id]?.arguments == .all:
             leases[id]?.arguments = .basic
             leases[id]?.next = now
-        case "busy": leases[id]?.next = now + StreamLeases.pauses.busy
-        case "sensor_unavailable", "too_many": leases[id]?.next = now + StreamLeases.pauses.busy
+        case "busy", "sensor_unavailable", "too_many": leases[id]?.next = now + StreamLeases.pauses.busy
         default: leases[id]?.next = now + StreamLeases.pauses.refused
         }
     }
