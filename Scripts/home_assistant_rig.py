@@ -3,7 +3,8 @@
 usage: home_assistant_rig.py DIRECTORY HASS JOSTLE
 
 Starts a broker, Home Assistant and an agent with the virtual chip, all on loopback. Home Assistant makes an automation
-of each blueprint; `jostle simulate` makes the movements. What the automations do is seen at the broker.
+of each blueprint; `jostle simulate` makes the movements. What the automations do is seen at the broker. If this version
+of Home Assistant knows messages for whole devices, the agent changes to that form of discovery, and back.
 """
 
 import json
@@ -20,6 +21,13 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLUEPRINTS = ROOT / "deploy/home-assistant/blueprints/automation/jostle"
 BOARD = "board"
+
+# The other form of discovery: the setting, its topic, and what the topics of the former form get first.
+WHOLE_DEVICE = "home_assistant.discovery_form=device"
+WHOLE = f"homeassistant/device/{BOARD}/config"
+MIGRATION = '{"migrate_discovery":true}'
+# Home Assistant says this of the topic on the way back, when nothing of its message is left.
+FORGOTTEN = f"No device components to cleanup for {BOARD}"
 
 # An automation of each blueprint, with its inputs. The actions `(topic, payload)` publish on test/TOPIC.
 AUTOMATIONS = {
@@ -110,7 +118,7 @@ class Rig:
     def messages(self):
         return self.seen.read_text(encoding="utf-8", errors="replace").splitlines()
 
-    def start_agent(self):
+    def start_agent(self, *more):
         state = self.directory / "state"
         state.mkdir(exist_ok=True)
         settings = [
@@ -119,6 +127,7 @@ class Rig:
             "sensor.driver=virtual",
             "sensor.trajectory=rest",
             "gestures.vibration.done_after=5s",
+            *more,
         ]
         (self.directory / "empty.yaml").write_text("")
         arguments = [self.jostle_program, "run", "--config", str(self.directory / "empty.yaml")]
@@ -126,12 +135,35 @@ class Rig:
         online = f"jostle/{BOARD}/availability online"
         before = self.messages().count(online)
         process = self.start("jostle", arguments, env=dict(os.environ, STATE_DIRECTORY=str(state)))
-        last = f"homeassistant/button/{BOARD}/tare/config"
+        last = (WHOLE,) if WHOLE_DEVICE in more else (f"homeassistant/button/{BOARD}/tare/config",)
         wait(
-            lambda: self.messages().count(online) > before and any(m.startswith(last) for m in self.messages()),
+            lambda: self.messages().count(online) > before and self.has_retained(last),
             30, "the agent is not announced", process,
         )
-        return process
+        self.agent = process
+
+    def has_retained(self, topics):
+        """Whether the last message to each of these topics is not empty."""
+        last = dict(line.partition(" ")[::2] for line in self.messages())
+        return all(last.get(topic, "") not in ("", MIGRATION) for topic in topics)
+
+    def knows_whole_devices(self):
+        command = [self.hass_program, "--version"]
+        version = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return tuple(map(int, version.split(".")[:2])) >= (2024, 11)
+
+    def entities(self):
+        registry = json.loads((self.config / ".storage/core.entity_registry").read_text())["data"]
+        return sorted(
+            (entity["unique_id"], entity["entity_id"], entity["id"])
+            for entity in registry["entities"] if entity["platform"] == "mqtt"
+        )
+
+    def discovery(self):
+        """The topics that the broker retains for discovery."""
+        command = ["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), "-W", "2", "-v", "-t", "homeassistant/+/#"]
+        lines = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stdout.splitlines()
+        return [line.split(" ")[0] for line in lines if line.split(" ")[0].endswith("/config")]
 
     def simulate(self, words):
         setting = ["--set", f"mqtt.broker=mqtt://127.0.0.1:{self.port}", "--config", str(self.directory / "empty.yaml")]
@@ -269,6 +301,26 @@ class Report:
         )
         self.add(is_right, f"{what}: {messages}" + ("" if is_right else f", expected {expected}"))
 
+    def migrate(self):
+        """Changes the form of discovery, and back. Entities stay, and automations go on."""
+        rig = self.rig
+        # Home Assistant writes its registry ten seconds after a change.
+        time.sleep(12)
+        before, single = rig.entities(), rig.discovery()
+        for form, settings in (("device", [WHOLE_DEVICE]), ("component", [])):
+            rig.stop(rig.agent)
+            rig.start_agent(*settings)
+            time.sleep(15)
+            topics = rig.discovery()
+            is_right = topics == [WHOLE] if settings else sorted(topics) == sorted(single)
+            self.add(is_right, f"discovery_form {form}: {len(topics)} messages are retained")
+            after = rig.entities()
+            self.add(after == before, f"discovery_form {form}: {len(after)} of {len(before)} entities, the same")
+            self.check(
+                f"discovery_form {form}: jostle simulate shake", lambda: rig.simulate(["shake"]), "lamp|test/real",
+                ["lamp/set (ON|OFF)"],
+            )
+
     def add(self, is_right, text):
         self.checks += 1
         self.failures += not is_right
@@ -279,7 +331,7 @@ def run(rig):
     report = Report(rig)
     rig.write_configuration()
     rig.start_broker()
-    agent = rig.start_agent()
+    rig.start_agent()
     rig.stop(rig.start_hass())
     rig.write_automations(rig.device())
     everything = "test|lamp|ceiling"
@@ -290,12 +342,17 @@ def run(rig):
         report.check(f"{name} run by hand", lambda: rig.publish("run", name), topics, expected)
 
     def restart_agent():
-        rig.stop(agent)
+        rig.stop(rig.agent)
         rig.start_agent()
 
     report.check("restart of the agent", restart_agent, everything, [])
+    if rig.knows_whole_devices():
+        report.migrate()
     log = (rig.directory / "hass.log").read_text(errors="replace")
-    bad = [line for line in log.splitlines() if re.search(r"(WARNING|ERROR).*(automation|blueprint|jostle|mqtt)", line)]
+    bad = [
+        line for line in log.splitlines()
+        if re.search(r"(WARNING|ERROR).*(automation|blueprint|jostle|mqtt)", line) and FORGOTTEN not in line
+    ]
     report.add(not bad, f"warnings of Home Assistant: {bad}")
     return report
 

@@ -165,6 +165,69 @@ import Testing
         #expect(settle(&bench, 30).announced.isEmpty)
     }
 
+    // MARK: The other form
+
+    private func settings(_ form: JostleSettings.HomeAssistant.DiscoveryForm) -> JostleSettings {
+        var settings = settings()
+        settings.homeAssistant.discoveryForm = form
+        return settings
+    }
+
+    private let whole = "homeassistant/device/dut/config"
+
+    /// The payloads published since the last call, by topic, which the broker acknowledges.
+    private func exchange(_ seconds: Double) -> [String: String] {
+        bench.pass(seconds)
+        for _ in 1...2 { bench.deliver(.fileWritten(.announcedTopics, failure: nil)) }
+        let published = bench.takePublished()
+        for case (_, let token?) in published { bench.deliver(.acknowledged(token)) }
+        return Dictionary(published.map { ($0.message.topic, $0.message.payload.text) }) { _, last in last }
+    }
+
+    @Test("The messages of the other form first let go of their entities, then are removed", arguments: [true, false])
+    func migrates(isOnline: Bool) throws {
+        for form in [JostleSettings.HomeAssistant.DiscoveryForm.device, .component] {
+            let former = DiscoverySet(settings(form == .device ? .component : .device), facts).messages
+            let new = DiscoverySet(settings(form), facts).messages
+            if isOnline {
+                bench = makeBench(settings(form == .device ? .component : .device))
+                _ = exchange(20)
+                change(to: settings(form))
+            } else {
+                // The file was changed while the agent was off.
+                bench = makeBench(settings(form), isConnected: false)
+                bench.deliver(.connected)
+                readBack(&bench, former)
+                bench.pass(1.2)
+            }
+            let told = exchange(0)
+            #expect(told == Dictionary(uniqueKeysWithValues: former.map { ($0.topic, #"{"migrate_discovery":true}"#) }))
+            #expect(exchange(1.9) == [:])
+            let replaced = exchange(0.3)
+            #expect(replaced.count == former.count + new.count)
+            for message in former { #expect(replaced[message.topic]?.isEmpty == true) }
+            for message in new { #expect(replaced[message.topic] == message.payload) }
+            #expect(exchange(60) == [:])
+            #expect(remembered(bench) == Set(new.map(\.topic)))
+        }
+    }
+
+    @Test("A migration that was interrupted goes on with the next connection, and is not begun for nothing")
+    func goesOnMigrating() throws {
+        let former = DiscoverySet(settings(), facts).messages.map(\.topic)
+        try remember(former + [old])
+        bench = makeBench(settings(.device), isConnected: false)
+        bench.deliver(.connected)
+        readBack(&bench, former.map { DiscoveryMessage(topic: $0, payload: #"{"migrate_discovery":true}"#) })
+        let step = settle(&bench, 1.2)
+        #expect(step.announced == [whole] && Set(step.removed) == Set(former + [old]))
+        // Switched off: nothing takes the place of what is removed.
+        var off = settings(.component)
+        off.homeAssistant.discovery = false
+        change(to: off)
+        #expect(settle(&bench, 0).removed == [whole])
+    }
+
     /// Carries out the correction that `RetainedWatch` asks for.
     private func correct() { bench.carryOut(bench.participant.correct(at: bench.clocks)) }
 
@@ -344,8 +407,17 @@ import Testing
     }
 
     @Test func parsesDeviceFromTopic() {
-        #expect(DiscoveryMessage.device(ofTopic: "homeassistant/sensor/dut/roll/config") == "dut")
-        #expect(DiscoveryMessage.device(ofTopic: "my/home/event/a-b_1/shake/config") == "a-b_1")
+        for (topic, id, form) in [
+            ("homeassistant/sensor/dut/roll/config", "dut", JostleSettings.HomeAssistant.DiscoveryForm.component),
+            ("homeassistant/device/dut/config", "dut", .device), ("my/ha/device/dut/config", "dut", .device),
+            ("homeassistant/sensor/device/roll/config", "device", .component),
+            ("my/ha/switch/device/shake_enabled/config", "device", .component),
+            ("homeassistant/device/device/config", "device", .device),
+            ("my/home/event/a-b_1/shake/config", "a-b_1", .component),
+        ] {
+            let found = DiscoveryMessage.device(ofTopic: topic)
+            #expect(found?.id == id && found?.form == form, "\(topic)")
+        }
         #expect(DiscoveryMessage.device(ofTopic: "homeassistant/sensor/dut/roll/state") == nil)
         #expect(DiscoveryMessage.device(ofTopic: "dut/roll/config") == nil)
     }

@@ -40,6 +40,25 @@ import Testing
         return Set(triggers.compactMap { $0["subtype"] as? String })
     }
 
+    @Test("The message for the whole device has every entity and trigger, under the same name and with the same fields")
+    func wholeDevice() throws {
+        let single = set()
+        let all = set { $0.homeAssistant.discoveryForm = .device }
+        let whole = try #require(all["device/dut/config"])
+        #expect(all.count == 1 && Set(whole.keys) == ["device", "origin", "components"])
+        let components = try #require(whole["components"] as? [String: [String: Any]])
+        #expect(components.count == single.count)
+        for (topic, fields) in single {
+            let parts = topic.split(separator: "/").map(String.init)
+            var component = try #require(components[parts[2]], "\(topic)")
+            #expect(component.removeValue(forKey: "platform") as? String == parts[0])
+            for name in ["device", "origin"] {
+                component[name] = whole[name]
+            }
+            #expect(component as NSDictionary == fields as NSDictionary, "\(topic)")
+        }
+    }
+
     @Test func triggerHasExpectedFields() throws {
         let settings = JostleSettings()
         let message = try #require(

@@ -40,6 +40,7 @@ extension AcceptedValue {
             $0.device.configurationURL == "https://washer-1.local:8443/a?b=c"
         },
         .init("home_assistant.discovery", "false") { !$0.homeAssistant.discovery },
+        .init("home_assistant.discovery_form", "device") { $0.homeAssistant.discoveryForm == .device },
         .init("home_assistant.prefix", "home/ha") { $0.homeAssistant.prefix == "home/ha" },
         .init("log.level", "error") { $0.log.level == .error },
         .init("log.level", "warning") { $0.log.level == .warning },
@@ -286,6 +287,7 @@ extension RefusedValue {
         ("device.configuration_url", ["http:///x"], "has no host"),
         ("device.configuration_url", ["'http://a b'"], "contains a space"),
         ("home_assistant.discovery", ["yes"], "neither true nor false"),
+        ("home_assistant.discovery_form", ["both"], "is unknown"),
         ("home_assistant.prefix", ["home/#"], "has a wildcard"),
         ("attitude.low_pass", ["0.009 Hz", "500.1"], "out of bounds"),
         ("attitude.low_pass", ["off"], "is not a frequency"),

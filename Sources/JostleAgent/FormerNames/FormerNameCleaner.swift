@@ -63,7 +63,7 @@ struct FormerNameCleaner: Participant {
     /// Takes the former names from the memory file and from the announced topics, without the present name.
     init(_ settings: JostleSettings, topics: Topics, memory: RememberedTopics, announced: Set<String>) {
         let known = Set(memory.topics.map { Topics(root: $0).device })
-        let others = Set(announced.compactMap(DiscoveryMessage.device(ofTopic:))).subtracting(known)
+        let others = Set(announced.compactMap { DiscoveryMessage.device(ofTopic: $0)?.id }).subtracting(known)
         let former = memory.topics.union(others.map { Topics(prefix: settings.mqtt.prefix, id: $0).root })
         self.init(former.subtracting([topics.root]), current: topics.root, memory: memory)
     }

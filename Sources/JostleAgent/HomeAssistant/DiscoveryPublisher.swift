@@ -15,6 +15,9 @@ internal import MotionCore
 /// It stays subscribed, and reports which messages others have replaced or removed since. `RetainedWatch` says when to correct
 /// them, because another device may have the same id.
 ///
+/// If `home_assistant.discovery_form` has changed, it first replaces the messages of the other form by one that makes Home
+/// Assistant keep their entities and forget where they came from, and waits; then it removes them and publishes its own.
+///
 /// After Home Assistant's birth message it publishes everything again, once and after a random delay, because a hundred
 /// devices may receive the same birth message. Otherwise it publishes only what changed. Topics are saved to disk before
 /// they are used, so that they are known after a crash.
@@ -44,6 +47,9 @@ struct DiscoveryPublisher: Participant {
     private static let mostAltered = 500
     /// Seconds after the last message until Home Assistant has subscribed to the topics named there.
     private static let subscribingTime = 2.0
+    /// Seconds that Home Assistant has to let go of the messages of the other form. One that it still holds would cost the
+    /// rest of the message for the whole device.
+    private static let migrationTime = 2.0
     /// Seconds until a message is published again for which the client had no room.
     private static let retry = 0.2
     /// Seconds to wait for the disk before publishing on topics that are not saved yet.
@@ -141,6 +147,8 @@ struct DiscoveryPublisher: Participant {
             if message.payload.isEmpty {
                 remembered.remove(message.topic)
                 found.remove(message.topic)
+            } else if message.payload == DiscoveryMessage.migration {
+                retryDue = now.monotonic.advanced(bySeconds: DiscoveryPublisher.migrationTime)
             }
             return announce(at: now.monotonic)
         case .rejected(let token, let topic, let failure): return rejected(token, topic, failure)
@@ -333,10 +341,15 @@ struct DiscoveryPublisher: Participant {
         var effects: Effects = []
         let busy = Set(underWay.values.map(\.topic)).union(refused)
         let obsolete = remembered.union(found).union(announced.keys).subtracting(topics).subtracting(busy)
-        for topic in obsolete.sorted() {
-            if let device = DiscoveryMessage.device(ofTopic: topic), protected.contains(device) { continue }
-            effects.append(publish(DiscoveryMessage(topic: topic, payload: "")))
+        let removable = obsolete.sorted().filter { topic in
+            DiscoveryMessage.device(ofTopic: topic).map { !protected.contains($0.id) } ?? true
         }
+        let migrating = removable.filter(isOfOtherForm)
+        guard migrating.isEmpty else {
+            retryDue = now.advanced(bySeconds: DiscoveryPublisher.migrationTime)
+            return migrating.map { publish(DiscoveryMessage(topic: $0, payload: DiscoveryMessage.migration)) }
+        }
+        for topic in removable { effects.append(publish(DiscoveryMessage(topic: topic, payload: ""))) }
         for message in set.messages where announced[message.topic] != message.payload && !busy.contains(message.topic) {
             effects.append(publish(message))
         }
@@ -347,6 +360,14 @@ struct DiscoveryPublisher: Participant {
             effects.append(.request(.repeatTelemetry))
         }
         return effects
+    }
+
+    /// Whether a message of this device to this topic gives way to one of the other form, and Home Assistant has not been told.
+    private func isOfOtherForm(_ topic: String) -> Bool {
+        guard !set.messages.isEmpty, topic.hasPrefix(topicStart), announced[topic] != DiscoveryMessage.migration,
+            let (id, form) = DiscoveryMessage.device(ofTopic: topic)
+        else { return false }
+        return id == facts.id && form != set.settings.homeAssistant.discoveryForm
     }
 
     private mutating func publish(_ message: DiscoveryMessage) -> Effect<Self> {

@@ -7,7 +7,8 @@ internal import MotionCore
 /// The Home Assistant discovery messages of a device, derived from settings and facts alone.
 ///
 /// Each entity and trigger has its own topic, `<prefix>/<component>/<id>/<object>/config`, which every version
-/// supports. Neither `object_id` nor its successor is sent: versions before 2025.10 support only the former, versions
+/// supports; or all are components of one message to `<prefix>/device/<id>/config`, under the same names, so that Home
+/// Assistant knows them again when the form changes. Neither `object_id` nor its successor is sent: versions before 2025.10 support only the former, versions
 /// from 2026.4 only the latter, and all versions derive the same ids from the names of device and entity.
 struct DiscoverySet: Equatable, Sendable {
     /// The messages, in the order in which they are sent.
@@ -15,8 +16,10 @@ struct DiscoverySet: Equatable, Sendable {
 
     let settings: JostleSettings
     let facts: DiscoveryFacts
-    private let device: JSONValue
-    private let origin: JSONValue
+    /// What every message repeats: the device and the origin.
+    private let context: [JSONValue.Member]
+    /// The components of the message for the whole device.
+    private var components: [JSONValue.Member] = []
 
     /// The name in `origin`, by which our own messages are recognised.
     static let originName = "Jostle"
@@ -25,14 +28,20 @@ struct DiscoverySet: Equatable, Sendable {
     init(_ settings: JostleSettings, _ facts: DiscoveryFacts) {
         self.settings = settings
         self.facts = facts
-        device = DiscoverySet.device(settings, facts)
-        origin = ["name": .string(DiscoverySet.originName), "sw_version": .string(facts.version)]
+        context = [
+            .init("device", DiscoverySet.device(settings, facts)),
+            .init("origin", ["name": .string(DiscoverySet.originName), "sw_version": .string(facts.version)]),
+        ]
         guard settings.homeAssistant.discovery else { return }
         addGestures()
         addSensors()
         addDiagnostics()
         addConfiguration()
         addControls()
+        guard settings.homeAssistant.discoveryForm == .device else { return }
+        let whole: [JSONValue.Member] = context + [.init("components", .object(components))]
+        let topic = "\(settings.homeAssistant.prefix)/\(DiscoveryMessage.deviceLevel)/\(facts.id)/config"
+        messages = [DiscoveryMessage(topic: topic, payload: JSONValue.object(whole).compactText)]
     }
 
     /// The device object, which every message repeats.
@@ -64,11 +73,8 @@ struct DiscoverySet: Equatable, Sendable {
         let common: [JSONValue.Member] = [
             .init("name", .string(name)), .init("unique_id", .string("jostle_\(facts.id)_\(object)")),
         ]
-        let rest: [JSONValue.Member] = [
-            .init("availability", [["topic": .string(facts.topics.availability)]]), .init("device", device),
-            .init("origin", origin),
-        ]
-        add(component, object, common + fields.map(DiscoverySet.guarded) + rest)
+        let availability = JSONValue.Member("availability", [["topic": .string(facts.topics.availability)]])
+        add(component, object, common + fields.map(DiscoverySet.guarded) + [availability])
     }
 
     /// Makes a template render no value for a payload that is not JSON: an empty one removes what was retained, and would be
@@ -82,13 +88,16 @@ struct DiscoverySet: Equatable, Sendable {
 
     /// Adds a device trigger.
     mutating func addTrigger(_ object: String, _ fields: [JSONValue.Member]) {
-        let rest: [JSONValue.Member] = [.init("device", device), .init("origin", origin)]
-        add("device_automation", object, [.init("automation_type", "trigger")] + fields + rest)
+        add("device_automation", object, [.init("automation_type", "trigger")] + fields)
     }
 
     private mutating func add(_ component: String, _ object: String, _ fields: [JSONValue.Member]) {
-        let topic = "\(settings.homeAssistant.prefix)/\(component)/\(facts.id)/\(object)/config"
-        messages.append(DiscoveryMessage(topic: topic, payload: JSONValue.object(fields).compactText))
+        switch settings.homeAssistant.discoveryForm {
+        case .device: components.append(.init(object, .object([.init("platform", .string(component))] + fields)))
+        case .component:
+            let topic = "\(settings.homeAssistant.prefix)/\(component)/\(facts.id)/\(object)/config"
+            messages.append(DiscoveryMessage(topic: topic, payload: JSONValue.object(fields + context).compactText))
+        }
     }
 }
 
@@ -472,16 +481,29 @@ struct DiscoveryMessage: Equatable, Sendable {
 
     /// The last level of every discovery topic.
     static let topicEnd = "/config"
+    /// The level of a message for a whole device, in place of a component.
+    static let deviceLevel = "device"
+    /// Makes Home Assistant keep the entity, or those of the whole device, and wait for the message of the other form.
+    static let migration = #"{"migrate_discovery":true}"#
 
     /// Whether a discovery message is one of Jostle's. Another program may use the same id for its device.
     static func isOurs(_ payload: [UInt8]) -> Bool {
-        let tree = try? JSONReader.read(payload, source: .message("announcement"), limits: ReaderLimits(bytes: 65_536))
+        if payload.elementsEqual(migration.utf8) { return true }
+        let tree = try? JSONReader.read(payload, source: .message("announcement"), limits: ReaderLimits(bytes: 262_144))
         return tree?["origin"]?["name"]?.text == DiscoverySet.originName
     }
 
-    /// The device id in a discovery topic.
-    static func device(ofTopic topic: String) -> String? {
+    /// The device id and the form of a discovery topic. A device may be called `device`.
+    static func device(ofTopic topic: String) -> (id: String, form: JostleSettings.HomeAssistant.DiscoveryForm)? {
         let parts = topic.split(separator: "/")
-        return topic.hasSuffix(topicEnd) && parts.count >= 4 ? String(parts[parts.count - 3]) : nil
+        guard topic.hasSuffix(topicEnd), parts.count >= 4 else { return nil }
+        let (component, middle, object) = (parts[parts.count - 4], parts[parts.count - 3], parts[parts.count - 2])
+        return middle == deviceLevel && !components.contains(component)
+            ? (String(object), .device) : (String(middle), .component)
     }
+
+    /// The components that Jostle has.
+    private static let components: Set<Substring> = [
+        "binary_sensor", "button", "device_automation", "event", "number", "select", "sensor", "switch",
+    ]
 }

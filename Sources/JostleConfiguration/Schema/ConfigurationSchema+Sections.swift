@@ -340,6 +340,10 @@ extension ConfigurationSchema {
                 "Whether the device, its entities and triggers are announced; false removes them from Home Assistant.",
                 touchesNetwork: true),
             .key(
+                "discovery_form", \.homeAssistant.discoveryForm, .choice(["component": .component, "device": .device]),
+                "One message for each entity and trigger, or one for the device, for Home Assistant 2024.11 or later.",
+                touchesNetwork: true),
+            .key(
                 "prefix", \.homeAssistant.prefix, .topicPrefix,
                 "The discovery prefix, as set in Home Assistant's MQTT integration.", effect: .agentRestart),
         ])

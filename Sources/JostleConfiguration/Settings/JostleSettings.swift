@@ -301,6 +301,17 @@ extension JostleSettings {
         /// Whether entities and triggers are announced. Default true.
         package var discovery = true
 
+        /// The messages of discovery.
+        package enum DiscoveryForm: Equatable, Sendable {
+            /// One for each entity and trigger, which every version of Home Assistant understands.
+            case component
+            /// One for the whole device, which Home Assistant understands from 2024.11.
+            case device
+        }
+
+        /// Default: one for each component.
+        package var discoveryForm = DiscoveryForm.component
+
         /// The discovery prefix, as set in Home Assistant's MQTT integration. Default `homeassistant`.
         package var prefix = "homeassistant"
 
