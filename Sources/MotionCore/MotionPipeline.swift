@@ -136,9 +136,10 @@ package struct MotionPipeline: ~Copyable {
         if check.fault?.sensor == .gyroscope { restartFilter(scale: scalePrior) }
     }
 
-    /// The length of the mean specific force of the present rest, m/s²; `nil` before 20 s of rest.
+    /// The length of the mean specific force of the present rest, m/s²; `nil` before 20 s of rest. It changes nothing; but for
+    /// a getter that does not say so, another module copies the pipeline.
     package var restingForce: Double? {
-        fault == nil && filter.rest.quietTime >= Self.longRest ? filter.rest.meanForce.length : nil
+        mutating get { fault == nil && filter.rest.quietTime >= Self.longRest ? filter.rest.meanForce.length : nil }
     }
 
     private static var longRest: Double { 20 }

@@ -120,14 +120,20 @@ extension DiscoverySet {
             }
         }
         let state = facts.topics.state
-        addEntity("sensor", "tilt_angle", "Tilt angle", sensor(state, "{{ value_json.tilt }}", unit: "°", decimals: 0))
+        // While the board moves, a value every other second would fill the recorder, too: the angle is that of the last rest.
+        addEntity(
+            "sensor", "tilt_angle", "Tilt angle",
+            sensor(
+                state, "{{ this.state if value_json.moving and is_number(this.state) else value_json.tilt }}",
+                unit: "°", decimals: 0))
         addEntity(
             "sensor", "side", "Side up",
             [.init("state_topic", .string(state)), .init("value_template", "{{ value_json.side }}")]
                 + DiscoverySet.words(["x", "y", "z"].flatMap { ["+\($0)", "-\($0)"] }))
         addEntity(
             "sensor", "vibration_level", "Vibration level",
-            sensor(state, "{{ value_json.vibration | default(0) }}", unit: "m/s²", decimals: 2))
+            sensor(state, "{{ value_json.vibration | default(0) }}", unit: "m/s²", decimals: 2)
+                + [.init("enabled_by_default", false)])
         addBinary(
             "moving", "Moving", state, "{{ 'ON' if value_json.moving else 'OFF' }}", [.init("device_class", "moving")])
         addBinary(
@@ -135,7 +141,8 @@ extension DiscoverySet {
             [.init("device_class", "running")])
     }
 
-    /// Adds the diagnostic entities, which are based on the health report.
+    /// Adds the diagnostic entities, which are based on the health report. Noise is rounded away: a value that changes with
+    /// each report is a row of the recorder each minute.
     mutating func addDiagnostics() {
         let interval = settings.publish.health.interval
         guard interval > 0 else { return }
@@ -144,8 +151,9 @@ extension DiscoverySet {
         addEntity(
             "sensor", "temperature", "Temperature",
             sensor(
-                health, "{{ value_json.temperature | default('None') }}", unit: "°C", decimals: 1, kind: "temperature")
-                + expiry)
+                health,
+                "{{ (2 * value_json.temperature) | round(0) / 2 if value_json.temperature is defined else 'None' }}",
+                unit: "°C", decimals: 1, kind: "temperature") + expiry)
         addBinary(
             "problem", "Problem", health, "{{ 'ON' if value_json.problem | default(false) else 'OFF' }}",
             [
@@ -159,7 +167,9 @@ extension DiscoverySet {
         let hidden: [JSONValue.Member] = diagnostic + [.init("enabled_by_default", false)]
         addEntity(
             "sensor", "rate", "Sample rate",
-            sensor(health, "{{ value_json.rate }}", unit: "Hz", decimals: 1, kind: "frequency") + diagnostic)
+            sensor(
+                health, "{{ value_json.rate | round(0 if value_json.rate > 20 else 1) }}", unit: "Hz", decimals: 1,
+                kind: "frequency") + diagnostic)
         addEntity(
             "sensor", "gaps", "Gaps", sensor(health, "{{ value_json.gaps }}", decimals: 0, counts: true) + diagnostic)
         addEntity(

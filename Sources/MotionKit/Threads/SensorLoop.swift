@@ -100,12 +100,15 @@ struct SensorLoop: ~Copyable {
         exchange.deliveryWake.signal()
     }
 
-    /// Whether somebody wants every sample, or states more often than the long pauses would bring them.
+    /// Whether somebody wants every sample, or states more often than the long pauses would bring them. It changes nothing;
+    /// but for a getter that does not say so, the loop with its pipeline is copied.
     private var wantsSamples: Bool {
-        // Copies: Swift 6.0.3 crashes when a stored reference of a noncopyable value is read behind `&&`.
-        let (handlers, interval) = (handlers, updateInterval)
-        return !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
-            || interval <= IMUSettings.restingBatch
+        mutating get {
+            // Copies: Swift 6.0.3 crashes when a stored reference of a noncopyable value is read behind `&&`.
+            let (handlers, interval) = (handlers, updateInterval)
+            return !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
+                || interval <= IMUSettings.restingBatch
+        }
     }
 
     /// Applies the requests since the last batch.
