@@ -6,10 +6,11 @@ internal import MotionCore
 
 /// The Home Assistant discovery messages of a device, derived from settings and facts alone.
 ///
-/// Each entity and trigger has its own topic, `<prefix>/<component>/<id>/<object>/config`, which every version
-/// supports; or all are components of one message to `<prefix>/device/<id>/config`, under the same names, so that Home
-/// Assistant knows them again when the form changes. Neither `object_id` nor its successor is sent: versions before 2025.10 support only the former, versions
-/// from 2026.4 only the latter, and all versions derive the same ids from the names of device and entity.
+/// Each entity and trigger has its own topic, `<prefix>/<component>/<id>/<object>/config`, which every version supports. Or
+/// all are components of one message to `<prefix>/device/<id>/config`, under the same names, so that Home Assistant knows
+/// them again when the form changes. Neither `object_id` nor its successor is sent: versions before 2025.10 support only
+/// the former, versions from 2026.4 only the latter, and all versions derive the same ids from the names of device and
+/// entity.
 struct DiscoverySet: Equatable, Sendable {
     /// The messages, in the order in which they are sent.
     private(set) var messages: [DiscoveryMessage] = []
