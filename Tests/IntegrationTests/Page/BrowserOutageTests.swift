@@ -81,6 +81,8 @@ extension BrowserTests {
             let agent = try #require(rig.agent)
             agent.signal(SIGSTOP)
             defer { agent.signal(SIGCONT) }
+            // Its last word may come after its last sample.
+            try rig.observer.publish("jostle/dut/health", #"{"t":\#(Int64(Date().timeIntervalSince1970 * 1000))}"#)
             #expect(await browser.shows("\(Self.banner).innerText.startsWith('No samples arrive since ')"))
             for card in ["attitude", "live", "vibration", "health", "settings", "force"] {
                 let date = "document.querySelector('.at-\(card).old .dated')?.innerText"
