@@ -19,7 +19,7 @@ struct DiscoverySet: Equatable, Sendable {
     let facts: DiscoveryFacts
     /// What every message repeats: the device and the origin.
     private let context: [JSONValue.Member]
-    /// The components of the message for the whole device.
+    /// The components of the message for the whole device, until it is complete.
     private var components: [JSONValue.Member] = []
 
     /// The name in `origin`, by which our own messages are recognised.
@@ -43,6 +43,7 @@ struct DiscoverySet: Equatable, Sendable {
         let whole: [JSONValue.Member] = context + [.init("components", .object(components))]
         let topic = "\(settings.homeAssistant.prefix)/\(DiscoveryMessage.deviceLevel)/\(facts.id)/config"
         messages = [DiscoveryMessage(topic: topic, payload: JSONValue.object(whole).compactText)]
+        components = []
     }
 
     /// The device object, which every message repeats.
