@@ -3,8 +3,9 @@
 usage: home_assistant_rig.py DIRECTORY HASS JOSTLE
 
 Starts a broker, Home Assistant and an agent with the virtual chip, all on loopback. Home Assistant makes an automation
-of each blueprint; `jostle simulate` makes the movements. What the automations do is seen at the broker. If this version
-of Home Assistant knows messages for whole devices, the agent changes to that form of discovery, and back.
+of each blueprint; `jostle simulate` makes the movements. What the automations do is seen at the broker. The board gets
+another id. If this version of Home Assistant knows messages for whole devices, the agent changes to that form of
+discovery, gets another id again, and changes back.
 """
 
 import json
@@ -22,12 +23,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLUEPRINTS = ROOT / "deploy/home-assistant/blueprints/automation/jostle"
 BOARD = "board"
 
-# The other form of discovery: the setting, its topic, and what the topics of the former form get first.
+# The other form of discovery: the setting, and what the topics of the former form get first.
 WHOLE_DEVICE = "home_assistant.discovery_form=device"
-WHOLE = f"homeassistant/device/{BOARD}/config"
 MIGRATION = '{"migrate_discovery":true}'
-# Home Assistant says this of the topic on the way back, when nothing of its message is left.
-FORGOTTEN = f"No device components to cleanup for {BOARD}"
+# Home Assistant says this of a topic that changes its form or its id, when nothing of its message is left.
+FORGOTTEN = "No device components to cleanup for "
 
 # An automation of each blueprint, with its inputs. The actions `(topic, payload)` publish on test/TOPIC.
 AUTOMATIONS = {
@@ -78,6 +78,7 @@ class Rig:
         (self.config / ".storage").mkdir(parents=True)
         self.port, self.http_port = free_port(), free_port()
         self.processes = []
+        self.board = BOARD
 
     def start(self, name, arguments, **options):
         log = open(self.directory / f"{name}.log", "a", encoding="utf-8")
@@ -122,7 +123,8 @@ class Rig:
         state = self.directory / "state"
         state.mkdir(exist_ok=True)
         settings = [
-            f"device.id={BOARD}",
+            f"device.id={self.board}",
+            "device.name=Front door",
             f"mqtt.broker=mqtt://127.0.0.1:{self.port}",
             "sensor.driver=virtual",
             "sensor.trajectory=rest",
@@ -132,15 +134,19 @@ class Rig:
         (self.directory / "empty.yaml").write_text("")
         arguments = [self.jostle_program, "run", "--config", str(self.directory / "empty.yaml")]
         arguments += [word for setting in settings for word in ("--set", setting)]
-        online = f"jostle/{BOARD}/availability online"
+        online = f"jostle/{self.board}/availability online"
         before = self.messages().count(online)
         process = self.start("jostle", arguments, env=dict(os.environ, STATE_DIRECTORY=str(state)))
-        last = (WHOLE,) if WHOLE_DEVICE in more else (f"homeassistant/button/{BOARD}/tare/config",)
+        last = (self.whole(),) if WHOLE_DEVICE in more else (f"homeassistant/button/{self.board}/tare/config",)
         wait(
             lambda: self.messages().count(online) > before and self.has_retained(last),
             30, "the agent is not announced", process,
         )
         self.agent = process
+
+    def whole(self):
+        """The topic of the message for the whole device."""
+        return f"homeassistant/device/{self.board}/config"
 
     def has_retained(self, topics):
         """Whether the last message to each of these topics is not empty."""
@@ -167,7 +173,7 @@ class Rig:
 
     def simulate(self, words):
         setting = ["--set", f"mqtt.broker=mqtt://127.0.0.1:{self.port}", "--config", str(self.directory / "empty.yaml")]
-        command = [self.jostle_program, "simulate", *words, "--on", BOARD, *setting]
+        command = [self.jostle_program, "simulate", *words, "--on", self.board, *setting]
         result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if result.returncode != 0:
             raise SystemExit(f"jostle simulate {' '.join(words)}: {result.stderr}")
@@ -252,7 +258,7 @@ mqtt:
     def device(self):
         registry = json.loads((self.config / ".storage/core.device_registry").read_text())
         for device in registry["data"]["devices"]:
-            if ["mqtt", f"jostle_{BOARD}"] in device["identifiers"]:
+            if any(kind == "mqtt" and name.startswith(f"jostle_{BOARD}") for kind, name in device["identifiers"]):
                 if device["manufacturer"] != "Jostle":
                     raise SystemExit("the blueprints' selector looks for the manufacturer Jostle")
                 return device["id"]
@@ -307,12 +313,14 @@ class Report:
         # Home Assistant writes its registry ten seconds after a change.
         time.sleep(12)
         before, single = rig.entities(), rig.discovery()
+        board = rig.board
         for form, settings in (("device", [WHOLE_DEVICE]), ("component", [])):
             rig.stop(rig.agent)
             rig.start_agent(*settings)
             time.sleep(15)
             topics = rig.discovery()
-            is_right = topics == [WHOLE] if settings else sorted(topics) == sorted(single)
+            expected = [rig.whole()] if settings else [topic.replace(f"/{board}/", f"/{rig.board}/") for topic in single]
+            is_right = sorted(topics) == sorted(expected)
             self.add(is_right, f"discovery_form {form}: {len(topics)} messages are retained")
             after = rig.entities()
             self.add(after == before, f"discovery_form {form}: {len(after)} of {len(before)} entities, the same")
@@ -320,6 +328,23 @@ class Report:
                 f"discovery_form {form}: jostle simulate shake", lambda: rig.simulate(["shake"]), "lamp|test/real",
                 ["lamp/set (ON|OFF)"],
             )
+            if settings:
+                self.rename(f"{rig.board}-again", *settings)
+
+    def rename(self, board, *settings):
+        """Gives the board another id. Entities stay, and automations go on."""
+        rig = self.rig
+        time.sleep(12)
+        before, count = rig.entities(), len(rig.discovery())
+        rig.stop(rig.agent)
+        rig.board = board
+        rig.start_agent(*settings)
+        time.sleep(15)
+        topics, after = rig.discovery(), rig.entities()
+        is_right = len(topics) == count and all(f"/{board}/" in topic for topic in topics)
+        self.add(is_right, f"{board}: {len(topics)} of {count} messages are retained")
+        self.add(after == before, f"{board}: {len(after)} of {len(before)} entities, the same")
+        self.check(f"{board}: jostle simulate shake", lambda: rig.simulate(["shake"]), "lamp|test/real", ["lamp/set (ON|OFF)"])
 
     def add(self, is_right, text):
         self.checks += 1
@@ -346,6 +371,7 @@ def run(rig):
         rig.start_agent()
 
     report.check("restart of the agent", restart_agent, everything, [])
+    report.rename("other")
     if rig.knows_whole_devices():
         report.migrate()
     log = (rig.directory / "hass.log").read_text(errors="replace")

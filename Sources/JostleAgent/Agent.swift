@@ -85,6 +85,7 @@ package final class Agent {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
             updateInterval: settings.updateInterval, stateDirectory: stateDirectory, writer: writer)
+        manager.restingInterval = settings.restingInterval
         let sensor = SensorSwitch(
             manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: device)
         let host = CommandHost(
@@ -283,6 +284,14 @@ extension JostleSettings {
     /// state is evaluated ten times a second.
     var updateInterval: Double {
         1 / max(10, publish.attitude.rate, publish.motion.rate)
+    }
+
+    /// Seconds between motion states at rest, when nothing leaves its dead band; 0 if a topic has none.
+    var restingInterval: Double {
+        let hasDeadbands =
+            [publish.attitude, publish.motion].allSatisfy { $0.rate == 0 || $0.deadband > 0 }
+            && (publish.motion.rate == 0 || publish.rotationDeadband > 0)
+        return hasDeadbands ? 1 : 0
     }
 }
 

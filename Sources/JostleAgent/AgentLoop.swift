@@ -64,7 +64,10 @@ final class AgentLoop {
         core.formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: core.directory), announced: announced.topics)
         let facts = DiscoveryFacts(
-            id: topics.device, topics: topics, version: parts.host.identity.version, sensor: parts.sensor.title,
+            id: topics.device,
+            identity: BoardIdentity(
+                id: topics.device, hardware: DeviceName.hardwareDigits, in: core.directory, announced: announced.topics),
+            topics: topics, version: parts.host.identity.version, sensor: parts.sensor.title,
             hasGyroscope: parts.sensor.hasGyroscope, board: .ofThisMachine(),
             commands: settings.commands.allow.map(\.rawValue))
         core.discovery = DiscoveryPublisher(settings, facts, memory: announced)
@@ -234,6 +237,7 @@ extension AgentLoop: DeviceHost {
     func apply(_ settings: JostleSettings, at now: ClockReading) {
         parts.manager.changeSettings { $0 = settings.motion }
         parts.manager.updateInterval = settings.updateInterval
+        parts.manager.restingInterval = settings.restingInterval
         applyQuietHours()
         parts.host.settings = settings
         parts.host.nearMisses.set(.configuration, to: settings.publish.nearMisses)

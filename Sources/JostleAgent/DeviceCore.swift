@@ -257,7 +257,9 @@ package final class DeviceCore {
             guard formerNames != nil else { return }
             perform(formerNames?.take(step, at: now))
             // Discovery must not remove announcements whose device name may now belong to another device.
-            perform(discovery?.protect(formerNames?.protectedDevices ?? [], at: now))
+            perform(
+                discovery?.protect(
+                    formerNames?.protectedDevices ?? [], inUse: formerNames?.usedDevices ?? [], at: now))
         case .discovery: perform(discovery?.take(step, at: now))
         case .commands: perform(commands.take(step, at: now))
         case .telemetry: perform(telemetry.take(step, at: now))

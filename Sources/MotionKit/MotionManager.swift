@@ -29,8 +29,9 @@ public final class MotionManager: Sendable {
         /// Since when a machine runs that an earlier run reported.
         var openVibration: Timestamp?
         var updateInterval: Double
-        /// The interval at which the sensor thread sends states: the shortest that a handler asks for.
-        var sentInterval: Double?
+        var restingInterval = 0.0
+        /// The intervals at which the sensor thread sends states: the shortest that a handler asks for.
+        var sentIntervals: UpdateIntervals?
         var run: Run?
         /// The movement that is being simulated, or was last in this run.
         var simulation: Simulation?
@@ -165,8 +166,8 @@ public final class MotionManager: Sendable {
         let delivery = Delivery(
             exchange: exchange, handlers: handlers, references: references, calibrations: calibrations)
         let handlers = self.handlers
-        let updateInterval = handlers.motion.takeShortestInterval(usual: shared.updateInterval)
-        shared.sentInterval = updateInterval
+        let intervals = handlers.motion.takeIntervals(usual: shared.updateInterval, resting: shared.restingInterval)
+        shared.sentIntervals = intervals
         let (settings, silenced) = (shared.settings, shared.silenced)
         let variants = shared.variants.variants(of: settings.gestures)
         let storedReference = references.attitude
@@ -180,7 +181,7 @@ public final class MotionManager: Sendable {
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
                 silenced: silenced, variants: variants, storedReference: storedReference, calibration: calibration,
-                updateInterval: updateInterval, openVibration: openVibration)
+                intervals: intervals, openVibration: openVibration)
             loop.run()
         }
         guard let sensorThread else {
@@ -376,16 +377,28 @@ public final class MotionManager: Sendable {
         }
     }
 
+    /// Seconds between two states at rest, for handlers without an interval of their own, if it is longer than
+    /// `updateInterval`: a state that does not change need not wake anybody. The first sign of movement ends it.
+    package var restingInterval: Double {
+        get { shared.withLock { $0.restingInterval } }
+        set {
+            shared.withLock { shared in
+                shared.restingInterval = newValue
+                requestInterval(&shared)
+            }
+        }
+    }
+
     /// Has the sensor thread send states as often as a handler wants them.
     func motionHandlersChanged() {
         shared.withLock { requestInterval(&$0) }
     }
 
     private func requestInterval(_ shared: inout Shared) {
-        let interval = handlers.motion.takeShortestInterval(usual: shared.updateInterval)
-        guard shared.sentInterval != interval else { return }
-        shared.sentInterval = interval
-        shared.run?.exchange.request { $0.updateInterval = interval }
+        let intervals = handlers.motion.takeIntervals(usual: shared.updateInterval, resting: shared.restingInterval)
+        guard shared.sentIntervals != intervals else { return }
+        shared.sentIntervals = intervals
+        shared.run?.exchange.request { $0.intervals = intervals }
     }
 
     /// The variant that recognises for `recognizer`, which `releaseVariant` gives back.

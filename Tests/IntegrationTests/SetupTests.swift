@@ -134,6 +134,8 @@ import Testing
         terminal.write("opensesame\n")
         await answer("Name of the device", "", on: terminal)
         await answer("Area that Home Assistant suggests", "", on: terminal)
+        await answer(
+            "Does Home Assistant 2024.11 or later use this broker? If you do not know: n [y/n]", "n", on: terminal)
         await answer("Write this? [y/n]", "y", on: terminal)
         #expect(await terminal.exitStatus(of: child) == 0, "\(terminal.text)")
         #expect(text(of: passwordFile) == "opensesame\n" && !terminal.text.contains("opensesame"))
@@ -156,8 +158,12 @@ import Testing
         terminal.write("\n")
         await answer("Name of the device for people, - for none:", "Front door", on: terminal)
         await answer("Area that Home Assistant suggests, - for none:", "", on: terminal)
+        await answer("Does Home Assistant 2024.11 or later", "y", on: terminal)
         await answer("Write this? [y/n]", "y", on: terminal)
         #expect(await terminal.exitStatus(of: child) == 0, "\(terminal.text)")
-        #expect(text(of: answers)?.contains("name: \"Front door\"") == true, "\(terminal.text)")
+        let written = text(of: answers) ?? ""
+        #expect(
+            written.contains("name: \"Front door\"") && written.contains("discovery_form: \"device\""),
+            "\(terminal.text)")
     }
 }

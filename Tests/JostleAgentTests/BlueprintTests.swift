@@ -33,7 +33,8 @@ import Testing
     /// The types and subtypes that a device with the default settings announces, as `shake began`, and its manufacturer.
     private func announced() throws -> (triggers: Set<String>, manufacturers: Set<String>) {
         let facts = DiscoveryFacts(
-            id: "dut", topics: Topics(prefix: "jostle", id: "dut"), version: "1.2.3", sensor: "MPU-6050",
+            id: "dut", identity: BoardIdentity(id: "dut", hardware: ""), topics: Topics(prefix: "jostle", id: "dut"),
+            version: "1.2.3", sensor: "MPU-6050",
             hasGyroscope: true, board: BoardFacts(model: "Raspberry Pi 4", serial: "1000"), commands: [])
         var triggers: Set<String> = []
         var manufacturers: Set<String> = []

@@ -24,7 +24,8 @@ import Testing
     }
 
     private let facts = DiscoveryFacts(
-        id: "dut", topics: Topics(prefix: "jostle", id: "dut"), version: "1", sensor: nil, hasGyroscope: true,
+        id: "dut", identity: BoardIdentity(id: "dut", hardware: ""), topics: Topics(prefix: "jostle", id: "dut"),
+        version: "1", sensor: nil, hasGyroscope: true,
         board: BoardFacts(), commands: [])
 
     /// Few entities, so that lists stay short.
@@ -404,6 +405,84 @@ import Testing
         #expect(remembered(bench).contains(old))
         bench.carryOut(bench.participant.protect([], at: bench.clocks))
         #expect(settle(&bench, 0).removed == [old])
+    }
+
+    // MARK: A new id
+
+    /// A publisher of the board `dut`, which was `old` before, with the messages that it had then.
+    private func rename(_ form: JostleSettings.HomeAssistant.DiscoveryForm) throws -> [DiscoveryMessage] {
+        var former = facts
+        former.id = "old"
+        former.identity = BoardIdentity(id: "old", hardware: "12ab34")
+        let messages = DiscoverySet(settings(form), former).messages
+        try remember(messages.map(\.topic))
+        try directory.write("jostle identity 1\nold_12ab34\nold\n12ab34\n", to: "identity")
+        var facts = facts
+        facts.identity = BoardIdentity(id: "dut", hardware: "12ab34", in: state, announced: [])
+        bench = Bench(DiscoveryPublisher(settings(form), facts, memory: .announced(in: state)) { _ in 2 })
+        bench.carryOut(bench.participant.protect(["old"], at: bench.clocks))
+        bench.deliver(.connected)
+        readBack(&bench, [])
+        return messages
+    }
+
+    private func protect(_ devices: Set<String>, inUse: Set<String> = []) {
+        bench.carryOut(bench.participant.protect(devices, inUse: inUse, at: bench.clocks))
+    }
+
+    @Test("Under a new id, the same entities appear when those under the former id are gone")
+    func keepsIdentityUnderNewID() throws {
+        for form in [JostleSettings.HomeAssistant.DiscoveryForm.component, .device] {
+            let former = try rename(form)
+            #expect(exchange(5) == [:], "it is not known yet whether another device has the former name")
+            protect([])
+            if form == .device {
+                #expect(exchange(0).values.allSatisfy { $0 == DiscoveryMessage.migration })
+                #expect(exchange(1.9) == [:])
+                bench.pass(0.2)
+            }
+            let removed = exchange(0)
+            #expect(Set(removed.keys) == Set(former.map(\.topic)) && removed.values.allSatisfy(\.isEmpty))
+            #expect(bench.text(.identity) == nil && exchange(1.8) == [:])
+            let new = exchange(0.3)
+            #expect(new.count == former.count)
+            for message in former {
+                // The same ids, under the new topics.
+                let topic = message.topic.replacing("/old/", with: "/dut/")
+                let present = new[topic]?.replacing(#""name": "dut""#, with: #""name": "old""#)
+                #expect(present == message.payload)
+            }
+            #expect(bench.text(.identity) == "jostle identity 1\nold_12ab34\ndut\n12ab34\n")
+            #expect(exchange(60) == [:])
+        }
+    }
+
+    @Test(
+        "A board is another device in Home Assistant if another one has the former id, or the broker keeps its messages"
+    )
+    func becomesAnotherDevice() throws {
+        func expectAnother() throws {
+            let new = exchange(2.1)
+            #expect(new.values.allSatisfy { $0.contains("jostle_dut_12ab34") && !$0.contains("old") }, "\(new)")
+            #expect(new.count == wanted.count)
+            #expect(bench.text(.identity) == "jostle identity 1\ndut_12ab34\ndut\n12ab34\n")
+            #expect(bench.takeLines().last?.contains("automations of old do not see it") == true)
+        }
+        _ = try rename(.component)
+        bench.pass(5)
+        protect(["old"], inUse: ["old"])
+        try expectAnother()
+
+        let former = try rename(.component)
+        protect([])
+        bench.pass(1.2)
+        bench.deliver(.fileWritten(.announcedTopics, failure: nil))
+        let removals = bench.takePublished()
+        #expect(removals.count == former.count)
+        for case (let message, let token?) in removals {
+            bench.deliver(.rejected(token, topic: message.topic, .refused(.notAuthorised)))
+        }
+        try expectAnother()
     }
 
     @Test func parsesDeviceFromTopic() {

@@ -11,7 +11,8 @@ import Testing
 /// its versions support, and everything once.
 @Suite struct DiscoverySetTests {
     let facts = DiscoveryFacts(
-        id: "dut", topics: Topics(prefix: "jostle", id: "dut"), version: "1.2.3",
+        id: "dut", identity: BoardIdentity(id: "dut", hardware: ""), topics: Topics(prefix: "jostle", id: "dut"),
+        version: "1.2.3",
         sensor: "MPU-6050 at 0x68 on /dev/i2c-1", hasGyroscope: true,
         board: BoardFacts(model: "Raspberry Pi 4", serial: "1000"), commands: ["tare", "simulate"])
 

@@ -164,6 +164,22 @@ import Testing
         #expect(try await isQuick(manager))
     }
 
+    @Test func statesAreRareAtRestUnlessAHandlerAsksForMore() async throws {
+        let manager = rig.manager(sensor: .virtual("rest"))
+        manager.restingInterval = 1
+        let states = Counter()
+        let handler = manager.addMotionHandler { _ in states.countUp() }
+        try await manager.start()
+        #expect(await eventually { states.value > 10 }, "the first seconds are no rest")
+        try await Task.sleep(for: .seconds(10))
+        let before = states.value
+        try await Task.sleep(for: .seconds(3))
+        #expect((1...5).contains(states.value - before))
+        let other = manager.addMotionHandler(every: 0.2) { _ in }
+        #expect(await eventually { states.value - before > 15 })
+        for token in [handler, other] { token.remove() }
+    }
+
     /// A pause that is not ended has a poll in so short a time in one of seven cases only.
     @Test func theFirstOfThemDoNotWaitForTheEndOfThePause() async throws {
         let manager = rig.manager(sensor: .virtual("rest"))

@@ -76,7 +76,7 @@ import Testing
         _ = handlers.add(interval: 0.1, onRemove: {}) { _ in quick.countUp() }
         _ = handlers.add(interval: nil, onRemove: {}) { _ in usual.countUp() }
         let token = handlers.add(interval: 1, onRemove: {}) { _ in slow.countUp() }
-        #expect(handlers.takeShortestInterval(usual: 0.5) == 0.1)
+        #expect(handlers.takeIntervals(usual: 0.5, resting: 0).moving == 0.1)
         var state = MotionState()
         for index in 0..<100 {
             // Samples are not on the grid: each state is up to 4 ms late.
@@ -87,7 +87,7 @@ import Testing
         handlers.notify(state, isNewest: false)
         #expect(quick.value == 100)
         token.remove()
-        #expect(handlers.takeShortestInterval(usual: 0.05) == 0.05)
+        #expect(handlers.takeIntervals(usual: 0.05, resting: 0).moving == 0.05)
     }
 
     @Test func updateScheduleKeepsItsRateAndSurvivesGaps() {

@@ -86,6 +86,9 @@ struct FormerNameCleaner: Participant {
         return Set(others).subtracting([Topics(root: current).device])
     }
 
+    /// The former names under which another device is online.
+    var usedDevices: Set<String> { Set(names.filter { $0.phase == .inUse }.map(\.topics.device)) }
+
     /// The former names that may still have retained messages.
     var roots: Set<String> { Set(names.map(\.topics.root)) }
 

@@ -18,6 +18,9 @@ internal import MotionCore
 /// If `home_assistant.discovery_form` has changed, it first replaces the messages of the other form by one that makes Home
 /// Assistant keep their entities and forget where they came from, and waits; then it removes them and publishes its own.
 ///
+/// A device with a new id first removes the messages under the former one, because Home Assistant refuses entities whose ids it
+/// has, and then publishes the same entities under the new id. Automations go on as before.
+///
 /// After Home Assistant's birth message it publishes everything again, once and after a random delay, because a hundred
 /// devices may receive the same birth message. Otherwise it publishes only what changed. Topics are saved to disk before
 /// they are used, so that they are known after a crash.
@@ -71,7 +74,7 @@ struct DiscoveryPublisher: Participant {
         case announcing
     }
 
-    private let facts: DiscoveryFacts
+    private var facts: DiscoveryFacts
     private var set: DiscoverySet
     private var memory: RememberedTopics
     /// The topics that may be occupied, according to the memory file. A topic leaves the set when its removal is
@@ -166,6 +169,8 @@ struct DiscoveryPublisher: Participant {
                 effects += [.log(.warning, "cannot save the list of discovery topics: \(failure)")]
             }
             return effects + announce(at: now.monotonic)
+        case .fileWritten(BoardIdentity.file, let failure?):
+            return [.log(.warning, "cannot save how Home Assistant knows the board: \(failure)")]
         case .subscriptionAnswered, .fileWritten: break
         }
         return []
@@ -249,9 +254,23 @@ struct DiscoveryPublisher: Participant {
         let isFirst = refused.isEmpty
         // Not tried again on this connection.
         refused.insert(message.topic)
-        guard isFirst else { return [] }
+        let effects = DiscoveryMessage.device(ofTopic: topic)?.id == facts.identity.former ? renewIdentity() : []
+        guard isFirst else { return effects }
         let reason = "\(topic): \(failure.messageDescription)"
-        return [.log(.warning, "the broker rejects Home Assistant discovery messages: \(reason)")]
+        return [.log(.warning, "the broker rejects Home Assistant discovery messages: \(reason)")] + effects
+    }
+
+    /// Becomes another device for Home Assistant than the one under the former id.
+    private mutating func renewIdentity() -> Effects {
+        guard let former = facts.identity.former else { return [] }
+        facts.identity.renew()
+        set = DiscoverySet(set.settings, facts)
+        return [
+            .log(
+                .warning,
+                "Home Assistant's messages of the former name \(former) stay: there, \(facts.id) is another device, and "
+                    + "automations of \(former) do not see it")
+        ]
     }
 
     // MARK: Changes
@@ -278,11 +297,13 @@ struct DiscoveryPublisher: Participant {
         return effects + announce(at: now.monotonic)
     }
 
-    /// Keeps the discovery messages of these former names, and removes those of others.
-    mutating func protect(_ devices: Set<String>, at now: ClockReading) -> Effects {
-        guard protected != devices else { return [] }
+    /// Keeps the discovery messages of these former names, and removes those of others. Another device is online under those
+    /// `inUse`.
+    mutating func protect(_ devices: Set<String>, inUse: Set<String> = [], at now: ClockReading) -> Effects {
+        let isTaken = facts.identity.former.map(inUse.contains) ?? false
+        guard protected != devices || isTaken else { return [] }
         protected = devices
-        return announce(at: now.monotonic)
+        return (isTaken ? renewIdentity() : []) + announce(at: now.monotonic)
     }
 
     // MARK: Deadlines
@@ -344,12 +365,17 @@ struct DiscoveryPublisher: Participant {
         let removable = obsolete.sorted().filter { topic in
             DiscoveryMessage.device(ofTopic: topic).map { !protected.contains($0.id) } ?? true
         }
-        let migrating = removable.filter(isOfOtherForm)
+        if let former = facts.identity.former, protected.contains(former) { return [] }
+        let migrating = removable.filter(givesWay)
         guard migrating.isEmpty else {
             retryDue = now.advanced(bySeconds: DiscoveryPublisher.migrationTime)
             return migrating.map { publish(DiscoveryMessage(topic: $0, payload: DiscoveryMessage.migration)) }
         }
         for topic in removable { effects.append(publish(DiscoveryMessage(topic: topic, payload: ""))) }
+        if facts.identity.former != nil, !effects.isEmpty {
+            retryDue = now.advanced(bySeconds: DiscoveryPublisher.migrationTime)
+            return effects
+        }
         for message in set.messages where announced[message.topic] != message.payload && !busy.contains(message.topic) {
             effects.append(publish(message))
         }
@@ -359,15 +385,20 @@ struct DiscoveryPublisher: Participant {
             settled = nil
             effects.append(.request(.repeatTelemetry))
         }
+        if !set.messages.isEmpty, let content = facts.identity.settle() {
+            effects.append(.write(BoardIdentity.file, content))
+        }
         return effects
     }
 
-    /// Whether a message of this device to this topic gives way to one of the other form, and Home Assistant has not been told.
-    private func isOfOtherForm(_ topic: String) -> Bool {
+    /// Whether a message of this device to this topic gives way to one of the other form, or to one under the new id, and Home
+    /// Assistant has not been told. Versions that do not know the form for whole devices do not understand it.
+    private func givesWay(_ topic: String) -> Bool {
         guard !set.messages.isEmpty, topic.hasPrefix(topicStart), announced[topic] != DiscoveryMessage.migration,
             let (id, form) = DiscoveryMessage.device(ofTopic: topic)
         else { return false }
-        return id == facts.id && form != set.settings.homeAssistant.discoveryForm
+        let present = set.settings.homeAssistant.discoveryForm
+        return id == facts.id && form != present || id == facts.identity.former && present == .device
     }
 
     private mutating func publish(_ message: DiscoveryMessage) -> Effect<Self> {

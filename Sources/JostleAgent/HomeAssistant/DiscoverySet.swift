@@ -64,7 +64,7 @@ struct DiscoverySet: Equatable, Sendable {
             ("configuration_url", settings.device.configurationURL),
         ]
         return .object(
-            [.init("identifiers", [.string("jostle_\(facts.id)")])]
+            [.init("identifiers", [.string("jostle_\(facts.identity.text)")])]
                 + fields.compactMap { field in field.text.map { JSONValue.Member(field.name, .string($0)) } })
     }
 
@@ -73,7 +73,7 @@ struct DiscoverySet: Equatable, Sendable {
     /// Adds an entity. `object` is its name in the topic and in its unique id, `name` is its display name.
     mutating func addEntity(_ component: String, _ object: String, _ name: String, _ fields: [JSONValue.Member]) {
         let common: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("unique_id", .string("jostle_\(facts.id)_\(object)")),
+            .init("name", .string(name)), .init("unique_id", .string("jostle_\(facts.identity.text)_\(object)")),
         ]
         let availability = JSONValue.Member("availability", [["topic": .string(facts.topics.availability)]])
         add(component, object, common + fields.map(DiscoverySet.guarded) + [availability])
@@ -475,6 +475,7 @@ extension DiscoverySet {
 struct DiscoveryFacts: Equatable, Sendable {
     /// The device's id in topics.
     var id: String
+    var identity: BoardIdentity
     var topics: Topics
     var version: String
     /// A short description of the sensor, `MPU-6050 at 0x68 on /dev/i2c-1`; `nil` if the agent did not look for one.

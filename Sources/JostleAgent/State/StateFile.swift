@@ -6,6 +6,8 @@ package enum StateFile: String, CaseIterable, Sendable {
     case fleetLayers = "fleet-layers.json"
     case announcedTopics = "announced-topics"
     case deviceNames = "device-names"
+    /// How Home Assistant knows the board.
+    case identity
     /// The last time that was known to be right.
     case lastTime = "last-time"
     /// Since when the machine runs that carries the board.

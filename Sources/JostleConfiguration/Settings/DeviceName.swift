@@ -16,11 +16,20 @@ package enum DeviceName {
 
     /// The default for a machine with this host name and serial number, and for an instance on it: `pi-1234-left`.
     package static func make(host: String, serial: String?, instance: String? = nil) -> String {
-        let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(4)
-        var end = digits.count == 4 ? "-" + String(String.UnicodeScalarView(digits)).lowercased() : ""
+        let digits = last(4, of: serial)
+        var end = digits.isEmpty ? "" : "-" + digits
         if let instance, !instance.isEmpty { end += "-" + fitting(instance).prefix(longestInstance) }
         let name = fitting(host.prefix { $0 != "." }).drop { $0 == "-" || $0 == "_" }.prefix(64 - end.utf8.count)
         return (name.isEmpty ? "jostle" : name) + end
+    }
+
+    /// Digits that distinguish this board from others with the same name; empty if it has no serial number.
+    package static var hardwareDigits: String { last(6, of: serialNumber()) }
+
+    /// The last hexadecimal digits of a serial number; empty if it has fewer.
+    private static func last(_ count: Int, of serial: String?) -> String {
+        let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(count)
+        return digits.count == count ? String(String.UnicodeScalarView(digits)).lowercased() : ""
     }
 
     /// The text with a hyphen for every character that a topic must not contain.

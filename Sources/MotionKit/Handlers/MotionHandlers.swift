@@ -45,14 +45,16 @@ final class MotionHandlers: Sendable {
         }
     }
 
-    /// The shortest interval that a handler asks for, seconds, and from now on the one at which states arrive.
-    func takeShortestInterval(usual: Double) -> Double {
+    /// The shortest interval that a handler asks for, seconds, and from now on the one at which states arrive. At rest they
+    /// arrive more rarely if `resting` says so and all handlers have the usual interval.
+    func takeIntervals(usual: Double, resting: Double) -> UpdateIntervals {
         state.withLock { state in
             let usual = MotionHandlers.usable(usual)
             let shortest = state.entries.map { $0.interval ?? usual }.min() ?? usual
             state.usualInterval = usual
             state.arrivalInterval = shortest
-            return shortest
+            let areUsual = state.entries.allSatisfy { $0.interval == nil }
+            return UpdateIntervals(moving: shortest, resting: areUsual ? max(shortest, resting) : shortest)
         }
     }
 
@@ -88,6 +90,12 @@ final class MotionHandlers: Sendable {
             handler?(motion)
         }
     }
+}
+
+/// How often states are sent, seconds: while something moves, and in a rest with long pauses between two polls.
+struct UpdateIntervals: Sendable, Equatable, BitwiseCopyable {
+    var moving: Double
+    var resting: Double
 }
 
 /// A grid of instants at which something is due, so that a rate of 10 Hz stays one whatever the sample rate.

@@ -11,6 +11,8 @@ struct BatchPolicy: Sendable, BitwiseCopyable {
 
     /// Since when there has been no activity.
     private var calmSince: Timestamp?
+    /// Whether the last pause was a long one.
+    private(set) var isResting = false
 
     /// When to poll next, after a poll at `now` and its samples, which the pipeline has processed.
     mutating func next(
@@ -24,11 +26,13 @@ struct BatchPolicy: Sendable, BitwiseCopyable {
     mutating func next(after poll: IMUPoll, isActive: Bool, at now: Timestamp) -> Timestamp {
         guard !isActive else {
             calmSince = nil
+            isResting = false
             return poll.next
         }
         let since = calmSince ?? now
         calmSince = since
-        guard now.seconds(since: since) >= BatchPolicy.calm else { return poll.next }
+        isResting = now.seconds(since: since) >= BatchPolicy.calm
+        guard isResting else { return poll.next }
         return poll.next.advanced(bySeconds: poll.reprieve)
     }
 }

@@ -22,8 +22,7 @@ struct SensorRequests: Sendable {
     var silenced: GestureSet?
     var calibration: CalibrationChange?
     var reference: ReferenceRequest?
-    /// Seconds between two motion states.
-    var updateInterval: Double?
+    var intervals: UpdateIntervals?
 }
 
 enum ReferenceRequest: Sendable {

@@ -15,9 +15,11 @@ struct SensorLoop: ~Copyable {
     private var batch = SampleBatch(capacity: 128)
     private var policy = BatchPolicy()
     private var seenRequests = 0
-    /// Seconds between two states, as `MotionHandlers.takeShortestInterval` limits it; 0 for every sample.
-    private var updateInterval: Double
+    /// Seconds between two states, as `MotionHandlers.takeIntervals` limits them; 0 for every sample.
+    private var intervals: UpdateIntervals
     private var updates = UpdateSchedule()
+    /// The states at rest, of those above.
+    private var restingUpdates = UpdateSchedule()
     /// The reference as it was last reported.
     private var reference: Quaternion?
     private var hasSamples = false
@@ -44,7 +46,7 @@ struct SensorLoop: ~Copyable {
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
         silenced: GestureSet, variants: [GestureVariant], storedReference: Quaternion?, calibration: CalibrationChange,
-        updateInterval: Double, openVibration: Double?
+        intervals: UpdateIntervals, openVibration: Double?
     ) {
         self.device = device
         self.exchange = exchange
@@ -62,7 +64,7 @@ struct SensorLoop: ~Copyable {
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
-        self.updateInterval = updateInterval
+        self.intervals = intervals
     }
 
     /// Runs until a stop is requested, then cancels open gestures and puts the chip to sleep.
@@ -105,7 +107,7 @@ struct SensorLoop: ~Copyable {
     private var wantsSamples: Bool {
         mutating get {
             // Copies: Swift 6.0.3 crashes when a stored reference of a noncopyable value is read behind `&&`.
-            let (handlers, interval) = (handlers, updateInterval)
+            let (handlers, interval) = (handlers, intervals.moving)
             return !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
                 || interval <= IMUSettings.restingBatch
         }
@@ -127,10 +129,11 @@ struct SensorLoop: ~Copyable {
             nextRestReport = nil
             nextScaleReport = nil
         }
-        if let interval = requests.updateInterval {
-            updateInterval = interval
+        if let intervals = requests.intervals {
+            self.intervals = intervals
             // The next sample brings a state, however long the old interval was.
             updates = UpdateSchedule()
+            restingUpdates = UpdateSchedule()
         }
         if let request = requests.reference {
             pendingReference = request
@@ -194,7 +197,9 @@ struct SensorLoop: ~Copyable {
             if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count, sample, in: pipeline)) {
                 exchange.droppedSamples.add(1, ordering: .relaxed)
             }
-            if updates.isDue(at: sample.timestamp, interval: updateInterval) {
+            if updates.isDue(at: sample.timestamp, interval: intervals.moving),
+                !policy.isResting || restingUpdates.isDue(at: sample.timestamp, interval: intervals.resting)
+            {
                 exchange.states.push(pipeline.state)
                 hasOutput = true
             }

@@ -183,7 +183,13 @@ struct BrokerExamination {
         }
         let prefix = settings.homeAssistant.prefix
         switch outcome.hasDiscoveryReader {
-        case true?: findings.append(.ok(.homeAssistant, "somebody reads the discovery messages under \(prefix)/"))
+        case true?:
+            let offer = "; from version 2024.11 on, home_assistant.discovery_form: device makes one message of ninety"
+            findings.append(
+                .ok(
+                    .homeAssistant,
+                    "somebody reads the discovery messages under \(prefix)/"
+                        + (settings.homeAssistant.discoveryForm == .component ? offer : "")))
         case false?:
             findings.append(
                 .warning(

@@ -27,7 +27,7 @@ struct Setup {
     /// The keys that are answered, in the order of the file.
     private static let keys = [
         "device.id", "device.name", "device.area", "sensor.driver", "sensor.bus", "sensor.address", "mqtt.broker",
-        "mqtt.username", "mqtt.password_file", "mqtt.ca_file",
+        "mqtt.username", "mqtt.password_file", "mqtt.ca_file", "home_assistant.discovery_form",
     ]
 
     init(_ arguments: Arguments) throws {
@@ -46,6 +46,7 @@ struct Setup {
         take("broker", as: "mqtt.broker")
         take("username", as: "mqtt.username")
         take("ca-file", as: "mqtt.ca_file")
+        take("discovery-form", as: "home_assistant.discovery_form")
         if let path = arguments.value("password-file") { password = try Setup.password(in: path) }
         if let url = answers["mqtt.broker"] { answers["mqtt.broker"] = Setup.url(url) }
     }
@@ -180,6 +181,10 @@ enum SetupCommand {
             Option("id", value: "TEXT", help: "the device's id in topics"),
             Option("name", value: "TEXT", help: "the device's name for people"),
             Option("area", value: "TEXT", help: "the area that Home Assistant suggests"),
+            Option(
+                "discovery-form", value: "FORM",
+                help: "device for Home Assistant 2024.11 or later; component otherwise",
+                suggestions: .words(["component", "device"])),
             Option(
                 "driver", value: "NAME",
                 help: "a family of chips, iio, or virtual for a trial without a sensor; auto otherwise",

@@ -126,6 +126,12 @@ extension Setup {
             let text = try dialogue.ask("\(question), - for none", proposal: known ?? "")
             if !text.isEmpty { answers[key] = text == "-" ? "" : text }
         }
+        let (key, home) = ("home_assistant.discovery_form", proposal.settings.homeAssistant)
+        if answers[key] == nil, home.discovery, home.discoveryForm == .component,
+            try dialogue.ask("Does Home Assistant 2024.11 or later use this broker? If you do not know: n")
+        {
+            answers[key] = "device"
+        }
     }
 
     // MARK: Findings
