@@ -21,6 +21,7 @@ package struct AttitudeFilter: ~Copyable {
     private var start = StartPhase()
     private var divergence = DivergenceDetector()
     private var slowInnovations = SlowInnovations()
+    private var doubt = AttitudeDoubt()
 
     /// The usual sample period, s.
     private var usualInterval = 0.0
@@ -110,6 +111,10 @@ package struct AttitudeFilter: ~Copyable {
     package var tiltDeviation: Double {
         Double(largestTiltVariance).squareRoot()
     }
+
+    /// How far tilt and heading may be off, as of the last block; `nil` while the vertical is being found, and without a
+    /// gyroscope.
+    package private(set) var deviation: AttitudeDeviation?
 
     /// Whether the direction of the vertical is known to within 5°, one standard deviation: not in the first half second, nor
     /// after missing samples until later ones have shown it.
@@ -256,6 +261,7 @@ extension AttitudeFilter {
         let correction = applyMeasurements()
         applyCorrection(correction)
         widenBiasPrior()
+        deviation = doubt.deviation(after: sums, covariance, interval: usualInterval, parameters)
         let hasDiverged = divergence.hasDiverged(after: sums, parameters)
         sums.clear()
         if hasDiverged || mustRestart { beginStart() }
@@ -279,7 +285,11 @@ extension AttitudeFilter {
             }
         }
         // Nothing measures the heading, so its variance would grow without bound.
-        if covariance.variance(ErrorState.heading) > 0.1 { covariance.scale(ErrorState.heading, by: 0.7) }
+        let heading = covariance.variance(ErrorState.heading)
+        if heading > 0.1 {
+            covariance.scale(ErrorState.heading, by: 0.7)
+            doubt.addHeading(Double(heading - covariance.variance(ErrorState.heading)))
+        }
         let clipped = parameters.clippedAcceleration * sums.clippedForce
         let velocity =
             variance(parameters.accelerometerNoise)
@@ -454,6 +464,8 @@ extension AttitudeFilter {
     /// Begins a start phase: tilt, heading and motion are estimated from scratch, calibration is kept.
     private mutating func beginStart() {
         start.begin(duration: parameters.startDuration)
+        doubt.addHeading(Double(covariance.variance(ErrorState.heading)) + gapTiltVariance)
+        deviation = nil
         gapTiltVariance = 0
         interpolationVelocityVariance = 0
         interpolationTiltVariance = 0
@@ -641,6 +653,7 @@ extension AttitudeFilter {
         strapdown.turn(by: turn)
         lastForce = force
         lastRate = rate
+        gapTiltVariance += tiltVariance
         let needsRestart =
             interval > parameters.restartGap || tiltVariance > parameters.restartTilt * parameters.restartTilt
         if needsRestart || start.isActive {
@@ -648,8 +661,6 @@ extension AttitudeFilter {
             beginStart()
             // Whatever happened in between, the force of this sample is closer to the vertical.
             continueStart(strapdown.attitude.rotate(force), interval: 0)
-        } else {
-            gapTiltVariance += tiltVariance
         }
     }
 }

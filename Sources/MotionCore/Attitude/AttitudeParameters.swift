@@ -307,6 +307,28 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// Time for which both must hold, s. Default 1. Smaller restarts the filter sooner; larger excludes more movement.
     package var divergenceDuration = 1.0
 
+    // MARK: Deviation
+
+    /// What is added to the deviation of the tilt, rad: what no movement shows, such as the accelerometer's bias. Default 0.25°,
+    /// that of 0.04 m/s². Smaller promises more at rest; larger less.
+    package var tiltFloor = 0.25 * radiansPerDegree
+
+    /// The same for errors that grow with the force, such as those of the accelerometer's scale: angle per RMS of the
+    /// acceleration in the last few seconds, rad/(m/s²). Default 0.04°. Smaller promises more in movement; larger less.
+    package var tiltPerAcceleration = 0.04 * radiansPerDegree
+
+    /// The gyroscope's sensitivity to force, rad/s per m/s²: what it adds to the heading during a second is independent of
+    /// the second before. Default 0.01 °/s: an MPU-6050 has 0.1 °/s/g (PS-MPU-6000A-00 r3.4, 6.1). No movement tells it
+    /// from a turn. Smaller promises more of the heading in fast movement; larger less.
+    package var forceSensitivity = 0.01 * radiansPerDegree
+
+    /// How exactly the time of the attitude is known, beyond half a sample, s. Default 2 ms: half of what the low-passes of
+    /// usual chips delay. Smaller promises more in fast rotation; larger less.
+    package var timeDeviation = 2e-3
+
+    /// Averaging time of the acceleration, s. Default 3. Smaller forgets a movement sooner; larger later.
+    package var accelerationMemory = 3.0
+
     // MARK: Cost
 
     /// Rate at which Jacobians and spreads are summed, Hz; attitude and motion are computed for every sample. Default
