@@ -16,31 +16,35 @@ public struct AttitudeDeviation: Equatable, Sendable, BitwiseCopyable {
 /// What adds to the deviations that the filter's covariance gives, block by block.
 ///
 /// The covariance knows the errors that the filter estimates. Others have no state, since movement does not reveal them: the
-/// accelerometer's bias and scale, the gyroscope's sensitivity to force, and the time between measurement and sample.
+/// accelerometer's bias and scale, an acceleration that lasts, the gyroscope's sensitivity to force, and the time between
+/// measurement and attitude.
 struct AttitudeDoubt: Sendable, BitwiseCopyable {
     /// Variance of the heading beyond the covariance, rad².
     private var heading = 0.0
-    /// The mean square of the acceleration in the last few seconds, m²/s⁴: that of the force beyond gravity.
-    private var acceleration = 0.0
+    /// The mean square of the slow horizontal acceleration in the last few seconds, m²/s⁴.
+    private var slowAcceleration = 0.0
 
     /// Adds to the variance of the heading, rad².
     mutating func addHeading(_ variance: Double) { heading += variance }
 
-    /// Adds a block; returns the deviations at its end.
+    /// Adds a block; returns the deviations at its end. `slowForce` is the low-passed force, earth frame, m/s²; `interval` is
+    /// the usual sample period, s.
     mutating func deviation(
-        after sums: borrowing BlockSums, _ covariance: borrowing ErrorCovariance, interval: Double,
-        _ parameters: AttitudeParameters
+        after sums: borrowing BlockSums, _ covariance: borrowing ErrorCovariance, slowForce: Vector3,
+        interval: Double, _ parameters: AttitudeParameters
     ) -> AttitudeDeviation {
+        func variance(_ deviation: Double, _ square: Double) -> Double { deviation * deviation * square }
+        let slow = slowForce.x * slowForce.x + slowForce.y * slowForce.y
+        slowAcceleration += (slow - slowAcceleration) * min(1, sums.duration / parameters.accelerationMemory)
         let share = 1 / sums.taken
-        let present = max(0, sums.forceSquares * share - standardGravity * standardGravity)
-        acceleration += (present - acceleration) * min(1, sums.duration / parameters.accelerationMemory)
-        heading += present * parameters.forceSensitivity * parameters.forceSensitivity * sums.duration
-        let late =
-            (parameters.timeDeviation * parameters.timeDeviation + 0.25 * interval * interval) * sums.rateSquares * share
-        let moved = parameters.tiltPerAcceleration * parameters.tiltPerAcceleration * acceleration
-        let known = Double(
-            covariance.variance(ErrorState.attitude(0)) + covariance.variance(ErrorState.attitude(1)))
-        let tilt = known + parameters.tiltFloor * parameters.tiltFloor + moved + late
+        let acceleration = max(0, sums.forceSquares * share - standardGravity * standardGravity)
+        heading += variance(parameters.forceSensitivity, acceleration) * sums.duration
+        let time = variance(parameters.timeDeviation, 1) + variance(0.5, interval * interval)
+        let late = time * sums.rateSquares * share
+        let known = covariance.variance(ErrorState.attitude(0)) + covariance.variance(ErrorState.attitude(1))
+        let tilt =
+            Double(known) + variance(parameters.tiltFloor, 1)
+            + variance(parameters.tiltPerAcceleration, slowAcceleration) + late
         let turn = Double(covariance.variance(ErrorState.heading)) + heading + late
         return AttitudeDeviation(
             tilt: min(.pi, tilt.squareRoot()), heading: min(AttitudeDoubt.unknownHeading, turn.squareRoot()))
