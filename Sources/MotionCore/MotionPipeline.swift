@@ -187,6 +187,7 @@ package struct MotionPipeline: ~Copyable {
         state.referenceUp = reference.up
         state.gravity = attitude.unrotate(Vector3(0, 0, standardGravity))
         state.gyroscopeBias = filter.gyroscopeBias
+        state.deviation = filter.deviation
         state.isAtRest = filter.isAtRest
         if !sample.temperature.isNaN { state.temperature = sample.temperature }
         if sample.acceleration.isFinite {

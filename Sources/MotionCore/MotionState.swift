@@ -10,6 +10,10 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// The attitude after the user's low-pass, relative to the reference attitude if there is one.
     public var relativeAttitude = Quaternion.identity
 
+    /// How far `attitude` may be off by what the gyroscope and the accelerometer tell; `nil` without a gyroscope, and while the
+    /// vertical is being found.
+    public var deviation: AttitudeDeviation?
+
     /// How well the heading is known by a magnetometer; `nil` without one.
     public var heading: HeadingState?
 

@@ -62,6 +62,17 @@ import Testing
         #expect(second["period_measured"] as? Bool == true)
     }
 
+    @Test func saysHowFarAttitudeMayBeOff() throws {
+        var health = reporter()
+        var facts = HealthFacts()
+        let unknown = try object(health.report(facts, at: clocks(105)))
+        #expect(unknown["tilt_deviation"] == nil && unknown["heading_deviation"] == nil)
+        facts.tiltDeviation = 0.74
+        facts.headingDeviation = 12.02
+        let known = try object(health.report(facts, at: clocks(110)))
+        #expect(known["tilt_deviation"] as? Double == 0.7 && known["heading_deviation"] as? Double == 12)
+    }
+
     @Test func namesWhatTheBrokerRefuses() throws {
         var health = reporter()
         var facts = HealthFacts()

@@ -42,6 +42,19 @@ import Testing
                 + #""q":[0.771281,0.033024,-0.023665,0.635197]}"#)
     }
 
+    @Test func attitudeSaysHowFarItMayBeOff() {
+        var state = state
+        state.deviation = AttitudeDeviation(tilt: 0.0123, heading: 0.21)
+        #expect(
+            Payloads.attitude(state, at: 1).description
+                .hasSuffix(#"0.635197],"tilt_deviation":0.7,"heading_deviation":12}"#))
+        state.heading = HeadingState(quality: .tracking, deviation: 0.05, field: 48)
+        #expect(
+            Payloads.attitude(state, at: 1).description
+                .hasSuffix(
+                    #","tilt_deviation":0.7,"heading":100,"heading_deviation":2.9,"heading_quality":"tracking"}"#))
+    }
+
     /// The heading is that against north, not against the reference.
     @Test(arguments: [(-100, 100), (100, 260), (0.01, 0), (-0.04, 0), (179, 181)] as [(Double, Double)])
     func headingIsClockwiseFromNorth(yaw: Double, heading: Double) {

@@ -58,7 +58,7 @@ import Testing
                 timestamp: Timestamp(nanoseconds: 0), acceleration: numbers.vector(20),
                 rotationRate: numbers.vector(5))
             let rotation = Quaternion(rotationVector: numbers.vector(3)).matrix
-            block.add(sample, force: numbers.vector(5), roughness: .zero, interval: 0.02)
+            block.add(sample, force: numbers.vector(5), interval: 0.02)
             block.take(
                 StrapdownStep(
                     rotation: rotation, biasFreeRate: sample.rotationRate,

@@ -42,8 +42,10 @@ const facts = [
   ["sample rate", "rate", measured(1, "Hz")], ["period error", "period_ppm", measured(0, "ppm")], ["gaps", "gaps", count],
   ["lost samples", "lost_samples", count], ["overflows", "overflows", count], ["recoveries", "recoveries", count],
   ["clipped samples", "clipped_samples", count], ["outbox", "outbox", count], ["events dropped", "outbox_dropped", count],
-  ["clock", "clock", clean], ["chip", "temperature", measured(1, "°C")], ["CPU", "cpu_percent", measured(1, "%")],
-  ["memory", "memory_mb", measured(1, "MiB")], ["connections", "connects", count],
+  ["clock", "clock", clean], ["chip", "temperature", measured(1, "°C")],
+  ["tilt deviation", "tilt_deviation", measured(1, "°")], ["heading deviation", "heading_deviation", measured(1, "°")],
+  ["CPU", "cpu_percent", measured(1, "%")], ["memory", "memory_mb", measured(1, "MiB")],
+  ["connections", "connects", count],
 ];
 /** Counters of which any number deserves a look. */
 const suspicious = new Set(["gaps", "lost_samples", "overflows", "recoveries", "clipped_samples", "outbox_dropped"]);

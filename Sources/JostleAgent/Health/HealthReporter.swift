@@ -88,6 +88,8 @@ struct HealthReporter {
         report.add("sensor_fault", status.lastFault?.explanation)
         if !facts.sensorNotes.isEmpty { report.add("sensor_notes", facts.sensorNotes) }
         report.add("temperature", facts.temperature, decimals: 1)
+        report.add("tilt_deviation", facts.tiltDeviation, decimals: 1)
+        report.add("heading_deviation", facts.headingDeviation, decimals: 1)
         report.add("rate", Double(samples) / elapsed, decimals: 1)
         HealthReporter.add(status, to: &report)
         report.add("magnetometer", HealthReporter.magnetometer(facts))
@@ -202,6 +204,9 @@ package struct HealthFacts {
     var hasRealTimePriority = false
     /// °C.
     var temperature: Double?
+    /// Standard deviations of tilt and heading, °; `nil` if they are not known.
+    var tiltDeviation: Double?
+    var headingDeviation: Double?
     var droppedDeliveries = 0
     /// Gestures since the start.
     var gestures: UInt64 = 0
@@ -235,6 +240,8 @@ package struct HealthFacts {
         unavailableGestures = manager.state?.unavailableGestures(manager.settings.gestures) ?? []
         hasRealTimePriority = manager.hasRealTimePriority ?? false
         temperature = manager.state?.temperature
+        tiltDeviation = manager.state?.tiltDeviation
+        headingDeviation = manager.state?.headingDeviation
         droppedDeliveries = manager.droppedDeliveries
     }
 

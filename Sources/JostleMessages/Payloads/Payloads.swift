@@ -13,14 +13,15 @@ package enum Payloads {
         object.add("pitch", angles.pitch * degreesPerRadian, decimals: 2)
         object.add("yaw", angles.yaw * degreesPerRadian, decimals: 2)
         object.add("q", [attitude.w, attitude.x, attitude.y, attitude.z], decimals: 6)
-        if let heading = state.heading {
+        object.add("tilt_deviation", state.tiltDeviation, decimals: 1)
+        if state.heading != nil {
             // Clockwise from magnetic north, as a compass shows the direction of the x axis.
             let clockwise = -state.attitude.eulerAngles.yaw * degreesPerRadian
             let rounded = (clockwise * 10).rounded() / 10
             object.add("heading", rounded < 0 ? rounded + 360 : rounded, decimals: 1)
-            object.add("heading_deviation", heading.deviation * degreesPerRadian, decimals: 1)
-            object.add("heading_quality", heading.quality.word)
         }
+        object.add("heading_deviation", state.headingDeviation, decimals: 1)
+        object.add("heading_quality", state.heading?.quality.word)
         return object
     }
 
@@ -224,6 +225,16 @@ extension NearMiss.GateCondition {
         case .tiltBelow: "tilt_below"
         case .quietHours: "quiet_hours"
         }
+    }
+}
+
+extension MotionState {
+    /// The standard deviation of the tilt, °; `nil` if it is not known.
+    package var tiltDeviation: Double? { deviation.map { $0.tilt * degreesPerRadian } }
+
+    /// The standard deviation of the heading, °: against north with a magnetometer, otherwise against the start.
+    package var headingDeviation: Double? {
+        (heading?.deviation ?? deviation?.heading).map { $0 * degreesPerRadian }
     }
 }
 

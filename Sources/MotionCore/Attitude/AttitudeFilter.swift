@@ -21,6 +21,9 @@ package struct AttitudeFilter: ~Copyable {
     private var start = StartPhase()
     private var divergence = DivergenceDetector()
     private var slowInnovations = SlowInnovations()
+    private var forceRoughness = Roughness()
+    private var rateRoughness = Roughness()
+    private var doubt = AttitudeDoubt()
 
     /// The usual sample period, s.
     private var usualInterval = 0.0
@@ -111,6 +114,10 @@ package struct AttitudeFilter: ~Copyable {
         Double(largestTiltVariance).squareRoot()
     }
 
+    /// How far tilt and heading may be off, as of the last block; `nil` while the vertical is being found, and without a
+    /// gyroscope.
+    package private(set) var deviation: AttitudeDeviation?
+
     /// Whether the direction of the vertical is known to within 5°, one standard deviation: not in the first half second, nor
     /// after missing samples until later ones have shown it.
     package var isVerticalKnown: Bool {
@@ -177,6 +184,7 @@ package struct AttitudeFilter: ~Copyable {
         var turn = rate * interval
         var force = sample.acceleration
         if interval > 1.5 * usualInterval {
+            restartRoughness(at: sample)
             // Samples are missing: the mean of both ends stands in for them.
             let missing = interval - usualInterval
             turn += (lastRate - rate) * (0.5 * missing)
@@ -191,22 +199,30 @@ package struct AttitudeFilter: ~Copyable {
         }
         strapdown.turn(by: turn)
         let step = strapdown.step(force, rate: rate, biasFreeRate: biasFree, interval: interval)
-        let roughness = sample.acceleration - lastForce
         lastForce = sample.acceleration
         lastRate = rate
         if start.isActive {
+            restartRoughness(at: sample)
             continueStart(step.force, interval: interval)
             return
         }
         strapdown.move(by: step.force, interval: interval)
-        sums.add(sample, force: step.force, roughness: roughness, interval: interval)
+        sums.add(sample, force: step.force, interval: interval)
+        let weight = Float(interval * interval)
+        forceRoughness.add(sample.acceleration, weight: weight)
+        rateRoughness.add(sample.rotationRate, weight: weight)
         let isComplete = sums.duration >= blockDuration - 0.5 * interval
         if isComplete || sums.sinceTaken >= sumInterval { sums.take(step, sample) }
         if isComplete { closeBlock(rotation: step.rotation) }
     }
 
-    /// Updates the usual sample period and the block duration: twenty samples, between 0.1 and 0.2 s, and at least one
-    /// sample.
+    /// Starts the differences again: samples are missing, or were not added.
+    private mutating func restartRoughness(at sample: MotionSample) {
+        forceRoughness.restart(at: sample.acceleration)
+        rateRoughness.restart(at: sample.rotationRate)
+    }
+
+    /// Updates the usual sample period and the block duration: at least one sample.
     private mutating func updateInterval(_ interval: Double) {
         if usualInterval == 0 || interval < 0.5 * usualInterval {
             usualInterval = interval
@@ -215,7 +231,7 @@ package struct AttitudeFilter: ~Copyable {
         } else {
             return
         }
-        blockDuration = max(usualInterval, min(0.2, max(0.1, 20 * usualInterval)))
+        blockDuration = max(usualInterval, parameters.blockDuration)
         sumInterval = 1 / parameters.sumRate - 0.5 * usualInterval
     }
 
@@ -257,6 +273,8 @@ extension AttitudeFilter {
         applyCorrection(correction)
         widenBiasPrior()
         let hasDiverged = divergence.hasDiverged(after: sums, parameters)
+        deviation = doubt.deviation(
+            after: sums, covariance, slowForce: divergence.force, interval: usualInterval, parameters)
         sums.clear()
         if hasDiverged || mustRestart { beginStart() }
         mustRestart = false
@@ -266,7 +284,10 @@ extension AttitudeFilter {
     private mutating func addProcessNoise() {
         let duration = sums.duration
         func variance(_ deviation: Double) -> Float { Float(deviation * deviation * duration) }
-        let tilt = variance(parameters.gyroscopeNoise) + Float(interpolationTiltVariance)
+        let aliasing = Float(parameters.aliasing)
+        let tilt =
+            variance(parameters.gyroscopeNoise) + aliasing * rateRoughness.takeNoise()
+            + Float(interpolationTiltVariance)
         let bias = variance(parameters.biasWalk)
         let scale = variance(parameters.scaleWalk)
         let largestScale = Float(parameters.initialScale * parameters.initialScale)
@@ -279,11 +300,15 @@ extension AttitudeFilter {
             }
         }
         // Nothing measures the heading, so its variance would grow without bound.
-        if covariance.variance(ErrorState.heading) > 0.1 { covariance.scale(ErrorState.heading, by: 0.7) }
+        let heading = covariance.variance(ErrorState.heading)
+        if heading > 0.1 {
+            covariance.scale(ErrorState.heading, by: 0.7)
+            doubt.addHeading(Double(heading - covariance.variance(ErrorState.heading)))
+        }
         let clipped = parameters.clippedAcceleration * sums.clippedForce
         let velocity =
-            variance(parameters.accelerometerNoise)
-            + Float(parameters.aliasing * sums.roughness / 6 + clipped * clipped + interpolationVelocityVariance)
+            variance(parameters.accelerometerNoise) + aliasing * forceRoughness.takeNoise()
+            + Float(clipped * clipped + interpolationVelocityVariance)
         let origin = variance(parameters.originWalk) * Float(slowInnovations.factor)
         for axis in 0..<2 {
             covariance.addNoise(velocity, to: ErrorState.velocity + axis)
@@ -454,6 +479,8 @@ extension AttitudeFilter {
     /// Begins a start phase: tilt, heading and motion are estimated from scratch, calibration is kept.
     private mutating func beginStart() {
         start.begin(duration: parameters.startDuration)
+        doubt.addHeading(Double(covariance.variance(ErrorState.heading)) + gapTiltVariance)
+        deviation = nil
         gapTiltVariance = 0
         interpolationVelocityVariance = 0
         interpolationTiltVariance = 0
@@ -641,6 +668,7 @@ extension AttitudeFilter {
         strapdown.turn(by: turn)
         lastForce = force
         lastRate = rate
+        gapTiltVariance += tiltVariance
         let needsRestart =
             interval > parameters.restartGap || tiltVariance > parameters.restartTilt * parameters.restartTilt
         if needsRestart || start.isActive {
@@ -648,8 +676,6 @@ extension AttitudeFilter {
             beginStart()
             // Whatever happened in between, the force of this sample is closer to the vertical.
             continueStart(strapdown.attitude.rotate(force), interval: 0)
-        } else {
-            gapTiltVariance += tiltVariance
         }
     }
 }

@@ -85,9 +85,10 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// larger tolerates noisier chips.
     package var accelerometerNoise = 0.02
 
-    /// Share of the sample-to-sample change of force that lies beyond the sample rate and counts as noise, a variance
-    /// ratio. Default 0.05. Smaller trusts the force during vibration; larger distrusts it.
-    package var aliasing = 0.05
+    /// Share of the roughness of force and rate that counts as noise: movement that is faster than the samples can follow, as
+    /// in a blow. 1 takes their fourth differences for those of white noise. Default 0.07. Smaller trusts the samples during
+    /// vibration and blows; larger distrusts them, and fast movement that is sampled slowly.
+    package var aliasing = 0.07
 
     // MARK: Bounded motion
 
@@ -100,8 +101,8 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     package var originWalk = 0.12
 
     /// Factor of the variances of position and origin per relative power of the slow innovations; see `SlowInnovations`.
-    /// Default 1.5. Smaller corrects tilt faster in large movements; larger learns less from them.
-    package var slowInnovationGain = 1.5
+    /// Default 2.5. Smaller corrects tilt faster in large movements; larger learns less from them.
+    package var slowInnovationGain = 2.5
 
     /// Time constant of the low-pass that separates the slow innovations, s. Default 0.5. Smaller counts faster movement
     /// too; larger only slower one.
@@ -307,7 +308,34 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// Time for which both must hold, s. Default 1. Smaller restarts the filter sooner; larger excludes more movement.
     package var divergenceDuration = 1.0
 
+    // MARK: Deviation
+
+    /// What is added to the deviation of the tilt, rad: what no movement shows, such as the accelerometer's bias. Default 0.25°,
+    /// that of 0.04 m/s². Smaller promises more at rest; larger less.
+    package var tiltFloor = 0.25 * radiansPerDegree
+
+    /// The same for an acceleration that lasts, part of which the filter takes for tilt: angle per RMS of the slow horizontal
+    /// acceleration in the last few seconds, rad/(m/s²). Default 0.5°, a twelfth of the angle by which it turns the force.
+    /// Smaller promises more in vehicles and while walking; larger less.
+    package var tiltPerAcceleration = 0.5 * radiansPerDegree
+
+    /// The gyroscope's sensitivity to force, rad/s per m/s²: what it adds to the heading during a second is independent of
+    /// the second before. Default 0.008 °/s: an MPU-6050 has 0.1 °/s/g (PS-MPU-6000A-00 r3.4, 6.1) and three axes. No movement
+    /// tells it from a turn. Smaller promises more of the heading in fast movement; larger less.
+    package var forceSensitivity = 0.008 * radiansPerDegree
+
+    /// How exactly the time of the attitude is known, beyond half a sample, s. Default 2 ms: half of what the low-passes of
+    /// usual chips delay. Smaller promises more in fast rotation; larger less.
+    package var timeDeviation = 2e-3
+
+    /// Averaging time of the acceleration, s. Default 3. Smaller forgets a movement sooner; larger later.
+    package var accelerationMemory = 3.0
+
     // MARK: Cost
+
+    /// Duration of a block, after which errors are estimated, s. Default 0.1. Smaller needs more computation; larger
+    /// linearises over longer turns. It is the same at every sample rate, because what the filter learns depends on it.
+    package var blockDuration = 0.1
 
     /// Rate at which Jacobians and spreads are summed, Hz; attitude and motion are computed for every sample. Default
     /// 100. Smaller needs less computation; larger is more accurate in fast rotation.

@@ -24,10 +24,6 @@ struct BlockSums: ~Copyable {
     private(set) var rateSquares = 0.0
     private(set) var forceSquares = 0.0
 
-    /// The integral of (Δa)²dt², where Δa is the change of force from sample to sample: a measure of motion beyond the
-    /// sample rate.
-    private(set) var roughness = 0.0
-
     /// Seconds during which each gyroscope axis, and any accelerometer axis, was clipped.
     private(set) var clippedRate = Vector3.zero
     private(set) var clippedForce = 0.0
@@ -49,20 +45,18 @@ struct BlockSums: ~Copyable {
         takenForce = .zero
         rateSquares = 0
         forceSquares = 0
-        roughness = 0
         clippedRate = .zero
         clippedForce = 0
     }
 
     /// Adds the sums that need every sample.
     @inline(__always)
-    mutating func add(_ sample: MotionSample, force: Vector3, roughness: Vector3, interval: Double) {
+    mutating func add(_ sample: MotionSample, force: Vector3, interval: Double) {
         duration += interval
         sinceTaken += interval
         count += 1
         rateSum += sample.rotationRate
         earthForce += force * interval
-        self.roughness += roughness.lengthSquared * interval * interval
         if !sample.flags.isDisjoint(with: .clipped) { addClipped(sample.flags, interval) }
     }
 
@@ -95,5 +89,46 @@ struct BlockSums: ~Copyable {
             if flags.contains(.rotationRateClipped(axis: axis)) { clippedRate[axis] += interval }
             if flags.contains(.accelerationClipped(axis: axis)) { clippedForce += interval }
         }
+    }
+}
+
+/// The fourth differences of a vector from sample to sample: large where it changes faster than the samples can follow, as in a
+/// blow, and small where a smooth movement is sampled slowly.
+struct Roughness: Sendable, BitwiseCopyable {
+    private var last = SIMD4<Float>.zero
+    private var first = SIMD4<Float>.zero
+    private var second = SIMD4<Float>.zero
+    private var third = SIMD4<Float>.zero
+    private var squares = SIMD4<Float>.zero
+
+    /// Makes this vector the one before the next.
+    mutating func restart(at vector: Vector3) { last = Roughness.numbers(vector) }
+
+    /// Adds a sample's vector. `weight` is the square of the sample period.
+    @inline(__always)
+    mutating func add(_ vector: Vector3, weight: Float) {
+        let new = Roughness.numbers(vector)
+        let change = new - last
+        let bend = change - first
+        let turn = bend - second
+        let fourth = turn - third
+        last = new
+        first = change
+        second = bend
+        third = turn
+        squares += fourth * fourth * weight
+    }
+
+    /// The variance of the vector's integral since the last call, if the vector is white noise: the mean square of its fourth
+    /// differences is then 1² + 4² + 6² + 4² + 1² = 70 times its variance.
+    mutating func takeNoise() -> Float {
+        let noise = squares.sum() * (1.0 / 70)
+        squares = .zero
+        return noise
+    }
+
+    @inline(__always)
+    private static func numbers(_ vector: Vector3) -> SIMD4<Float> {
+        SIMD4(Float(vector.x), Float(vector.y), Float(vector.z), 0)
     }
 }

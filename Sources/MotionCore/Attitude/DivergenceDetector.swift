@@ -7,7 +7,7 @@ internal import CMotionMath
 /// The mean force reveals the error.
 struct DivergenceDetector: Sendable, BitwiseCopyable {
     /// The low-passed force, earth frame, m/s².
-    private var force = Vector3(0, 0, standardGravity)
+    private(set) var force = Vector3(0, 0, standardGravity)
     private var divergedTime = 0.0
 
     /// Time constant of the low-pass, s.
