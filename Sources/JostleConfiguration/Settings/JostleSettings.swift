@@ -340,14 +340,15 @@ extension JostleSettings {
         case stream
         case record
         case calibrate
+        case log
         case restart
     }
 
     /// Which commands are allowed.
     package struct Commands: Equatable, Sendable {
         /// The allowed commands; others are refused. Default: those whose effect ends at the next start at the latest,
-        /// and that do not fill the disk. `tare` is allowed too, although its effect lasts if `attitude.reference` is
-        /// `stored`.
+        /// and that neither fill the disk nor show more than is published anyway. `tare` is allowed too, although its
+        /// effect lasts if `attitude.reference` is `stored`.
         package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
 
         package init() {}
