@@ -441,6 +441,20 @@ extension JostleSettings {
         /// without a token, and no other.
         package var metricsTokenFile: String?
 
+        /// What is kept of the past.
+        package var history = History()
+
         package init() {}
+
+        /// The history of all boards, in a file in the state directory.
+        package struct History: Equatable, Sendable {
+            /// The greatest age in seconds. Default: 30 days. 0 is off.
+            package var maximumAge = 2_592_000.0
+
+            /// The most bytes of the file. Default 200 MB.
+            package var maximumBytes = 200_000_000
+
+            package init() {}
+        }
     }
 }
