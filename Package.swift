@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "CMosquittoGuard", dependencies: ["CMosquitto"], linkerSettings: [.linkedLibrary("ssl")]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
-        .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
+        .target(name: "SQLiteDatabase", dependencies: ["CSQLite", "LinuxSystem"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),
         .target(name: "JostleRuntime", dependencies: ["CLinuxSystem", "CSystemd", "LinuxSystem", "MotionCore"]),
         .target(name: "Documents", dependencies: ["CYAML", "LinuxSystem"]),
@@ -97,7 +97,7 @@ let package = Package(
             dependencies: [
                 "CZlib", "Cryptography", "Documents", "HTTPServer", "JostleCommandLine", "JostleConfiguration",
                 "JostleMessages", "JostleOperator", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore",
-                "PageAssets", "StateStorage",
+                "PageAssets", "SQLiteDatabase", "StateStorage",
             ]),
         .executableTarget(
             name: "jostle-page", dependencies: ["JostleCommandLine", "JostlePage"], path: "Sources/jostle-page"),
@@ -218,7 +218,7 @@ let package = Package(
             dependencies: [
                 "BrokerTestSupport", "Documents", "HTTPServer", "JostleConfiguration", "JostleMessages",
                 "JostleOperator", "JostlePage", "JostleRuntime", "LinuxSystem", "MosquittoClient", "MotionCore",
-                "PageAssets",
+                "PageAssets", "SQLiteDatabase",
             ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),

@@ -22,7 +22,7 @@ package struct VirtualCommands {
     package mutating func carryOut(_ request: CommandRequest) -> String? {
         let refusal: CommandRefusal
         switch request.command {
-        case is RemotePing, is RemoteGetState, is RemoteRestart:
+        case is RemotePing, is RemoteGetState, is RemoteLog, is RemoteRestart:
             let host = host ?? makeHost()
             self.host = host
             host.carryOut(request)

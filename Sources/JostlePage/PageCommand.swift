@@ -39,11 +39,17 @@ package enum PageCommand {
         try listener.subscribe(to: PageServer.filters(prefix: settings.mqtt.prefix))
         let running = RunningHoursStore(
             directory: PageFiles.state, log: log, at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
+        var history: History?
+        if settings.page.history.maximumAge > 0 {
+            history = History(
+                directory: PageFiles.state, settings.page.history, wake: listener.wake, log: log)
+        }
         let fleet = FleetDocuments(prefix: settings.mqtt.prefix, trustedKeys: settings.fleet.trustedKeys)
         // Without them, the page shows what boards report of the layers, so that it does not matter if the broker refuses.
         try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) }, awaitsAnswer: false)
         let server = PageServer(
-            prefix: settings.mqtt.prefix, access, listener: listener, fleet: fleet, running: running, log: log)
+            prefix: settings.mqtt.prefix, access, listener: listener, fleet: fleet, running: running,
+            history: history, log: log)
         let routes = PageRoutes(server: server)
         let http: HTTPServer
         do {

@@ -18,16 +18,45 @@ package struct Log: Sendable {
     /// The least severe level that is written.
     package let level: Level
     /// The id of the device that logs; `nil` if it is not known.
-    private let device: String?
+    private var device: String?
+    /// The last lines, the oldest first; `nil` if they are not kept.
+    private let kept: Locked<[Line]>?
 
-    /// Creates a log.
-    package init(level: Level, device: String? = nil) {
+    /// A line that was written, for whoever asks later.
+    package struct Line: Sendable {
+        /// Milliseconds since 1970, as the clock was then.
+        package let time: Int64
+        package let level: Level
+        package let text: String
+    }
+
+    /// The most lines that are kept, and the most characters of each.
+    private static let limits = (lines: 200, characters: 500)
+
+    /// Creates a log. With `keepsLines`, it remembers the last ones.
+    package init(level: Level, keepsLines: Bool = false) {
         self.level = level
-        self.device = device
+        kept = keepsLines ? Locked([]) : nil
     }
 
     /// The same log, whose entries in the journal have the id of a device.
-    package func with(device: String) -> Log { Log(level: level, device: device) }
+    package func with(device: String) -> Log {
+        var log = self
+        log.device = device
+        return log
+    }
+
+    /// The last 200 lines, the oldest first; `nil` if they are not kept.
+    package var lastLines: [Line]? { kept?.withLock { $0 } }
+
+    private func keep(_ level: Level, _ message: String) {
+        let text = ForeignText.excerpt(message, limit: Log.limits.characters)
+        let line = Line(time: WallClock.milliseconds(at: WallClock.monotonic), level: level, text: text)
+        kept?.withLock { lines in
+            if lines.count >= Log.limits.lines { lines.removeFirst() }
+            lines.append(line)
+        }
+    }
 
     /// Logs a failure that needs the user's attention.
     package func error(_ text: @autoclosure () -> String) { write(.error, text) }
@@ -44,6 +73,7 @@ package struct Log: Sendable {
     private func write(_ level: Level, _ text: () -> String) {
         guard level <= self.level else { return }
         let message = ForeignText.oneLine(text())
+        if kept != nil { keep(level, message) }
         if Journal.isStandardError {
             var fields = [("MESSAGE", message), ("PRIORITY", "\(level.rawValue)"), ("SYSLOG_IDENTIFIER", "jostle")]
             if let device { fields.append(("JOSTLE_DEVICE", device)) }

@@ -31,6 +31,18 @@ package struct Database: ~Copyable {
         return Database(connection: connection)
     }
 
+    /// Opens the database at `path` for this process alone, with a write-ahead log that is not synced at every commit: a
+    /// power cut may lose what the kernel has not written to the disk, about the last half minute. `first` says what must be
+    /// known before a new file has content, such as the size of its pages.
+    package static func openForOneProcess(path: String, _ first: String) throws(SQLiteError) -> Database {
+        let database = try open(path: path)
+        // Exclusive: no shared-memory file is needed, and a second process with the same state directory is detected.
+        try database.execute("PRAGMA busy_timeout = 500; PRAGMA locking_mode = EXCLUSIVE; \(first)")
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        try database.execute("PRAGMA journal_size_limit = 1048576")
+        return database
+    }
+
     /// Executes statements without parameters and discards their results: sqlite3_exec().
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)

@@ -30,6 +30,9 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
         }
     }
 
+    /// Whether a file that cannot be opened or read is beyond repair: it is damaged, or has not the expected tables.
+    package var showsDamage: Bool { kind == .damaged || kind == .statement }
+
     package var description: String { "SQLite: \(message) (\(code))" }
 
     /// The last error of a connection.

@@ -26,9 +26,14 @@ package struct Statement: ~Copyable {
 
     /// Executes the statement with values for all of its parameters, and resets it.
     package mutating func run(_ values: Value...) throws(SQLiteError) {
-        for (index, value) in values.enumerated() { bind(Int32(index) + 1, value) }
+        bind(values)
         while try step() {}
         sqlite3_reset(statement)
+    }
+
+    /// Sets all of its parameters, before the first `step`.
+    package mutating func bind(_ values: [Value]) {
+        for (index, value) in values.enumerated() { bind(Int32(index) + 1, value) }
     }
 
     private func bind(_ index: Int32, _ value: Value) {

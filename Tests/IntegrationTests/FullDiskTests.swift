@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A 1 MB disk that only one process sees.
-private enum SmallDisk {
+enum SmallDisk {
     /// A command that mounts the disk at its first argument and executes the rest.
     static let launcher = [
         "unshare", "-Urm", "/bin/sh", "-c", "mount -t tmpfs -o size=1m none \"$0\" && exec \"$@\"",
@@ -13,6 +13,17 @@ private enum SmallDisk {
         guard let directory = try? TemporaryDirectory() else { return false }
         return (try? runCommand(launcher + [directory.path, "true"], in: directory)) != nil
     }()
+
+    /// Writes until the disk is full.
+    static func fill(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        try #require(descriptor >= 0, "\(String(cString: strerror(errno)))")
+        defer { close(descriptor) }
+        for size in [4096, 1] {
+            let bytes = [UInt8](repeating: 0, count: size)
+            while write(descriptor, bytes, size) > 0 {}
+        }
+    }
 }
 
 /// Requirement: a full disk costs no event: events continue from memory, and the health report says so.
@@ -51,11 +62,11 @@ private enum SmallDisk {
         // The directory as the agent sees it; in this process nothing is mounted there.
         let disk = "/proc/\(agent.processIdentifier)/root\(state)"
         let filler = disk + "/filler"
-        try fill(filler)
+        try SmallDisk.fill(filler)
         network.cut()
         #expect(await agent.logs("cannot write the outbox"), "\(agent.errors)")
         try await Task.sleep(for: .seconds(seconds))
-        try fill(filler)
+        try SmallDisk.fill(filler)
         let before = observer.messages("event/turn").count
         network.restore()
         #expect(await observer.sees { try $0.fault() != nil }, "\(agent.errors)")
@@ -76,17 +87,6 @@ private enum SmallDisk {
         print(
             "full disk: \(Int(seconds)) s, \(Set(numbers).count) events, \((numbers.max() ?? 0) - Set(numbers).count) lost, "
                 + "\(numbers.count - Set(numbers).count) repeated with their id, \(unstored) in memory alone at most")
-    }
-
-    /// Writes until the disk is full.
-    private func fill(_ path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        try #require(descriptor >= 0, "\(String(cString: strerror(errno)))")
-        defer { close(descriptor) }
-        for size in [4096, 1] {
-            let bytes = [UInt8](repeating: 0, count: size)
-            while write(descriptor, bytes, size) > 0 {}
-        }
     }
 }
 

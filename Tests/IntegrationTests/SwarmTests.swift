@@ -56,13 +56,16 @@ import Testing
 
     @Test func answersCommandsThatNeedNoSensor() async throws {
         let rig = try await SwarmRig(
-            devices: 2, "--set", "commands.allow=[ping, get-state, tare, restart]", "--verbose", "--set",
+            devices: 2, "--set", "commands.allow=[ping, get-state, tare, log, restart]", "--verbose", "--set",
             "log.level=debug")
         let id = "swarm-0002"
-        for name in ["ping", "get-state", "tare", "restart"] {
+        for name in ["ping", "get-state", "tare", "log", "restart"] {
             try rig.observer.publish("jostle/\(id)/command/\(name)")
         }
-        for (name, code) in [("ping", nil), ("get-state", nil), ("tare", "sensor_unavailable")] as [(String, String?)] {
+        let codes: [(String, String?)] = [
+            ("ping", nil), ("get-state", nil), ("tare", "sensor_unavailable"), ("log", "unavailable"),
+        ]
+        for (name, code) in codes {
             #expect(await rig.observer.sees { !$0.messages("command/\(name)/result", of: id).isEmpty }, "\(name)")
             let answer = try #require(try rig.observer.objects("command/\(name)/result", of: id).first)
             #expect(answer["ok"] as? Bool == (code == nil), "\(name)")

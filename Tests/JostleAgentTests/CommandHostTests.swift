@@ -45,7 +45,7 @@ import Testing
         host = CommandHost(
             identity: identity, settings: settings, sensor: sensor, output: output(topics.stream),
             nearMisses: NearMissPublisher(manager: manager, output: output(topics.nearMiss), isSimulated: true),
-            log: Log(level: .error),
+            log: Log(level: .error, keepsLines: true),
             lights: directory.path("leds")
         ) { messages in
             outgoing.messages.withLock { $0 += messages }
@@ -84,6 +84,31 @@ import Testing
         let messages = outgoing.messages.withLock { $0 }
         #expect(messages.map(\.topic) == ["jostle/a/command/\(name)/result"])
         return String(decoding: try #require(messages.first).payload, as: UTF8.self)
+    }
+
+    /// Requirement: the last lines of the log can be asked for; their number, length and bytes are bounded.
+    @Test func answersWithTheLastLinesOfItsLog() throws {
+        func lines() throws -> [[String: Any]] {
+            let answer = try answer(to: "log", "")
+            #expect(answer.utf8.count < 65_536)
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any])
+            #expect(object["ok"] as? Bool == true)
+            return try #require(object["lines"] as? [[String: Any]])
+        }
+        #expect(try lines().isEmpty)
+        host.log.warning("not at this level")
+        host.log.with(device: "a").error("one\u{1b}[2J")
+        let one = try #require(try lines().first)
+        #expect(one["text"] as? String == "one\\u{1b}[2J" && one["level"] as? String == "error")
+        #expect(abs((one["t"] as? Double ?? 0) / 1000 - Date().timeIntervalSince1970) < 60)
+        for number in 2...300 { host.log.error("\(number)") }
+        #expect(try lines().map { $0["text"] as? String } == (101...300).map { "\($0)" })
+        // Each character needs two bytes in JSON.
+        for _ in 0..<300 { host.log.error(String(repeating: "\"", count: 600)) }
+        host.log.error("last")
+        let long = try lines()
+        #expect(long.count > 50 && long.last?["text"] as? String == "last")
+        #expect((long.first?["text"] as? String)?.count == 501)
     }
 
     @Test func acceptsOneSimulationAtATime() throws {

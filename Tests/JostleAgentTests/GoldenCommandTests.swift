@@ -70,6 +70,7 @@ import Testing
             ]
         ),
         ("get-state", ["{\"deep\":true}"]), ("start", ["{\"now\":true}"]), ("stop", ["{\"for\":5}"]),
+        ("log", ["{\"lines\":5}"]),
     ]
 
     @Test("Commands that are refused get the recorded replies")

@@ -147,13 +147,13 @@ import Testing
     /// A file that cannot be moved stays with its log.
     @Test func leavesFilesThatCannotBeMoved() throws {
         for suffix in ["", "-wal"] { try Data("x".utf8).write(to: URL(fileURLWithPath: path + suffix)) }
-        #expect(OutboxFile.move(path, to: directory.path("none/file"))?.code == ENOENT)
+        #expect(DatabaseFile.move(path, to: directory.path("none/file"))?.code == ENOENT)
         #expect(exists("outbox.sqlite3") && exists("outbox.sqlite3-wal"))
         // The log can be moved, the file cannot.
         try FileManager.default.createDirectory(atPath: directory.path("aside/x"), withIntermediateDirectories: true)
-        #expect(OutboxFile.move(path, to: directory.path("aside"))?.code == EISDIR)
+        #expect(DatabaseFile.move(path, to: directory.path("aside"))?.code == EISDIR)
         #expect(exists("outbox.sqlite3") && exists("outbox.sqlite3-wal") && !exists("aside-wal"))
-        #expect(OutboxFile.move(path, to: directory.path("moved")) == nil)
+        #expect(DatabaseFile.move(path, to: directory.path("moved")) == nil)
         #expect(exists("moved") && exists("moved-wal") && !exists("outbox.sqlite3") && !exists("outbox.sqlite3-wal"))
     }
 

@@ -104,7 +104,7 @@ import Testing
             .ping: RemotePing.self, .getState: RemoteGetState.self, .identify: RemoteIdentify.self,
             .tare: RemoteTare.self, .simulate: RemoteSimulate.self, .start: RemoteSensing.self,
             .stop: RemoteSensing.self, .stream: RemoteStream.self, .record: RemoteRecord.self,
-            .calibrate: RemoteCalibrate.self, .restart: RemoteRestart.self,
+            .calibrate: RemoteCalibrate.self, .log: RemoteLog.self, .restart: RemoteRestart.self,
         ]
         for command in JostleSettings.Command.allCases {
             let arguments =

@@ -25,6 +25,9 @@ extension AcceptedValue {
             $0.page.metricsTokenFile == "/etc/jostle/metrics-token"
         },
         .init("page.metrics_token_file", "credential:metrics") { $0.page.metricsTokenFile == "credential:metrics" },
+        .init("page.history.max_age", "7 d") { $0.page.history.maximumAge == 604_800 },
+        .init("page.history.max_age", "0") { $0.page.history.maximumAge == 0 },
+        .init("page.history.max_bytes", "50000000") { $0.page.history.maximumBytes == 50_000_000 },
     ]
 }
 
@@ -49,5 +52,7 @@ extension RefusedValue {
         ("page.control", ["maybe"], "is neither true nor false"),
         ("page.metrics_token_file", ["''"], "is empty"),
         ("page.metrics_token_file", ["'credential:../metrics'"], "is not the name of a credential"),
+        ("page.history.max_age", ["10 min", "400 d"], "out of bounds"),
+        ("page.history.max_bytes", ["1000", "1e12"], "out of bounds"),
     ]
 }

@@ -2,6 +2,7 @@
 import { AttitudeView } from "./attitude.js";
 import { CommandsPanel } from "./commands.js";
 import { GestureLog } from "./gestures.js";
+import { historyCard } from "./history.js";
 import { palette, Plots } from "./plots.js";
 import { RecordingControls, SampleFeed } from "./recording.js";
 import { permits, SettingsPanel, valueAt } from "./settings.js";
@@ -97,7 +98,8 @@ export class BoardView {
     live.append(this.source);
     this.log = new GestureLog(card("gestures", "Gestures"), context);
     this.vibration = new VibrationView(card("vibration", "Vibration"), this.feed, context.connection);
-    this.health = new Health(card("health", "Health"), context.connection);
+    this.health = new Health(card("health", "Health"), context);
+    grid.append(historyCard(context));
     // The panels bring their headings.
     const panel = (name) => grid.appendChild(element("section", { class: `card at-${name}`, "aria-label": words(name) }));
     this.panels = [new CommandsPanel(panel("control"), context), new SettingsPanel(panel("settings"), context)];
@@ -307,14 +309,16 @@ class Health {
   /** Seconds between two reports; 0 if there are none. */
   #interval = 60;
 
-  constructor(root, connection) {
-    this.connection = connection;
+  constructor(root, context) {
+    this.connection = context.connection;
     this.content = element("div");
     this.age = element("p", { class: "muted", text: "No health report yet." });
-    root.append(this.content, this.age);
+    this.log = new LastLines(context);
+    root.append(this.content, this.age, this.log.root);
   }
 
   handle(name, data) {
+    this.log.handle(name, data);
     if (name === "health") this.#take(object(data));
     if (name !== "reported") return;
     const { interval } = object(object(object(object(data).settings).publish).health);
@@ -361,6 +365,43 @@ class Health {
     if (isLate === (this.age.className === "alert")) return;
     this.age.className = isLate ? "alert" : "muted";
     this.content[isLate ? "before" : "after"](this.age);
+  }
+}
+
+/** The last lines of the board's log, which the command `log` asks for. */
+class LastLines {
+  constructor({ boardID, connection }) {
+    Object.assign(this, { boardID, connection });
+    this.button = element("button", { type: "button", onclick: () => this.#ask() }, "Show the last log lines");
+    this.status = element("span", { class: "muted", role: "status" });
+    this.lines = element("ol", { class: "lines", tabindex: "0", "aria-label": "The last lines of the log, the newest last", hidden: true });
+    this.root = element("div", { hidden: true }, element("div", { class: "tools" }, this.button, this.status), this.lines);
+  }
+
+  handle(name, data) {
+    const content = object(data);
+    if (name === "hello") this.mayControl = content.control === true;
+    else if (name === "reported") this.isPermitted = permits(valueAt(object(content.settings), "commands.allow") ?? [], "log");
+    else if (name === "availability") this.button.disabled = content.online === false;
+    else if (name === "result" && content.command === "log") this.#show(object(content.payload));
+    this.root.hidden = !this.mayControl || !this.isPermitted;
+  }
+
+  #ask() {
+    setText(this.status, "Sent, waiting for the board.");
+    post("api/command", { board: this.boardID, name: "log", arguments: {} })
+      .catch((error) => setText(this.status, `Not sent: ${error.message}`));
+  }
+
+  #show({ ok, message, lines }) {
+    if (ok !== true) return setText(this.status, `Not done: ${clean(message)}`);
+    const now = this.connection.serverNow();
+    const items = list(lines).slice(-200).map(object).map(({ t, level, text }) => element("li", { class: clean(level) },
+      element("time", { text: dayAndTime(t, now) }), " ", level !== "info" && element("b", { text: `${clean(level)}: ` }), clean(text)));
+    setText(this.status, `${count(items.length)} lines`);
+    this.lines.replaceChildren(...items);
+    this.lines.hidden = items.length === 0;
+    this.lines.scrollTop = this.lines.scrollHeight;
   }
 }
 

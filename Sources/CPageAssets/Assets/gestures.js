@@ -8,7 +8,7 @@ const announced = 10000;
 const shapes = { began: "▶", changed: "▶", ended: "■", cancelled: "✕", recognized: "●", missed: "○" };
 
 /** The fields of an event for people: `axis x, 14.2 m/s², 5 reversals, after 0.90 s`. */
-function remarks(event) {
+export function remarks(event) {
   const text = (name, before = "") => typeof event[name] === "string" && before + clean(event[name]).slice(0, 40);
   const value = (name, decimals, unit, before = "") =>
     finite(event[name]) !== undefined && before + number(event[name], decimals, unit);
@@ -21,7 +21,7 @@ function remarks(event) {
 }
 
 /** Why a gesture was cancelled, in the server's words: `it stopped before it was certain`. */
-function reasonText({ gesture, reason }, texts) {
+export function reasonText({ gesture, reason }, texts) {
   if (reason === undefined) return "";
   const name = [`${gesture}.${reason}`, `${reason}`].find((name) => Object.hasOwn(texts, name));
   return clean(name === undefined ? reason : texts[name]);

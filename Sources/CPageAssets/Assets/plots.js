@@ -28,9 +28,10 @@ export function isInSight(target) {
 /** The page's colours for canvases. */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
-  const [x, y, z, text, grid, border, soft, warn, font] = ["x", "y", "z", "muted", "grid", "border", "accent-soft", "warn", "font"]
+  const names = ["x", "y", "z", "muted", "grid", "border", "accent-soft", "warn", "bad", "font"];
+  const [x, y, z, text, grid, border, soft, warn, bad, font] = names
     .map((name) => style.getPropertyValue(`--${name}`).trim());
-  return { axes: [x, y, z], text, grid, border, soft, warn, font: `12px ${font}` };
+  return { axes: [x, y, z], text, grid, border, soft, warn, bad, font: `12px ${font}` };
 }
 
 /** Makes a canvas as sharp as the display and clears it. Returns its context and the area for curves, CSS pixels. */

@@ -65,6 +65,9 @@ enum RemoteCommands {
         case .getState:
             _ = try arguments()
             return RemoteGetState()
+        case .log:
+            _ = try arguments()
+            return RemoteLog()
         case .restart:
             _ = try arguments()
             return RemoteRestart()
@@ -196,6 +199,32 @@ struct RemoteSensing: RemoteCommand, Equatable {
         var answer = JSONObject()
         answer.add("stopped", !isWanted)
         answer.add("changed", hasChanged)
+        return answer
+    }
+}
+
+/// `log`: the last lines of the agent's log, the newest last, as many of them as fit.
+struct RemoteLog: RemoteCommand, Equatable {
+    /// The most bytes of the lines: a reply has less than 64 KiB.
+    private static let maximumBytes = 60_000
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
+        guard let lines = host.log.lastLines else {
+            throw CommandRefusal(.unavailable, "this program does not keep the lines of its log")
+        }
+        var objects: [JSONObject] = []
+        var bytes = 0
+        for line in lines.reversed() {
+            var object = JSONObject()
+            object.add("t", line.time)
+            object.add("level", "\(line.level)")
+            object.add("text", line.text)
+            bytes += object.bytes.count + 1
+            guard bytes <= RemoteLog.maximumBytes else { break }
+            objects.append(object)
+        }
+        var answer = JSONObject()
+        answer.add("lines", objects.reversed())
         return answer
     }
 }

@@ -68,7 +68,7 @@ package final class OutboxFile: @unchecked Sendable {
     func open() -> OpenResult {
         FileContents.makeDirectories(directory)
         // SQLite would block on a FIFO until the other end is opened.
-        if let failure = OutboxFile.refusal(of: path) { return OpenResult(failure: "\(path): \(failure)") }
+        if let failure = DatabaseFile.refusal(of: path) { return OpenResult(failure: "\(path): \(failure)") }
         do {
             let opened = try OutboxStore(path: path, maximumBytes: maximumBytes)
             if let version = try opened.laterVersion() {
@@ -90,16 +90,6 @@ package final class OutboxFile: @unchecked Sendable {
         } catch {
             guard error.showsDamage else { return OpenResult(failure: "\(path): \(error)") }
             return OpenResult(setAside: setAside("\(error)", saved: 0))
-        }
-    }
-
-    /// Why a path is not a readable file; `nil` if it is one, or if nothing exists there.
-    private static func refusal(of path: String) -> SystemFailure? {
-        do {
-            _ = try FileContents.bytes(of: path, limit: 0)
-            return nil
-        } catch {
-            return error.code == ENOENT ? nil : error
         }
     }
 
@@ -170,19 +160,11 @@ package final class OutboxFile: @unchecked Sendable {
         store = nil
         isKnown = true
         isReplaced = true
-        let isMoved = moveDamaged(path)
+        let isMoved = DatabaseFile.setAside(path, as: damagedPath)
         return """
             the outbox was damaged (\(damage)) and was \(isMoved ? "" : "deleted, because it cannot be ")moved to \
             \(damagedPath); \(saved) messages were recovered
             """
-    }
-
-    /// Moves a damaged file to where the last one is, which it replaces. Returns whether that succeeded; otherwise the
-    /// file is deleted.
-    private func moveDamaged(_ path: String) -> Bool {
-        if OutboxFile.move(path, to: damagedPath) == nil { return true }
-        OutboxFile.delete(path)
-        return false
     }
 
     // MARK: Files of other versions
@@ -199,7 +181,7 @@ package final class OutboxFile: @unchecked Sendable {
                 failure: "\(path) is of a later version of Jostle (\(version)), and there is one like it already: move "
                     + "\(aside) away")
         }
-        if let failure = OutboxFile.move(path, to: aside) {
+        if let failure = DatabaseFile.move(path, to: aside) {
             return OpenResult(
                 failure:
                     "\(path) is of a later version of Jostle (\(version)) and cannot be moved to \(aside): \(failure)")
@@ -219,7 +201,7 @@ package final class OutboxFile: @unchecked Sendable {
     private func takeBack(before content: OutboxContent) -> OpenResult {
         let aside = asidePath(version: OutboxStore.version)
         guard access(aside, F_OK) == 0 else { return OpenResult(content: content) }
-        if let failure = OutboxFile.refusal(of: aside) {
+        if let failure = DatabaseFile.refusal(of: aside) {
             return OpenResult(content: content, warning: "\(aside): \(failure)")
         }
         do {
@@ -236,10 +218,10 @@ package final class OutboxFile: @unchecked Sendable {
             try store?.commit(batch, waits: true)
             var opened = OpenResult(content: together, returned: earlier.messages.count)
             guard let damage else {
-                OutboxFile.delete(aside)
+                DatabaseFile.delete(aside)
                 return opened
             }
-            let isMoved = moveDamaged(aside)
+            let isMoved = DatabaseFile.setAside(aside, as: damagedPath)
             opened.warning =
                 "\(aside) was damaged (\(damage)) and was \(isMoved ? "moved to \(damagedPath)" : "deleted"); "
                 + "\(earlier.messages.count) messages were recovered"
@@ -258,25 +240,5 @@ package final class OutboxFile: @unchecked Sendable {
             guard error.showsDamage else { throw error }
             return (OutboxContent(), "\(error)")
         }
-    }
-
-    // MARK: Moving
-
-    /// Moves a file and its log. The log goes first: without its file it would be lost.
-    ///
-    /// - Returns: why the file cannot be moved; then it is where it was.
-    static func move(_ path: String, to aside: String) -> SystemFailure? {
-        unlink(path + "-shm")
-        let hasLog = access(path + "-wal", F_OK) == 0
-        if hasLog, rename(path + "-wal", aside + "-wal") != 0 { return SystemFailure(code: errno) }
-        guard rename(path, aside) != 0 else { return nil }
-        let failure = SystemFailure(code: errno)
-        if hasLog { rename(aside + "-wal", path + "-wal") }
-        return failure
-    }
-
-    private static func delete(_ path: String) {
-        // A log without its file would be read into the next file of this name.
-        for suffix in ["-wal", "-shm", ""] { unlink(path + suffix) }
     }
 }

@@ -81,14 +81,7 @@ struct OutboxStore: ~Copyable {
     ///
     /// - Throws: the error that SQLite reports; of kind `damaged` if the file is not a database.
     init(path: String, maximumBytes: Int) throws(SQLiteError) {
-        let database = try Database.open(path: path)
-        try database.execute("PRAGMA busy_timeout = 500")
-        // Exclusive: no shared-memory file is needed, and a second agent on the same state directory is detected.
-        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        try database.execute("PRAGMA page_size = \(OutboxStore.pageSize)")
-        try database.execute("PRAGMA journal_mode = WAL")
-        try database.execute("PRAGMA synchronous = NORMAL")
-        try database.execute("PRAGMA journal_size_limit = 1048576")
+        let database = try Database.openForOneProcess(path: path, "PRAGMA page_size = \(OutboxStore.pageSize)")
         // A fallback for a stream of events without a pause: see `checkpoint`.
         try database.execute("PRAGMA wal_autocheckpoint = 2000")
         let pages = max(OutboxStore.fewestBytes, maximumBytes) / OutboxStore.pageSize
@@ -307,9 +300,4 @@ struct OutboxStore: ~Copyable {
         rowsInLog = 0
         try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxStore.version)")
     }
-}
-
-extension SQLiteError {
-    /// Whether a file that cannot be opened or read is beyond repair: it is damaged, or has not the expected tables.
-    var showsDamage: Bool { kind == .damaged || kind == .statement }
 }

@@ -410,6 +410,18 @@ extension ConfigurationSchema {
                 example: "/etc/jostle/metrics-token",
                 "A file whose first line is the bearer token for reading /metrics, of 16 characters or more. Without it, only "
                     + "programs on this machine read them, without a token."),
+            .section(history),
+        ])
+
+    private static let history = Section(
+        "history", "What happened, for the history of each board. The oldest is deleted first.",
+        [
+            .key(
+                "max_age", \.page.history.maximumAge, .quantity(.duration, 3600...31_536_000, zeroIsOff: true),
+                "The age at which it is deleted (s). 0 keeps none, and leaves an old file alone."),
+            .key(
+                "max_bytes", \.page.history.maximumBytes, .integer(10_000_000...10_000_000_000),
+                "The most bytes of the file. Larger keeps more of many boards that move."),
         ])
 }
 

@@ -340,14 +340,15 @@ extension JostleSettings {
         case stream
         case record
         case calibrate
+        case log
         case restart
     }
 
     /// Which commands are allowed.
     package struct Commands: Equatable, Sendable {
         /// The allowed commands; others are refused. Default: those whose effect ends at the next start at the latest,
-        /// and that do not fill the disk. `tare` is allowed too, although its effect lasts if `attitude.reference` is
-        /// `stored`.
+        /// and that neither fill the disk nor show more than is published anyway. `tare` is allowed too, although its
+        /// effect lasts if `attitude.reference` is `stored`.
         package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
 
         package init() {}
@@ -440,6 +441,20 @@ extension JostleSettings {
         /// without a token, and no other.
         package var metricsTokenFile: String?
 
+        /// What is kept of the past.
+        package var history = History()
+
         package init() {}
+
+        /// The history of all boards, in a file in the state directory.
+        package struct History: Equatable, Sendable {
+            /// The greatest age in seconds. Default: 30 days. 0 is off.
+            package var maximumAge = 2_592_000.0
+
+            /// The most bytes of the file. Default 200 MB.
+            package var maximumBytes = 200_000_000
+
+            package init() {}
+        }
     }
 }

@@ -62,6 +62,10 @@ struct PageRefusal: Error, Equatable {
     static let tooManyViewers = PageRefusal(
         503, "too_many", "Too many pages are open. Close one: then this one goes on by itself.")
 
+    static let tooManyQuestions = PageRefusal(
+        503, "too_many", "The disk is busy with other questions about the history. Ask again in a moment.",
+        headers: ["Retry-After": "5"])
+
     /// There is no connection to the broker, and why.
     static func notConnected(_ reason: String) -> PageRefusal {
         PageRefusal(503, "not_connected", "There is no connection to the broker: \(reason).")

@@ -93,6 +93,8 @@ struct BoardList {
     struct Update {
         /// The availability that it brought.
         var isOnline: Bool?
+        /// What changed; `nil` if nothing did, and for what is not shown in the list.
+        var change: FleetModel.Change?
         /// Whether the same gesture has been received before.
         var isRepeated = false
         /// Whether the list of the layers of the fleet may look different.
@@ -116,6 +118,7 @@ struct BoardList {
         default: break
         }
         let change = model.update(with: message, at: now)?.change
+        update.change = change
         if topic.name == .gesture, !message.retain { update.isRepeated = change == nil }
         update.removed = model.takeRemoved()
         for other in update.removed { removed(other) }

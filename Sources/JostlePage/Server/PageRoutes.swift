@@ -57,6 +57,7 @@ struct PageRoutes {
         case ("GET", "/login"), ("HEAD", "/login"): return try file("login.html", request)
         case ("GET", "/events"): return try events(request)
         case ("GET", "/api/session"): return try session(request)
+        case ("GET", "/api/history"): return try history(request)
         case ("GET", "/metrics"), ("HEAD", "/metrics"): return try metrics(request)
         case ("POST", let path) where path.hasPrefix("/api/"): return try post(request, path)
         case ("GET", let path), ("HEAD", let path): return try file(String(path.dropFirst()), request)
@@ -128,6 +129,30 @@ struct PageRoutes {
         // Some proxies, such as nginx, otherwise wait for more before they pass anything on.
         let headers = [("Content-Type", "text/event-stream"), ("X-Accel-Buffering", "no")]
         return HTTPReply(200, headers, body: .stream(viewer.makeStream()))
+    }
+
+    private func history(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {
+        try requireSignedIn(request)
+        let board = try PageRoutes.requireID(request.argument("board"))
+        guard let history = server.history else { throw .notFound("history, because page.history.max_age is 0") }
+        func time(_ name: String) throws(PageRefusal) -> Int64? {
+            guard let text = request.argument(name) else { return nil }
+            // Up to the year 10000.
+            guard let time = Int64(text), (0...253_402_300_800_000).contains(time) else {
+                throw .badRequest("\(name) is no time in milliseconds since 1970")
+            }
+            return time
+        }
+        let now = PageServer.milliseconds
+        let end = try time("to") ?? now
+        let start = try time("from") ?? max(0, end - 86_400_000)
+        guard start < end else { throw .badRequest("from is not before to") }
+        let headers = [("Content-Type", "application/json"), ("Vary", "Accept-Encoding")]
+        guard Gzip.isAccepted(by: request.header("Accept-Encoding")) else {
+            return HTTPReply(200, headers, body: .stream(try history.ask(board, start..<end, at: now)))
+        }
+        let body = try history.ask(board, start..<end, at: now) { Gzip.compress($0, isQuick: true) ?? [] }
+        return HTTPReply(200, headers + [("Content-Encoding", "gzip")], body: .stream(body))
     }
 
     private func metrics(_ request: HTTPRequest) throws(PageRefusal) -> HTTPReply {

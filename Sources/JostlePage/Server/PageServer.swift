@@ -24,6 +24,8 @@ final class PageServer {
     private let log: Log
     /// For how long machines have run today.
     let running: RunningHoursStore
+    /// What happened; `nil` if it is not kept.
+    let history: History?
     private let run = RunName.new()
     var access: PageAccess
     private var boards: BoardList
@@ -46,12 +48,12 @@ final class PageServer {
 
     init(
         prefix: String, _ access: PageAccess, listener: BrokerView, fleet: FleetDocuments,
-        running: RunningHoursStore,
-        log: Log
+        running: RunningHoursStore, history: History?, log: Log
     ) {
         self.prefix = prefix
         self.fleet = fleet
         self.running = running
+        self.history = history
         self.access = access
         self.listener = listener
         self.log = log
@@ -78,10 +80,12 @@ final class PageServer {
             let now = PageServer.seconds
             let wait = min(http.timeout ?? 60, max(0, nextDeadline - now))
             if signals.next(within: wait, orReadable: [listener.wake.descriptor, http.descriptor]) == .end {
+                history?.finish(at: PageServer.milliseconds)
                 return running.finish(at: WallClock.monotonic, milliseconds: PageServer.milliseconds)
             }
             listener.wake.clear()
             takeReports()
+            history?.deliver(at: PageServer.milliseconds)
             handleDeadlines(at: PageServer.seconds)
             http.run()
         }
@@ -115,9 +119,11 @@ final class PageServer {
             case .connected(let broker, let version):
                 log.info("connected to \(broker), MQTT \(version)")
                 boards.connected(at: WallClock.monotonic)
+                history?.record(true, at: PageServer.milliseconds)
                 noteBroker(nil, PageServer.brokerEvent(broker: broker, reason: nil, retry: nil))
             case .failed(let reason, let retry):
                 if brokerFailure == nil { interruptRunning() }
+                history?.record(false, at: PageServer.milliseconds)
                 if brokerFailure != reason { log.warning("no connection to the broker: \(reason)") }
                 noteBroker(reason, PageServer.brokerEvent(broker: nil, reason: reason, retry: retry))
             case .refused(let filter, let reason): log.warning("the broker refuses \(filter): \(reason)")
@@ -164,8 +170,14 @@ final class PageServer {
         }
         let milliseconds = WallClock.milliseconds(at: now)
         let update = boards.update(topic, message, at: now, milliseconds: milliseconds)
+        if let change = update.change {
+            history?.take(
+                change, of: boards.model.boards[topic.board], message.payload, isRetained: message.retain, at: now,
+                milliseconds: milliseconds)
+        }
         for id in update.removed {
             running.hours.forget(id)
+            history?.forget(id)
             watched.clear(id)
         }
         if update.isOnline == true { leases.restart(topic.board, at: PageServer.seconds) }
@@ -258,6 +270,7 @@ final class PageServer {
         if now >= nextRows {
             nextRows = now + PageServer.period.rows
             advanceRunning()
+            history?.advance(boards.model.boards, at: now, milliseconds: PageServer.milliseconds)
             for id in boards.silent(at: WallClock.monotonic) { forget(id) }
             if boards.mustReadAgain(at: WallClock.monotonic) { subscribe(to: PageServer.filters(prefix: prefix)) }
             sendFleet()
@@ -450,6 +463,7 @@ extension PageServer {
     /// Forgets a board whose retained messages were removed.
     func forget(_ id: String) {
         running.hours.forget(id)
+        history?.forget(id)
         watched.clear(id)
         if boards.forget(id) { fleetEvent = nil }
     }

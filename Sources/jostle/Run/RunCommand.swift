@@ -25,7 +25,7 @@ enum RunCommand {
         let signals = SignalWaiter(mayReload: true)
         let agent = try Agent(
             configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
-            log: Log(level: configuration.settings.log.level),
+            log: Log(level: configuration.settings.log.level, keepsLines: true),
             readAgain: Configuration.reading(arguments))
         if case .restart = try agent.run(for: seconds, signals: signals) {
             throw Failure(.temporary, "restarting, as requested over MQTT")

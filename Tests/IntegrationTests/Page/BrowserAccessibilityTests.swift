@@ -28,7 +28,7 @@ extension BrowserTests {
 
         @Test func oneBoard() async throws {
             let rig = try await BrowserRig.onBoard(
-                "shake", agent: ["commands.allow=[stream, calibrate, restart]"], page: ["page.control=true"])
+                "shake", agent: ["commands.allow=[stream, calibrate, log, restart]"], page: ["page.control=true"])
             let browser = rig.browser
             // Something in each panel: gestures, a near miss, a problem, a refused value, an answer, a calibration.
             try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
@@ -47,6 +47,10 @@ extension BrowserTests {
             #expect(await browser.shows("document.querySelector('.at-health .alert')"))
             try browser.clickButton("Accelerometer")
             #expect(await browser.shows("document.querySelector('.calibration svg')?.getClientRects().length > 0"))
+            try browser.clickButton("Show the last log lines")
+            #expect(await browser.shows("document.querySelector('.lines li')"))
+            try browser.run("document.querySelector('.at-history').scrollIntoView()")
+            #expect(await browser.shows("document.querySelector('.at-history .current')"))
             try browser.clickButton("Restart the agent")
             try audit(browser, "one board")
 
