@@ -4,11 +4,12 @@
 
 // The compiler lists the files in a condition among those that this one depends on.
 #if !(__has_include("app.css") && __has_include("app.js") && __has_include("attitude.js") && __has_include("board.js") \
-    && __has_include("boards.js") && __has_include("commands.js") && __has_include("gestures.js") \
-    && __has_include("icon.svg") && __has_include("index.html") && __has_include("login.html") \
-    && __has_include("login.js") && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") \
-    && __has_include("recording.js") && __has_include("settings.js") && __has_include("spectrum.js") \
-    && __has_include("text.js"))
+    && __has_include("boards.js") && __has_include("commands.js") && __has_include("compass.js") \
+    && __has_include("gestures.js") && __has_include("icon.svg") && __has_include("index.html") \
+    && __has_include("login.html") && __has_include("login.js") && __has_include("panel.css") \
+    && __has_include("plots.js") && __has_include("pose.js") && __has_include("recording.js") \
+    && __has_include("settings.js") && __has_include("spectrum.js") && __has_include("text.js") \
+    && __has_include("theme.js"))
 #error "a file of the web page is missing in Assets"
 #endif
 
@@ -19,6 +20,7 @@
     X(board_js, "board.js") \
     X(boards_js, "boards.js") \
     X(commands_js, "commands.js") \
+    X(compass_js, "compass.js") \
     X(gestures_js, "gestures.js") \
     X(icon_svg, "icon.svg") \
     X(index_html, "index.html") \
@@ -30,7 +32,8 @@
     X(recording_js, "recording.js") \
     X(settings_js, "settings.js") \
     X(spectrum_js, "spectrum.js") \
-    X(text_js, "text.js")
+    X(text_js, "text.js") \
+    X(theme_js, "theme.js")
 
 #define COPY(symbol, file) \
     __asm__(".pushsection .rodata\n" \

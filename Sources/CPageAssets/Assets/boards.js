@@ -1,6 +1,6 @@
 // The table of all boards, and the rollouts of a fleet. A thousand rows stay quick because each row is kept, only cells whose
 // text changed are touched, and rows out of sight are not laid out (content-visibility, which real table rows do not support).
-import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, isShortcut, isTime } from "./text.js";
+import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, follow, isShortcut, isTime, link } from "./text.js";
 
 const problemWords = {
   sensor: "the sensor does not measure", chip: "the sensor is another chip than configured", sensor_scale: "the accelerometer does not measure gravity", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
@@ -14,7 +14,6 @@ const configWords = {
 const configOrder = ["rejected", "rolled_back", "conflict", "stale", "missing", "pending", "applied", "none"];
 const badConfigs = new Set(["rejected", "rolled_back", "conflict"]);
 const counted = (value, one, many) => `${grouped(value)} ${value === 1 ? one : many}`;
-const link = (id) => `?board=${encodeURIComponent(id)}`;
 const words = (value) => list(value).filter((item) => typeof item === "string").map(clean);
 const texts = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
@@ -119,11 +118,18 @@ export class BoardsView {
     this.broker = {};
     this.build();
     this.onKey = (event) => this.focusSearch(event);
+    this.setNow(object(context.hello).now);
+  }
+
+  /** Comes into sight, as it was when it went. */
+  open() {
+    this.root.hidden = false;
     document.addEventListener("keydown", this.onKey);
     // "5 min ago" grows old without any message.
     this.timer = setInterval(() => this.refreshTimes(), 500);
-    this.setNow(object(context.hello).now);
+    this.context.connection.open("events?view=boards");
     this.draw();
+    scrollTo(0, this.scrolled ?? 0);
   }
 
   /** Takes an event of the server. */
@@ -138,12 +144,14 @@ export class BoardsView {
     return this.draw();
   }
 
-  /** Ends timers and listeners. */
+  /** Goes out of sight: no timers, no listeners. */
   close() {
+    this.scrolled = scrollY;
     clearInterval(this.timer);
     cancelAnimationFrame(this.frame);
+    this.frame = undefined;
     document.removeEventListener("keydown", this.onKey);
-    this.root.replaceChildren();
+    this.root.hidden = true;
   }
 
   build() {
@@ -366,15 +374,8 @@ export class BoardsView {
 
   clicked(event) {
     const row = event.target.closest("a");
-    if (row) follow(event, this.context, row.dataset.id);
+    if (row) follow(event, this.context, row.getAttribute("href"));
   }
-}
-
-/** Opens a board in place, unless the person asked the browser for a new tab or window. */
-function follow(event, context, id) {
-  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  context.open(id);
 }
 
 function compare(a, b, sign) {
@@ -475,7 +476,7 @@ class FleetSection {
 
   failing(layer) {
     const items = layer.failing.slice(0, 50).map((one) => element("li", {},
-      element("a", { href: link(one.id), text: clean(one.id), onclick: (event) => follow(event, this.context, one.id) }),
+      element("a", { href: link(one.id), text: clean(one.id), onclick: (event) => follow(event, this.context, link(one.id)) }),
       ` ${configWords[one.status] ?? clean(one.status)}${one.error ? `: ${clean(one.error)}` : ""}`));
     const more = layer.failed - items.length;
     if (more > 0) items.push(element("li", { text: `and ${grouped(more)} more` }));
