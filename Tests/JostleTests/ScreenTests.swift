@@ -169,7 +169,8 @@ import Testing
             )
         }
         let turn = ["began"] + Array(repeating: "changed", count: 12) + ["ended"]
-        let phases = [("shake", "ended")] + (turn + turn + ["began", "changed"]).map { ("turn", $0) } + [("tap", "recognized")]
+        let phases =
+            [("shake", "ended")] + (turn + turn + ["began", "changed"]).map { ("turn", $0) } + [("tap", "recognized")]
         let events = phases.enumerated().map { event($1.0, $1.1, $0) }
         let lines = Self.text(Self.screen(80, 24, [("lamp/availability", "online")] + events))
         #expect(

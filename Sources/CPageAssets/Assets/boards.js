@@ -1,5 +1,6 @@
 // The table of all boards, and the rollouts of a fleet. A thousand rows stay quick because each row is kept, only cells whose
 // text changed are touched, and rows out of sight are not laid out (content-visibility, which real table rows do not support).
+// They are so by the dozen: to find out for each of a thousand rows whether it is in sight takes longer than a frame.
 import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, follow, isShortcut, isTime, link } from "./text.js";
 
 const problemWords = {
@@ -13,6 +14,8 @@ const configWords = {
 };
 const configOrder = ["rejected", "rolled_back", "conflict", "stale", "missing", "pending", "applied", "none"];
 const badConfigs = new Set(["rejected", "rolled_back", "conflict"]);
+/** Divisible by the number of cards that narrow windows have side by side. */
+const dozen = 12;
 const counted = (value, one, many) => `${grouped(value)} ${value === 1 ? one : many}`;
 const words = (value) => list(value).filter((item) => typeof item === "string").map(clean);
 const texts = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -111,6 +114,7 @@ export class BoardsView {
     this.rows = new Map();
     this.sort = { key: null, down: false };
     this.filter = { text: "", state: "", group: "" };
+    this.shown = [];
     this.listed = false;
     this.round = 0;
     this.turn = 0;
@@ -168,7 +172,7 @@ export class BoardsView {
     this.fleet = new FleetSection(this.context);
     this.headers = columns.map((column) => this.header(column));
     this.body = element("div", {
-      class: "boards-body", role: "rowgroup", onkeydown: (event) => this.moveFocus(event), onclick: (event) => this.clicked(event),
+      class: "boards-body", onkeydown: (event) => this.moveFocus(event), onclick: (event) => this.clicked(event),
     });
     this.empty = element("p", { class: "empty", hidden: true });
     this.table = element("div", { class: "boards", role: "table", "aria-label": "Boards" },
@@ -274,20 +278,24 @@ export class BoardsView {
 
   drawNow() {
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
-    let shown = 0;
     const rows = this.ordered();
+    this.shown = [];
     for (const row of rows) {
-      const isHidden = !this.matches(row);
-      if (row.view.root.hidden !== isHidden) row.view.root.hidden = isHidden;
-      if (!isHidden) shown += 1;
+      if (this.matches(row)) this.shown.push(row.view.root);
+      else row.view.root.remove();
     }
-    arrange(this.body, rows.map((row) => row.view.root));
+    const parts = Math.ceil(this.shown.length / dozen);
+    for (let part = 0; part < parts; part += 1) {
+      const group = this.body.children[part] ?? this.body.appendChild(element("div", { role: "rowgroup" }));
+      arrange(group, this.shown.slice(part * dozen, (part + 1) * dozen));
+    }
+    for (const group of [...this.body.children].slice(parts)) group.remove();
     // An element that is moved in the document loses the focus.
-    if (focused?.closest(".board").hidden) this.focusNear(focused.closest(".board"));
+    if (focused && !focused.isConnected) this.focusNear(focused, rows);
     else if (focused && document.activeElement !== focused) focused.focus({ preventScroll: true });
     this.headers.forEach((header, index) => this.drawHeader(header, columns[index].key));
     this.drawGroups(rows);
-    this.drawTotals(rows, shown);
+    this.drawTotals(rows, this.shown.length);
   }
 
   drawHeader(header, key) {
@@ -342,7 +350,7 @@ export class BoardsView {
     if (event.key === "ArrowDown") {
       // The table may not show yet what was just typed.
       this.drawNow();
-      this.step(event, this.body.firstElementChild, "nextElementSibling");
+      this.step(event, 0);
     }
     if (event.key !== "Escape" || this.search.value === "") return;
     this.search.value = "";
@@ -350,26 +358,23 @@ export class BoardsView {
   }
 
   moveFocus(event) {
-    const row = event.target.closest(".board");
-    if (event.key === "ArrowDown") this.step(event, row?.nextElementSibling, "nextElementSibling");
-    else if (event.key === "ArrowUp") this.step(event, row?.previousElementSibling, "previousElementSibling");
-    else if (event.key === "Home") this.step(event, this.body.firstElementChild, "nextElementSibling");
-    else if (event.key === "End") this.step(event, this.body.lastElementChild, "previousElementSibling");
+    const index = this.shown.indexOf(event.target.closest(".board"));
+    if (event.key === "ArrowDown") this.step(event, index + 1);
+    else if (event.key === "ArrowUp") this.step(event, index - 1);
+    else if (event.key === "Home") this.step(event, 0);
+    else if (event.key === "End") this.step(event, this.shown.length - 1);
   }
 
   /** The focused row does not match any more: its neighbour takes the focus, or else the search. */
-  focusNear(row) {
-    let next = row;
-    while (next?.hidden) next = next.nextElementSibling;
-    (next?.querySelector("a") ?? this.search).focus({ preventScroll: true });
+  focusNear(link, rows) {
+    const after = rows.slice(rows.findIndex((row) => row.view.name === link)).map((row) => row.view);
+    (after.find(({ name }) => name.isConnected)?.name ?? this.search).focus({ preventScroll: true });
   }
 
-  step(event, from, direction) {
-    let row = from;
-    while (row?.hidden) row = row[direction];
-    if (!row) return;
+  step(event, index) {
+    if (!this.shown[index]) return;
     event.preventDefault();
-    row.querySelector("a").focus();
+    this.shown[index].querySelector("a").focus();
   }
 
   clicked(event) {

@@ -48,7 +48,7 @@ export function hindrance(hello, online) {
 /** What the server knows of each key, once somebody has looked at settings: what it means, its default and what it allows. */
 let known;
 export function reference() {
-  const read = async () => object(await (await fetch("settings.json")).json());
+  const read = async () => object(await (await fetch("keys.json")).json());
   known ??= read().catch(() => {
     known = undefined;
     return {};

@@ -239,7 +239,7 @@ struct PageFile {
     /// All files of the page by name.
     static func all() -> [String: PageFile] {
         var files = Dictionary(uniqueKeysWithValues: PageAssets.files.map { ($0.name, PageFile($0)) })
-        files["settings.json"] = PageFile(contentType: "application/json", settings.bytes)
+        files["keys.json"] = PageFile(contentType: "application/json", settings.bytes)
         return files
     }
 
