@@ -68,7 +68,7 @@ export class CompassView {
     const isOdd = field < earth[0] || field > earth[1];
     setText(this.facts, [
       [clean(name), clean(state), clean(fault)].filter(Boolean).join(", "),
-      finite(readings) !== undefined && `${count(readings)} readings, ${count(failures)} failures`,
+      finite(readings) !== undefined && `readings: ${count(readings)}, failures: ${count(failures)}`,
       isOdd && `the field of the earth has ${earth[0]} to ${earth[1]} µT`,
       this.#calibration ? `calibrated: ${clean(this.#calibration)}` : "not calibrated: run jostle calibrate magnetometer on the board",
     ].filter(Boolean).join(" · "));

@@ -61,7 +61,8 @@ struct FleetScreen {
         if hasNames { rest -= nameWidth + 2 }
         let hasRate = hasState && rest >= widths.rate
         func row(
-            _ id: String, _ name: String, _ availability: String, _ layers: String, _ rate: String, _ state: String, _ last: String
+            _ id: String, _ name: String, _ availability: String, _ layers: String, _ rate: String, _ state: String,
+            _ last: String
         ) -> String {
             let rateColumn = String(repeating: " ", count: max(0, 10 - rate.count)) + rate
             var cells = [glyphs.fit(glyphs.clean(id), width)]
