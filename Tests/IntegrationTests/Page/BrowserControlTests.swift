@@ -88,6 +88,19 @@ extension BrowserTests {
             }
             let about = "From 1 (only unmistakable gestures) to 10 (even the gentlest). Default: 5, allowed: 1 … 10."
             #expect(await browser.shows("\(text("shake", "about")) === '\(about)'"), "and nothing to take back")
+            // Where a value comes from stays on one line.
+            let broken = """
+                [...document.querySelectorAll(".at-force td:last-child")].filter((cell) => {
+                  const range = document.createRange();
+                  range.selectNodeContents(cell);
+                  // Two lines are at least 34 pixels high.
+                  return range.getBoundingClientRect().height > 30;
+                }).length
+                """
+            for width in [360, 760, 1280] {
+                try browser.resize(width, 900, isPhone: width < 500)
+                #expect(try browser.value(broken) == 0, "\(width)")
+            }
             // What is in force is explained too, and can be found by it.
             let rows = "[...document.querySelectorAll('.at-force tbody tr')].filter((row) => !row.hidden)"
             try browser.click(".at-force input[type=search]")
