@@ -4,11 +4,12 @@
 
 // The compiler lists the files in a condition among those that this one depends on.
 #if !(__has_include("app.css") && __has_include("app.js") && __has_include("attitude.js") && __has_include("board.js") \
-    && __has_include("boards.js") && __has_include("commands.js") && __has_include("gestures.js") \
-    && __has_include("history.js") && __has_include("icon.svg") && __has_include("index.html") && __has_include("login.html") \
-    && __has_include("login.js") && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") \
-    && __has_include("recording.js") && __has_include("settings.js") && __has_include("spectrum.js") \
-    && __has_include("text.js") && __has_include("timeline.js"))
+    && __has_include("boards.js") && __has_include("commands.js") && __has_include("compass.js") \
+    && __has_include("gestures.js") && __has_include("history.js") && __has_include("icon.svg") \
+    && __has_include("index.html") && __has_include("login.html") && __has_include("login.js") \
+    && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") && __has_include("recording.js") \
+    && __has_include("settings.js") && __has_include("spectrum.js") && __has_include("text.js") && __has_include("theme.js") \
+    && __has_include("timeline.js"))
 #error "a file of the web page is missing in Assets"
 #endif
 
@@ -19,6 +20,7 @@
     X(board_js, "board.js") \
     X(boards_js, "boards.js") \
     X(commands_js, "commands.js") \
+    X(compass_js, "compass.js") \
     X(gestures_js, "gestures.js") \
     X(history_js, "history.js") \
     X(icon_svg, "icon.svg") \
@@ -32,6 +34,7 @@
     X(settings_js, "settings.js") \
     X(spectrum_js, "spectrum.js") \
     X(text_js, "text.js") \
+    X(theme_js, "theme.js") \
     X(timeline_js, "timeline.js")
 
 #define COPY(symbol, file) \

@@ -114,6 +114,14 @@ import Testing
         #expect(twice.change == nil && twice.model.boards["dut"]?.events.count == 1)
     }
 
+    /// Requirement: a turn that goes on and on does not push the other gestures out.
+    @Test func aLongTurnLeavesOtherGestures() throws {
+        let shake = ("dut/event/shake", #"{"id":"a","gesture":"shake","phase":"ended"}"#)
+        let turn = (0..<500).map { ("dut/event/turn", #"{"id":"\#($0)","gesture":"turn","phase":"changed"}"#) }
+        let events = try #require(model([shake] + turn).model.boards["dut"]?.events)
+        #expect(events.last?.gesture == "shake" && events.first?.id == "499" && events.count == 100)
+    }
+
     @Test func recordsLastNearMissOfEachGesture() throws {
         let first = #"{"t":1795182603123,"gesture":"shake","reason":"too_weak","text":"no shake: too\u001b weak"}"#
         let second = #"{"t":1795182604123,"gesture":"tap","reason":"too_soon","text":"no tap","simulated":true}"#

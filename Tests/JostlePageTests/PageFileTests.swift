@@ -43,10 +43,24 @@ import Testing
     }
 
     @Test func theWholePageIsSmall() {
-        let sizes = PageAssets.files.map { file in
-            bytes(PageFile(file).reply(to: request([("Accept-Encoding", "gzip")])))?.count ?? .max
+        let sizes = PageFile.all().values.map { file in
+            bytes(file.reply(to: request([("Accept-Encoding", "gzip")])))?.count ?? .max
         }
         #expect(sizes.reduce(0, +) < 100_000, "bytes of all files, as they are sent")
+    }
+
+    /// What the page looks up of a key: under its own name, or under that of all gestures or rules.
+    @Test func allKeysAreExplained() throws {
+        let reply = try #require(PageFile.all()["keys.json"]).reply(to: request())
+        let known = try #require(
+            try JSONSerialization.jsonObject(with: Data(bytes(reply) ?? [])) as? [String: [String]])
+        for key in ConfigurationSchema.keys where key.path != "actions" {
+            var path = key.path.components(separatedBy: ".")
+            if path[0] == "gestures" { path[1] = "<gesture>" }
+            let texts = try #require(known[key.path] ?? known[path.joined(separator: ".")], "\(key.path)")
+            #expect(texts.count == 3 && texts[0] == key.summary && key.allowed.hasPrefix(texts[2]), "\(key.path)")
+        }
+        #expect(known["actions[].enabled"]?.first == "Whether the rule acts.")
     }
 
     @Test func isNotSentAgainToABrowserThatHasIt() throws {

@@ -1,5 +1,5 @@
 // Start of the page: which view the address asks for, the connection to the page's server, and what is said about it.
-import { clean, element, finite, object, parse, post, setText, shortcuts, timeOfDay } from "./text.js";
+import { clean, element, finite, follow, link, object, parse, post, setText, shortcuts, timeOfDay } from "./text.js";
 
 const events = [
   "hello", "broker", "ping", "dropped", "boards", "listed", "removed", "fleet", "availability", "attitude", "motion",
@@ -134,6 +134,10 @@ async function readSession() {
 const connection = new Connection();
 const context = { hello: {}, boardID: null, open, connection, counters };
 let [view, firstVersion, dropped, signOutFailure] = [null, undefined, 0, ""];
+/** The list of all boards stays in the document, out of sight, with its rows, their heights, its search and its order. */
+let list;
+/** How many views were asked for. */
+let turn = 0;
 /** The boards of the first list, while the address does not say which view is wanted. */
 let undecided = null;
 
@@ -162,35 +166,34 @@ function decide(name, data) {
   const [only] = undecided;
   const isOnly = data.boards === 1 && undecided.size === 1 && typeof only === "string";
   undecided = null;
-  if (isOnly) route(history.replaceState(null, "", address(only)));
+  if (isOnly) route(history.replaceState(null, "", link(only)));
 }
 
-function address(boardID) {
-  return boardID === null ? "?view=boards" : `?board=${encodeURIComponent(boardID)}`;
+/** Shows what a relative address asks for; the browser goes back to what was shown before. */
+function open(address) {
+  const before = view;
+  route(history.pushState(null, "", address));
+  // Another tab of the same board leaves the focus where it is.
+  if (view !== before) find("main").focus({ preventScroll: true });
 }
 
-function open(boardID) {
-  route(history.pushState(null, "", address(boardID)));
-  find("main").focus({ preventScroll: true });
-  scrollTo(0, 0);
-}
-
-/** Shows the view that the address asks for. */
+/** Shows the view, or the tab of a board, that the address asks for. */
 async function route() {
   const query = new URLSearchParams(location.search);
-  const boardID = query.get("board");
+  const [boardID, tab] = [query.get("board"), query.get("tab")];
+  const own = (turn += 1);
+  if (view && boardID !== null && boardID === context.boardID) return view.open(tab);
   view?.close();
   [view, context.boardID] = [null, boardID];
   undecided = boardID === null && !query.has("view") ? new Set() : null;
   document.title = `${boardID === null ? "All boards" : clean(boardID)} – Jostle`;
   find("all-boards").setAttribute("aria-current", boardID === null ? "page" : "false");
-  const root = element("div");
-  find("main").replaceChildren(root);
   // Each view has modules of its own, which are loaded when it is needed.
-  const View = boardID === null ? (await import("./boards.js")).BoardsView : (await import("./board.js")).BoardView;
-  if (!root.isConnected) return;
-  view = new View(root, context);
-  connection.open(boardID === null ? "events?view=boards" : `events?board=${encodeURIComponent(boardID)}&stream=1`);
+  const { BoardsView, BoardView } = await import(boardID === null ? "./boards.js" : "./board.js");
+  if (own !== turn) return undefined;
+  const add = () => find("main").insertAdjacentElement("afterbegin", element("div"));
+  view = boardID === null ? (list ??= new BoardsView(add(), context)) : new BoardView(add(), context);
+  return view.open(tab);
 }
 
 function showStatus() {
@@ -220,16 +223,21 @@ document.addEventListener("visibilitychange", () => {
   else connection.resume();
 });
 addEventListener("popstate", route);
+// Each view knows where it was scrolled to.
+history.scrollRestoration = "manual";
 document.querySelector(".bar").addEventListener("click", (event) => {
-  // A click with a modifier opens another tab, as for any link.
-  if (!event.target.closest("a") || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  open(null);
+  if (event.target.closest("a")) follow(event, context, "?view=boards");
 });
 for (const [id, everywhere] of [["sign-out", false], ["sign-out-everywhere", true]]) {
   const fail = (error) => (error.status === 401 ? leave() : (signOutFailure = `Not signed out: ${error.message}`));
   find(id).addEventListener("click", () => post("api/logout", { everywhere }).then(leave, fail));
 }
+find("theme").value = localStorage.getItem("theme") ?? "";
+find("theme").addEventListener("change", ({ target }) => {
+  localStorage.setItem("theme", target.value);
+  // As for a change in another window.
+  dispatchEvent(new Event("storage"));
+});
 find("shortcuts").checked = shortcuts.areOn;
 find("shortcuts").addEventListener("change", ({ target }) => (shortcuts.areOn = target.checked));
 setInterval(showStatus, 500);

@@ -1,27 +1,43 @@
 // One board: where everything stands on the page, and what the board says about itself.
 import { AttitudeView } from "./attitude.js";
 import { CommandsPanel } from "./commands.js";
+import { CompassView } from "./compass.js";
 import { GestureLog } from "./gestures.js";
 import { historyCard } from "./history.js";
 import { palette, Plots } from "./plots.js";
 import { RecordingControls, SampleFeed } from "./recording.js";
-import { permits, SettingsPanel, valueAt } from "./settings.js";
+import { explanation, permits, reference, SettingsPanel, valueAt } from "./settings.js";
 import { VibrationView } from "./spectrum.js";
 import {
-  ago, clean, count, dayAndTime, duration, element, finite, isShortcut, isTime, list, number, object, post, quantity, setText,
+  ago, clean, count, dayAndTime, duration, element, finite, follow, isShortcut, isTime, link, list, number, object, post, quantity,
+  setText,
 } from "./text.js";
 
 const words = (value) => clean(value).replaceAll("_", " ");
 const measured = (decimals, unit) => (value) => number(value, decimals, unit);
 const units = { ms: 0.001, s: 1, min: 60, h: 3600, d: 86400 };
+/** The tabs: the word in the address, the heading, and the cards in sight, in the order in which they are made below. */
+const tabs = [
+  ["overview", "Overview", ["attitude", "gestures", "health"]],
+  ["motion", "Motion", ["attitude", "live", "compass"]],
+  ["gestures", "Gestures", ["gestures"]],
+  ["vibration", "Vibration", ["vibration"]],
+  ["settings", "Settings", ["settings", "force"]],
+  ["health", "Health", ["health"]],
+  ["history", "History", ["history"]],
+  ["commands", "Commands", ["control"]],
+];
 /** The cards, and the events that they show. */
 const sources = {
-  attitude: ["stream", "attitude"], live: ["stream", "motion", "attitude"], gestures: ["gesture", "near-miss"],
-  vibration: ["stream", "state"], health: ["health"], settings: ["reported"], force: ["reported"], states: ["state"],
+  attitude: ["stream", "attitude"], live: ["stream", "motion", "attitude"], compass: ["attitude"],
+  gestures: ["gesture", "near-miss"], vibration: ["stream", "state"], health: ["health"], settings: ["reported"],
+  force: ["reported"], states: ["state"],
 };
+/** What a board sends only while it is asked for every sample. */
+const asked = ["stream", "near-miss"];
 /** Milliseconds: for how long what arrives may have been kept by the broker, and a board that is not heard is none; without a
-    sample of a stream, the board is silent. */
-const [settling, longestGap] = [3000, 5000];
+    sample of a stream, the board is silent; for how long samples are asked for that no tab in sight needs any more. */
+const [settling, longestGap, lingering] = [3000, 5000, 10000];
 
 /** `problems` of a health report in words, and the field that says more. */
 const problems = {
@@ -68,13 +84,15 @@ export class BoardView {
   #cards = {};
 
   constructor(root, context) {
+    this.root = root;
     this.context = context;
     this.feed = new SampleFeed();
     this.name = element("h1", { text: clean(context.boardID) });
     this.id = element("span", { class: "muted" });
     this.states = element("ul", { class: "states", "aria-label": "State" });
-    const grid = element("div", { class: "cards" });
-    root.append(element("div", { class: "head" }, this.name, this.id, this.states), grid);
+    const grid = element("div", { class: "cards", id: "cards", role: "tabpanel" });
+    this.grid = grid;
+    root.append(element("div", { class: "head" }, this.name, this.id, this.states), this.#makeTabs(), grid);
     const dated = (name, root) => {
       const date = element("p", { class: "muted dated", hidden: true });
       root.querySelector("h2").after(date);
@@ -96,6 +114,7 @@ export class BoardView {
     this.recording = new RecordingControls(this.plots.tools, this.feed, context.boardID, this.plots);
     this.source = element("p", { class: "muted" });
     live.append(this.source);
+    this.compass = new CompassView(card("compass", "Compass"));
     this.log = new GestureLog(card("gestures", "Gestures"), context);
     this.vibration = new VibrationView(card("vibration", "Vibration"), this.feed, context.connection);
     this.health = new Health(card("health", "Health"), context);
@@ -105,12 +124,62 @@ export class BoardView {
     this.panels = [new CommandsPanel(panel("control"), context), new SettingsPanel(panel("settings"), context)];
     dated("settings", this.panels[1].root);
     this.force = new InForce(card("force", "In force"));
-    this.onKey = (event) => isShortcut(event, "p") && this.plots.toggle();
+    this.onKey = (event) => isShortcut(event, "p") && this.plots.areInSight && this.plots.toggle();
     addEventListener("keydown", this.onKey);
     root.addEventListener("sight", () => this.#request());
     // What need not follow each frame: texts, the spectrum, and the colours, which may have changed.
     this.timer = setInterval(() => this.#update(), 500);
+  }
+
+  /** The links to the tabs: one of them is a stop of the Tab key, and the arrow keys go from each to the next. */
+  #makeTabs() {
+    const { context } = this;
+    const links = tabs.map(([name, text]) => {
+      const href = link(context.boardID, name === tabs[0][0] ? "" : name);
+      const onclick = (event) => follow(event, context, href);
+      return element("a", { role: "tab", id: `tab-${name}`, "aria-controls": "cards", href, onclick, text });
+    });
+    const onkeydown = (event) => {
+      const [index, last] = [links.indexOf(event.target), links.length - 1];
+      const next = { ArrowRight: (index + 1) % links.length, ArrowLeft: index > 0 ? index - 1 : last, Home: 0, End: last }[event.key];
+      if (next === undefined && event.key !== " ") return;
+      event.preventDefault();
+      if (next === undefined) event.target.click();
+      else links[next].focus();
+    };
+    this.tabs = element("div", { class: "tabs", role: "tablist", "aria-label": "Views of the board", onkeydown }, links);
+    return this.tabs;
+  }
+
+  /** Shows a tab; the first one if there is none of this name. */
+  open(name) {
+    const [word, , cards] = tabs.find((tab) => tab[0] === name) ?? tabs[0];
+    for (const card of this.grid.children) card.hidden = !cards.some((one) => card.classList.contains(`at-${one}`));
+    for (const one of this.tabs.children) {
+      const isShown = one.id === `tab-${word}`;
+      one.setAttribute("aria-selected", isShown);
+      one.tabIndex = isShown ? 0 : -1;
+      if (isShown) this.tabs.scrollLeft = one.offsetLeft - (this.tabs.clientWidth - one.clientWidth) / 2;
+    }
+    this.grid.setAttribute("aria-labelledby", `tab-${word}`);
+    if (word === "settings") reference().then((known) => [this.panels[1], this.force].forEach((part) => part.explain(known)));
+    scrollTo(0, 0);
+    this.#ask(cards.some((card) => sources[card]?.some((event) => asked.includes(event))));
     this.#update();
+  }
+
+  /** Listens to the board, and asks it for every sample while a card in sight, or a recording, needs them. */
+  #ask(isNeeded) {
+    const { connection, boardID } = this.context;
+    const isKept = isNeeded || this.recording.isRecording;
+    const listen = () => {
+      this.isAsking = isKept;
+      connection.open(`events?board=${encodeURIComponent(boardID)}${isKept ? "&stream=1" : ""}`);
+    };
+    clearTimeout(this.asking);
+    // Whoever comes back in a moment finds no gap in the curves.
+    if (this.isAsking && !isKept) this.asking = setTimeout(listen, lingering);
+    else if (this.isAsking !== isKept) listen();
   }
 
   #addTare(root) {
@@ -124,7 +193,7 @@ export class BoardView {
     const at = performance.now();
     this.feed.handle(name, data, at);
     this.context.counters.samples = this.feed.received;
-    for (const part of [...this.panels, this.vibration, this.health]) part.handle(name, data);
+    for (const part of [...this.panels, this.vibration, this.health, this.compass]) part.handle(name, data);
     const content = object(data);
     this.#note(name, content, at);
     if (name === "hello") [this.#openedAt, this.tare.hidden] = [at, content.control !== true];
@@ -143,8 +212,10 @@ export class BoardView {
   close() {
     clearInterval(this.timer);
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.asking);
     removeEventListener("keydown", this.onKey);
     for (const part of this.panels) part.close();
+    this.root.remove();
   }
 
   /** Notes when something was said. What comes first may be old: it says its age, if the clock of the board is right. */
@@ -409,6 +480,9 @@ class LastLines {
 class InForce {
   #rows = [];
 
+  #known = {};
+  #reported = {};
+
   constructor(root) {
     this.notices = element("ul", { class: "alerts" });
     const filter = () => this.#filter();
@@ -424,7 +498,14 @@ class InForce {
         element("table", {}, element("thead", {}, head), this.body)));
   }
 
+  /** Takes what is known of the keys. */
+  explain(known) {
+    this.#known = known;
+    this.show(this.#reported);
+  }
+
   show(reported) {
+    this.#reported = reported;
     this.#rows = [];
     this.#collect(object(reported.settings), "", object(reported.origins), 0);
     this.body.replaceChildren(...this.#rows.map(({ row }) => row));
@@ -446,9 +527,12 @@ class InForce {
     const text = value === null ? "none" : Array.isArray(value) && value.length === 0 ? "empty" : clean(value);
     const from = origin.replace(/^(all|device|group:.*)$/, "fleet, $1").replace(/^local$/, "set over MQTT");
     const badge = origin ? element("span", { class: "tag", text: from }) : "default";
-    const cells = [element("th", { scope: "row", text: key }), element("td", { text }), element("td", {}, badge)];
+    const { meaning, usual, allowed } = explanation(this.#known, key);
+    const name = element("th", { scope: "row" }, element("code", { text: key }), meaning && element("p", { class: "note", text: meaning }));
+    const limits = [origin && usual && `default ${usual}`, allowed].filter(Boolean).join("; ");
+    const cells = [name, element("td", {}, element("code", { text }), limits && element("p", { class: "note", text: limits })), element("td", {}, badge)];
     const row = element("tr", { class: origin && "changed" }, cells);
-    this.#rows.push({ row, origin, text: `${key} ${text} ${from}`.toLowerCase() });
+    this.#rows.push({ row, origin, text: `${key} ${text} ${from} ${meaning}`.toLowerCase() });
   }
 
   /** What was refused, is not stored, or waits for a restart. */

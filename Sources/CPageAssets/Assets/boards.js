@@ -1,6 +1,7 @@
 // The table of all boards, and the rollouts of a fleet. A thousand rows stay quick because each row is kept, only cells whose
 // text changed are touched, and rows out of sight are not laid out (content-visibility, which real table rows do not support).
-import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, isShortcut, isTime } from "./text.js";
+// They are so by the dozen: to find out for each of a thousand rows whether it is in sight takes longer than a frame.
+import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, follow, isShortcut, isTime, link } from "./text.js";
 
 const problemWords = {
   sensor: "the sensor does not measure", chip: "the sensor is another chip than configured", sensor_scale: "the accelerometer does not measure gravity", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
@@ -13,8 +14,9 @@ const configWords = {
 };
 const configOrder = ["rejected", "rolled_back", "conflict", "stale", "missing", "pending", "applied", "none"];
 const badConfigs = new Set(["rejected", "rolled_back", "conflict"]);
+/** Divisible by the number of cards that narrow windows have side by side. */
+const dozen = 12;
 const counted = (value, one, many) => `${grouped(value)} ${value === 1 ? one : many}`;
-const link = (id) => `?board=${encodeURIComponent(id)}`;
 const words = (value) => list(value).filter((item) => typeof item === "string").map(clean);
 const texts = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
@@ -112,6 +114,7 @@ export class BoardsView {
     this.rows = new Map();
     this.sort = { key: null, down: false };
     this.filter = { text: "", state: "", group: "" };
+    this.shown = [];
     this.listed = false;
     this.round = 0;
     this.turn = 0;
@@ -119,11 +122,18 @@ export class BoardsView {
     this.broker = {};
     this.build();
     this.onKey = (event) => this.focusSearch(event);
+    this.setNow(object(context.hello).now);
+  }
+
+  /** Comes into sight, as it was when it went. */
+  open() {
+    this.root.hidden = false;
     document.addEventListener("keydown", this.onKey);
     // "5 min ago" grows old without any message.
     this.timer = setInterval(() => this.refreshTimes(), 500);
-    this.setNow(object(context.hello).now);
+    this.context.connection.open("events?view=boards");
     this.draw();
+    scrollTo(0, this.scrolled ?? 0);
   }
 
   /** Takes an event of the server. */
@@ -138,12 +148,14 @@ export class BoardsView {
     return this.draw();
   }
 
-  /** Ends timers and listeners. */
+  /** Goes out of sight: no timers, no listeners. */
   close() {
+    this.scrolled = scrollY;
     clearInterval(this.timer);
     cancelAnimationFrame(this.frame);
+    this.frame = undefined;
     document.removeEventListener("keydown", this.onKey);
-    this.root.replaceChildren();
+    this.root.hidden = true;
   }
 
   build() {
@@ -160,7 +172,7 @@ export class BoardsView {
     this.fleet = new FleetSection(this.context);
     this.headers = columns.map((column) => this.header(column));
     this.body = element("div", {
-      class: "boards-body", role: "rowgroup", onkeydown: (event) => this.moveFocus(event), onclick: (event) => this.clicked(event),
+      class: "boards-body", onkeydown: (event) => this.moveFocus(event), onclick: (event) => this.clicked(event),
     });
     this.empty = element("p", { class: "empty", hidden: true });
     this.table = element("div", { class: "boards", role: "table", "aria-label": "Boards" },
@@ -266,20 +278,24 @@ export class BoardsView {
 
   drawNow() {
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
-    let shown = 0;
     const rows = this.ordered();
+    this.shown = [];
     for (const row of rows) {
-      const isHidden = !this.matches(row);
-      if (row.view.root.hidden !== isHidden) row.view.root.hidden = isHidden;
-      if (!isHidden) shown += 1;
+      if (this.matches(row)) this.shown.push(row.view.root);
+      else row.view.root.remove();
     }
-    arrange(this.body, rows.map((row) => row.view.root));
+    const parts = Math.ceil(this.shown.length / dozen);
+    for (let part = 0; part < parts; part += 1) {
+      const group = this.body.children[part] ?? this.body.appendChild(element("div", { role: "rowgroup" }));
+      arrange(group, this.shown.slice(part * dozen, (part + 1) * dozen));
+    }
+    for (const group of [...this.body.children].slice(parts)) group.remove();
     // An element that is moved in the document loses the focus.
-    if (focused?.closest(".board").hidden) this.focusNear(focused.closest(".board"));
+    if (focused && !focused.isConnected) this.focusNear(focused, rows);
     else if (focused && document.activeElement !== focused) focused.focus({ preventScroll: true });
     this.headers.forEach((header, index) => this.drawHeader(header, columns[index].key));
     this.drawGroups(rows);
-    this.drawTotals(rows, shown);
+    this.drawTotals(rows, this.shown.length);
   }
 
   drawHeader(header, key) {
@@ -334,7 +350,7 @@ export class BoardsView {
     if (event.key === "ArrowDown") {
       // The table may not show yet what was just typed.
       this.drawNow();
-      this.step(event, this.body.firstElementChild, "nextElementSibling");
+      this.step(event, 0);
     }
     if (event.key !== "Escape" || this.search.value === "") return;
     this.search.value = "";
@@ -342,39 +358,29 @@ export class BoardsView {
   }
 
   moveFocus(event) {
-    const row = event.target.closest(".board");
-    if (event.key === "ArrowDown") this.step(event, row?.nextElementSibling, "nextElementSibling");
-    else if (event.key === "ArrowUp") this.step(event, row?.previousElementSibling, "previousElementSibling");
-    else if (event.key === "Home") this.step(event, this.body.firstElementChild, "nextElementSibling");
-    else if (event.key === "End") this.step(event, this.body.lastElementChild, "previousElementSibling");
+    const index = this.shown.indexOf(event.target.closest(".board"));
+    if (event.key === "ArrowDown") this.step(event, index + 1);
+    else if (event.key === "ArrowUp") this.step(event, index - 1);
+    else if (event.key === "Home") this.step(event, 0);
+    else if (event.key === "End") this.step(event, this.shown.length - 1);
   }
 
   /** The focused row does not match any more: its neighbour takes the focus, or else the search. */
-  focusNear(row) {
-    let next = row;
-    while (next?.hidden) next = next.nextElementSibling;
-    (next?.querySelector("a") ?? this.search).focus({ preventScroll: true });
+  focusNear(link, rows) {
+    const after = rows.slice(rows.findIndex((row) => row.view.name === link)).map((row) => row.view);
+    (after.find(({ name }) => name.isConnected)?.name ?? this.search).focus({ preventScroll: true });
   }
 
-  step(event, from, direction) {
-    let row = from;
-    while (row?.hidden) row = row[direction];
-    if (!row) return;
+  step(event, index) {
+    if (!this.shown[index]) return;
     event.preventDefault();
-    row.querySelector("a").focus();
+    this.shown[index].querySelector("a").focus();
   }
 
   clicked(event) {
     const row = event.target.closest("a");
-    if (row) follow(event, this.context, row.dataset.id);
+    if (row) follow(event, this.context, row.getAttribute("href"));
   }
-}
-
-/** Opens a board in place, unless the person asked the browser for a new tab or window. */
-function follow(event, context, id) {
-  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  context.open(id);
 }
 
 function compare(a, b, sign) {
@@ -475,7 +481,7 @@ class FleetSection {
 
   failing(layer) {
     const items = layer.failing.slice(0, 50).map((one) => element("li", {},
-      element("a", { href: link(one.id), text: clean(one.id), onclick: (event) => follow(event, this.context, one.id) }),
+      element("a", { href: link(one.id), text: clean(one.id), onclick: (event) => follow(event, this.context, link(one.id)) }),
       ` ${configWords[one.status] ?? clean(one.status)}${one.error ? `: ${clean(one.error)}` : ""}`));
     const more = layer.failed - items.length;
     if (more > 0) items.push(element("li", { text: `and ${grouped(more)} more` }));

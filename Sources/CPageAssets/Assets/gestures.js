@@ -57,7 +57,8 @@ export class GestureLog {
     const row = goesOn ? begun : this.#insert(time, clean(gesture));
     this.#fill(row, event, time);
     if (phase === "ended" || phase === "cancelled") this.#open.delete(gesture);
-    if (phase === "began" && this.#open.size < 50) this.#open.set(gesture, row);
+    // What is open may have begun before anybody looked.
+    if ((phase === "began" || phase === "changed") && this.#open.size < 50) this.#open.set(gesture, row);
     const isNew = Math.abs(this.connection.serverNow() - time) < announced;
     if (isNew && phase !== "changed") setText(this.voice, `${clean(gesture).slice(0, 40)} ${clean(phase).slice(0, 40)}`);
   }

@@ -83,7 +83,7 @@ function drawFace(picture, axis, sign, { turned, project }) {
   picture.append(label);
 }
 
-function svg(tag, attributes) {
+export function svg(tag, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;

@@ -223,6 +223,10 @@ export class RecordingControls {
     ].filter(([, range]) => range > 0).map(([name, range]) => `${name}: ${range.toFixed(4)}`);
   }
 
+  get isRecording() {
+    return this.#from !== null;
+  }
+
   /** Says how much is recorded; called twice a second. */
   update(at) {
     if (this.#from === null) return;

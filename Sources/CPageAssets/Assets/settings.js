@@ -45,6 +45,24 @@ export function hindrance(hello, online) {
   return online === false ? "The board is offline: it can be changed again as soon as it is back." : "";
 }
 
+/** What the server knows of each key, once somebody has looked at settings: what it means, its default and what it allows. */
+let known;
+export function reference() {
+  const read = async () => object(await (await fetch("keys.json")).json());
+  known ??= read().catch(() => {
+    known = undefined;
+    return {};
+  });
+  return known;
+}
+
+/** What is known of a key; empty texts for what is not. A key that all gestures have, or all rules, stands there once. */
+export function explanation(known, key) {
+  const all = key.replace(/^gestures\.[^.]+/, "gestures.<gesture>").replace(/^actions\.[^.]+/, "actions[]");
+  const [meaning, usual, allowed] = list(known[key] ?? known[all]);
+  return { meaning: clean(meaning), usual: clean(usual), allowed: clean(allowed) };
+}
+
 const amount = (value) => quantity(value, units);
 
 const kinds = {
@@ -86,13 +104,19 @@ class Setting {
     const id = `set-${field.key.replaceAll(".", "-")}`;
     this.input = this.kind.make(field);
     this.input.id = id;
-    this.input.setAttribute("aria-describedby", `${id}-note`);
+    this.input.setAttribute("aria-describedby", `${id}-about ${id}-note`);
     this.value = field.kind === "slider" ? element("output", { for: id }) : field.unit && element("span", { text: field.unit });
     this.origin = element("span", { class: "badge" });
+    this.about = element("span");
+    const name = `Back to default: ${field.title ?? field.label}`;
+    this.reset = element("button", { type: "button", class: "quiet", hidden: true, text: "Back to default", "aria-label": name,
+      title: "Removes the value that was set here or over MQTT. That of the board's configuration file counts again, or else the default.",
+      onclick: () => this.post({ clears: true }) });
     this.note = element("p", { class: "note", id: `${id}-note`, "aria-live": "polite" });
     this.root = element("div", { class: `setting ${field.kind}`, hidden: true },
       field.kind === "several" ? element("span", { text: field.label }) : element("label", { for: id, text: field.label }),
-      element("span", { class: "input" }, this.input, this.value), this.origin, this.note);
+      element("span", { class: "input" }, this.input, this.value), this.origin,
+      element("p", { class: "note about", id: `${id}-about` }, this.about, " ", this.reset), this.note);
     if (field.title) this.input.setAttribute("aria-label", field.title);
     this.input.addEventListener("input", () => this.touched());
     this.input.addEventListener("change", () => this.changed());
@@ -138,18 +162,22 @@ class Setting {
       return this.show();
     }
     if (value === this.inForce && !this.sent) return this.show();
-    const sent = { value };
+    return this.post({ value });
+  }
+
+  /** Sends a value, or that there is to be none, and waits for the board's report. */
+  async post(sent) {
     this.sent = sent;
     this.problem = "";
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.end(sent, "The board has not answered for 10 s. It may not have received the change."), patience);
     this.show();
     try {
-      await post("api/set", { board: this.panel.context.boardID, key: this.field.key, value: this.kind.wire?.(value) ?? value });
+      const what = sent.clears ? sent : { value: this.kind.wire?.(sent.value) ?? sent.value };
+      await post("api/set", { board: this.panel.context.boardID, key: this.field.key, ...what });
     } catch (error) {
       this.end(sent, `Not sent: ${error.message}`);
     }
-    return undefined;
   }
 
   /** The end of waiting: the control returns to what is in force. */
@@ -170,7 +198,8 @@ class Setting {
     const refusal = list(report.refused).map(object).findLast((one) => one.key === key);
     // A later value that could not be sent keeps its note.
     const answers = [this.inForce, refusal && this.kind.read(refusal.value)];
-    if (this.sent && answers.includes(this.sent.value)) this.end(this.sent, this.problem);
+    const isAnswered = this.sent?.clears ? this.from !== "local" : answers.includes(this.sent?.value);
+    if (this.sent && isAnswered) this.end(this.sent, this.problem);
     this.refusal = refusal ? refusalText(refusal) : "";
     this.isKept = report.not_kept === undefined || this.from !== "local";
     this.show();
@@ -180,7 +209,8 @@ class Setting {
     const locked = this.lockReason();
     const isDisabled = locked !== "" || this.panel.hindrance !== "";
     if (this.input.disabled !== isDisabled) this.input.disabled = isDisabled;
-    if (!this.isTouched && this.sending === undefined) this.put(this.sent ? this.sent.value : this.inForce);
+    this.reset.hidden = this.from !== "local" || isDisabled;
+    if (!this.isTouched && this.sending === undefined) this.put(this.sent && !this.sent.clears ? this.sent.value : this.inForce);
     this.showValue();
     this.origin.textContent = isFleet(this.from) ? "fleet" : originText(this.from);
     this.origin.classList.toggle("usual", this.from === undefined);
@@ -211,6 +241,14 @@ class Setting {
     if (typeof value === "boolean") return value ? "on" : "off";
     if (this.field.kind === "several") return value.replaceAll(",", ", ");
     return `${value}${this.field.unit ? `\u00a0${this.field.unit}` : ""}`;
+  }
+
+  /** Says what the setting means, its default and what it allows. */
+  explain(known) {
+    const { meaning, usual, allowed } = explanation(known, this.field.key);
+    const words = { true: "on", false: "off" };
+    const limits = this.field.kind === "number" || this.field.kind === "slider" ? `, allowed: ${allowed}` : "";
+    this.about.textContent = meaning && `${meaning} Default: ${words[usual] ?? usual}${limits}.`;
   }
 
   lockReason() {
@@ -274,11 +312,13 @@ export class SettingsPanel {
     this.context = context;
     this.hello = object(context.hello);
     this.report = {};
+    this.known = {};
     this.notice = element("p", { class: "notice", role: "status" });
     this.others = element("ul", { class: "refused" });
     this.settings = [];
     const make = (fields) => fields.map((field) => {
       const setting = new Setting(this, field);
+      setting.explain(this.known);
       this.settings.push(setting);
       return setting.root;
     });
@@ -303,6 +343,12 @@ export class SettingsPanel {
     this.show();
   }
 
+  /** Takes what is known of the keys. */
+  explain(known) {
+    this.known = known;
+    for (const setting of this.settings) setting.explain(known);
+  }
+
   /** Ends timers. */
   close() {
     for (const setting of this.settings) {
@@ -322,7 +368,11 @@ export class SettingsPanel {
     const shown = new Set(this.settings.filter(({ root }) => !root.hidden).map(({ field }) => field.key));
     const others = list(report.refused).map(object).filter((one) => typeof one.key === "string" && !shown.has(one.key)).slice(-20);
     this.others.replaceChildren(...others.map((one) => element("li", { text: `${clean(one.key) || "A message"}: ${refusalText(one)}` })));
-    for (const card of this.cards.children) card.hidden = !card.querySelector(".setting:not([hidden])");
+    for (const card of this.cards.children) {
+      card.hidden = !card.querySelector(".setting:not([hidden])");
+      // What is said of a gesture that is off is folded away.
+      card.classList.toggle("off", card.querySelector(".switch input")?.checked === false);
+    }
     this.content.hidden = false;
   }
 

@@ -69,7 +69,7 @@ export class VibrationView {
   #running = {};
 
   constructor(root, feed, connection) {
-    Object.assign(this, { feed, connection });
+    Object.assign(this, { root, feed, connection });
     const row = figures(["level", "strongest at", "ran today"]);
     this.values = row.values;
     root.append(row.root);
@@ -94,7 +94,8 @@ export class VibrationView {
     const { threshold: base, sensitivity, minimum_frequency: lowest } = this.#settings;
     const usual = quantity(base, { "m/s²": 1, g: 9.80665 }) / sensitivityStep ** (finite(sensitivity) - 5);
     const limit = usual > 0 ? usual * (this.#state.vibrating === true ? hysteresis : 1) : undefined;
-    const streams = this.feed.isStreaming(at);
+    // Out of sight no spectrum is computed; the level is the one that the board reports.
+    const streams = this.feed.isStreaming(at) && !this.root.hidden;
     const spectrum = streams ? this.#compute(quantity(lowest, { Hz: 1 }) ?? 2.5) : undefined;
     const level = spectrum?.level ?? (streams ? undefined : finite(this.#state.vibration));
     const now = this.connection.serverNow();

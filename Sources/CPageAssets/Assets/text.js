@@ -141,6 +141,18 @@ export function isShortcut(event, key) {
   return event.key === key && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && shortcuts.areOn;
 }
 
+/** The address of a board, or of one of its tabs; relative, so that it is right below any path. */
+export function link(boardID, tab) {
+  return `?board=${encodeURIComponent(boardID)}${tab ? `&tab=${tab}` : ""}`;
+}
+
+/** Goes on in the page when a link is clicked, unless the person asked the browser for another tab or window. */
+export function follow(event, context, address) {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  context.open(address);
+}
+
 /** The value of a JSON text, or `undefined` if it is none. */
 export function parse(text) {
   try {

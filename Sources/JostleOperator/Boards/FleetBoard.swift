@@ -113,7 +113,10 @@ package struct FleetBoard: Equatable, Sendable {
     mutating func record(_ event: WatchedEvent, keeping limit: Int) -> Bool {
         if let id = event.id, events.contains(where: { $0.id == id }) { return false }
         events.insert(event, at: 0)
-        if events.count > limit { events.removeLast(events.count - limit) }
+        // How an old gesture changed is the first to go: a long turn leaves the others in the list.
+        while events.count > limit {
+            events.remove(at: events.dropFirst().lastIndex { $0.phase == "changed" } ?? events.count - 1)
+        }
         return true
     }
 

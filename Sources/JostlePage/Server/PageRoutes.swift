@@ -100,6 +100,7 @@ struct PageRoutes {
         var target = server.access.rules.basePath + path
         if let board = request.argument("board"), JostleSettings.Device.isID(board) {
             target += "?board=\(board)"
+            if let tab = request.argument("tab"), PageRoutes.isCommand(tab) { target += "&tab=\(tab)" }
         } else if request.argument("view") == "boards" {
             target += "?view=boards"
         }
@@ -194,12 +195,13 @@ struct PageRoutes {
         return HTTPReply(204, [("Set-Cookie", cookie)])
     }
 
-    /// Sets one value of a board.
+    /// Sets one value of a board, or clears what was set: an empty message.
     private func set(_ body: JSONValue) throws(PageRefusal) {
         let board = try PageRoutes.requireID(body["board"]?.string)
         guard let key = body["key"]?.string, PageRoutes.isKey(key) else { throw .badRequest("there is no such key") }
-        guard let value = body["value"] else { throw .badRequest("there is no value") }
-        try server.publish(Array(value.compactText.utf8), to: server.topics(of: board).set(key))
+        let clears = body["clears"]?.bool == true
+        guard let value = clears ? "" : body["value"]?.compactText else { throw .badRequest("there is no value") }
+        try server.publish(Array(value.utf8), to: server.topics(of: board).set(key))
     }
 
     /// Sends a command to a board.
@@ -250,16 +252,29 @@ struct PageFile {
     /// Identifies the content. Weak: it stands for both forms of the file.
     private let tag: String
 
-    init(_ file: PageAssets.File) {
-        contentType = file.contentType
-        bytes = file.bytes
-        compressed = Gzip.compress(file.bytes)
-        tag = "W/\"\(SHA256Digest(of: file.bytes).hexadecimal.prefix(16))\""
+    init(_ file: PageAssets.File) { self.init(contentType: file.contentType, file.bytes) }
+
+    private init(contentType: String, _ bytes: [UInt8]) {
+        self.contentType = contentType
+        self.bytes = bytes
+        compressed = Gzip.compress(bytes)
+        tag = "W/\"\(SHA256Digest(of: bytes).hexadecimal.prefix(16))\""
     }
 
     /// All files of the page by name.
     static func all() -> [String: PageFile] {
-        Dictionary(uniqueKeysWithValues: PageAssets.files.map { ($0.name, PageFile($0)) })
+        var files = Dictionary(uniqueKeysWithValues: PageAssets.files.map { ($0.name, PageFile($0)) })
+        files["keys.json"] = PageFile(contentType: "application/json", settings.bytes)
+        return files
+    }
+
+    /// The reference of all keys: what each means, its default, and what it allows.
+    private static var settings: JSONObject {
+        var object = JSONObject()
+        for row in ConfigurationSchema.reference.flatMap(\.rows) {
+            object.add(row.path, [row.meaning, row.defaultValue ?? "none", row.allowed])
+        }
+        return object
     }
 
     /// The answer to a request for it.

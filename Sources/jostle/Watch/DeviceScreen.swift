@@ -51,7 +51,7 @@ struct DeviceScreen {
         let offline = WatchText.offline(device, at: now, milliseconds: wallTime(now))
         let availability = offline.map { "○ \($0)" } ?? (device.isOnline == true ? "● online" : "○ no message yet")
         let stopped = device.isStopped ? ", stopped" : ""
-        let name = device.report?.name.flatMap { $0 == device.id ? nil : ", \($0)" } ?? ""
+        let name = FleetScreen.name(device).map { ", \($0)" } ?? ""
         let left = glyphs.clean(" \(device.id)\(name)  \(availability)\(stopped)")
         var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(connection.text + " "), size.columns), .title)]
         if let problem = problem(device, connection) { lines.append(ScreenLine(glyphs.clean(" " + problem), .warning)) }
@@ -188,12 +188,13 @@ struct DeviceScreen {
 
     private func gestures(_ device: FleetBoard, room: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
-        var lines = device.events.isEmpty ? [ScreenLine("no gesture yet", .dim)] : events(device, room)
+        let events = DeviceScreen.gestures(device.events)
+        var lines = events.isEmpty ? [ScreenLine("no gesture yet", .dim)] : self.lines(events.prefix(room))
         // Among the events in the order of arrival, so that they move down as gestures follow.
         // None of them takes the last line from the last gesture.
-        let most = device.events.isEmpty ? max(1, room / 2) : room / 2
+        let most = events.isEmpty ? max(1, room / 2) : room / 2
         for (newer, miss) in device.nearMisses.prefix(most).enumerated() {
-            let later = device.events.prefix { $0.arrival > miss.arrival }.count + newer
+            let later = events.prefix { $0.arrival > miss.arrival }.count + newer
             let time = miss.time.map(timeOfDay) ?? "--:--:--"
             if later <= lines.count {
                 lines.insert(ScreenLine(glyphs.clean("\(time)  \(miss.text)"), .dim), at: later)
@@ -205,8 +206,23 @@ struct DeviceScreen {
         return Array(lines.prefix(room))
     }
 
-    private func events(_ device: FleetBoard, _ room: Int) -> [ScreenLine] {
-        device.events.prefix(room).enumerated().map { index, event in
+    /// The last phase of each gesture: a turn that changes again and again takes no line from others.
+    private static func gestures(_ events: [WatchedEvent]) -> [WatchedEvent] {
+        // The gestures of which a later phase than those to come is there already.
+        var continued: Set<String> = []
+        return events.filter { event in
+            switch event.phase {
+            case "began": return continued.remove(event.gesture) == nil
+            case "changed": return continued.insert(event.gesture).inserted
+            case "ended", "cancelled": continued.insert(event.gesture)
+            default: break
+            }
+            return true
+        }
+    }
+
+    private func lines(_ events: some Sequence<WatchedEvent>) -> [ScreenLine] {
+        events.enumerated().map { index, event in
             let time = event.time.map(timeOfDay) ?? "--:--:--"
             let text = "\(time)  \(glyphs.fit(event.gesture, 9)) \(glyphs.fit(event.phase, 10)) \(event.remarks)"
             let isOld = event.isCancelled || event.isDelayed || event.isSimulated

@@ -52,14 +52,22 @@ struct FleetScreen {
         // Without layers, the column would only take room. Rate and state give way to what happened last.
         let hasLayers = devices.contains { !$0.layers.isEmpty }
         let widths = (rate: 12, state: 18)
-        let rest = columns - width - 12 - (hasLayers ? 13 : 0) - FleetScreen.lastEvent
+        var rest = columns - width - 12 - (hasLayers ? 13 : 0) - FleetScreen.lastEvent
         let hasState = rest >= widths.state
-        let hasRate = rest >= widths.state + widths.rate
+        if hasState { rest -= widths.state }
+        // A name says more than the rate, also if it has to be cut.
+        let nameWidth = min(rest - 2, devices.compactMap { FleetScreen.name($0)?.count }.max() ?? 0)
+        let hasNames = nameWidth >= 6
+        if hasNames { rest -= nameWidth + 2 }
+        let hasRate = hasState && rest >= widths.rate
         func row(
-            _ id: String, _ availability: String, _ layers: String, _ rate: String, _ state: String, _ last: String
+            _ id: String, _ name: String, _ availability: String, _ layers: String, _ rate: String, _ state: String,
+            _ last: String
         ) -> String {
             let rateColumn = String(repeating: " ", count: max(0, 10 - rate.count)) + rate
-            var cells = [glyphs.fit(glyphs.clean(id), width), glyphs.fit(availability, 8)]
+            var cells = [glyphs.fit(glyphs.clean(id), width)]
+            if hasNames { cells.append(glyphs.fit(glyphs.clean(name), nameWidth)) }
+            cells.append(glyphs.fit(availability, 8))
             // As wide as the longest status, rolled_back.
             if hasLayers { cells.append(glyphs.fit(glyphs.clean(layers), 11)) }
             if hasRate { cells.append(glyphs.fit(rateColumn, 10)) }
@@ -67,14 +75,16 @@ struct FleetScreen {
             cells.append(glyphs.clean(last))
             return cells.joined(separator: "  ")
         }
-        var lines = [ScreenLine(row("device", "", "config", "rate", "state", "last gesture"), .dim)]
+        var lines = [ScreenLine(row("device", "name", "", "config", "rate", "state", "last gesture"), .dim)]
         // If there is no room for all devices, the last row has the number of the others.
         let isCut = devices.count > room - 1
         for device in devices.prefix(isCut ? max(0, room - 2) : devices.count) {
             let rate = device.health?.rate.map { formatted($0, "%.1f Hz") } ?? "-"
             let state = device.state.map(WatchText.state) ?? "-"
             let layers = device.worstStatus?.word ?? "-"
-            let text = row(device.id, WatchText.availability(device.isOnline), layers, rate, state, last(device, now))
+            let text = row(
+                device.id, FleetScreen.name(device) ?? "", WatchText.availability(device.isOnline), layers, rate, state,
+                last(device, now))
             let isDim = device.isStopped || device.isOnline == false
             let style: ScreenLine.Style = isDim ? .dim : device.needsAttention ? .warning : .plain
             lines.append(ScreenLine(text, style))
@@ -82,6 +92,9 @@ struct FleetScreen {
         if isCut { lines.append(ScreenLine("and \(devices.count - max(0, room - 2)) more", .dim)) }
         return lines
     }
+
+    /// The name for people; `nil` if there is none but the id.
+    static func name(_ device: FleetBoard) -> String? { device.report?.name.flatMap { $0 == device.id ? nil : $0 } }
 
     /// The last gesture, or for how long the device has been offline, or its problems, or the layer that it does not follow.
     private func last(_ device: FleetBoard, _ now: Timestamp) -> String {

@@ -15,7 +15,7 @@ extension Browser {
         let roles = [
             "button", "checkbox", "combobox", "group", "image", "img", "link", "progressbar", "region", "searchbox",
             "slider",
-            "spinbutton", "switch", "textbox",
+            "spinbutton", "switch", "tab", "tabpanel", "textbox",
         ]
         try chromium("Accessibility.enable")
         let answer = try chromium("Accessibility.getFullAXTree") as? [String: Any]
@@ -55,7 +55,7 @@ extension Browser {
           level = own;
         }
         check(document.querySelectorAll("main").length === 1, "there is not one main");
-        const roles = ["alert", "cell", "columnheader", "group", "img", "log", "region", "row", "rowgroup", "search", "status", "switch", "table"];
+        const roles = ["alert", "cell", "columnheader", "group", "img", "log", "region", "row", "rowgroup", "search", "status", "switch", "tab", "table", "tablist", "tabpanel"];
         for (const one of document.querySelectorAll("[role]")) {
           check(roles.includes(one.getAttribute("role")), `role ${one.getAttribute("role")}`);
         }
@@ -91,7 +91,7 @@ extension Browser {
           // A control that cannot be used, and the picture of the board, which is said in figures too, are exempt.
           if (one.closest(".stage, canvas, .unseen, .skip, option, noscript") || one.matches(":disabled") || one.getClientRects().length === 0) continue;
           const isField = one.matches("input:not([type=checkbox], [type=range]), select");
-          if (!isField && ![...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
+          if (!isField && !one.matches("[role=switch]") && ![...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
           const layers = [];
           let opacity = 1;
           for (let node = one; node; node = node.parentElement) {
@@ -110,6 +110,14 @@ extension Browser {
           const size = parseFloat(style.fontSize);
           const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
           count += 1;
+          // The edge of a control must be seen too.
+          const edge = parse(style.borderTopColor);
+          if ((isField || one.matches("[role=switch]")) && edge[3] > 0) {
+            const [around, line] = [luminance(over(parse(getComputedStyle(one.closest(".card, .gesture, .general, .command, .bar, body")).backgroundColor), back)), luminance(over(edge, back))];
+            const seen = (Math.max(around, line) + 0.05) / (Math.min(around, line) + 0.05);
+            if (seen < 3) problems.add(`edge ${seen.toFixed(2)}: ${one.tagName} ${one.id || one.className}`);
+          }
+          if (one.matches("[role=switch]")) continue;
           if (ratio < (isLarge ? 3 : 4.5)) problems.add(`contrast ${ratio.toFixed(2)}: ${one.tagName} ${one.className.baseVal ?? one.className} “${(one.textContent || one.value).slice(0, 30)}”`);
         }
         if (count < 3) problems.add("no text was found");

@@ -10,6 +10,7 @@ extension BrowserTests {
 
         /// Checks the page in both colour schemes, in a wide window and on a phone.
         private func audit(_ browser: Browser, _ name: String) throws {
+            try browser.run("scrollTo(0, 0)")
             for scheme in ["light", "dark"] {
                 try browser.prefer(scheme)
                 for (width, height) in [(1280, 900), (360, 780)] {
@@ -45,14 +46,21 @@ extension BrowserTests {
             try rig.observer.publish(
                 MQTTMessage(topic: "jostle/dut/health", text: #"{"problems":["clock"],"gaps":3,"rate":200.1}"#))
             #expect(await browser.shows("document.querySelector('.at-health .alert')"))
+            try await rig.openTab("commands")
             try browser.clickButton("Accelerometer")
             #expect(await browser.shows("document.querySelector('.calibration svg')?.getClientRects().length > 0"))
+            try await rig.openTab("health")
             try browser.clickButton("Show the last log lines")
             #expect(await browser.shows("document.querySelector('.lines li')"))
-            try browser.run("document.querySelector('.at-history').scrollIntoView()")
+            try await rig.openTab("history")
             #expect(await browser.shows("document.querySelector('.at-history .current')"))
+            for tab in try rig.tabs() {
+                try await rig.openTab(tab)
+                try audit(browser, tab)
+            }
+            try await rig.openTab("commands")
             try browser.clickButton("Restart the agent")
-            try audit(browser, "one board")
+            try audit(browser, "a question")
 
             // A question that nobody answers ends, and takes the focus from nobody.
             let question = "document.querySelector('.command.restart .danger')"
@@ -74,7 +82,10 @@ extension BrowserTests {
             #expect(await browser.shows("\(voice).startsWith('shake ')"))
             rig.agent?.kill()
             #expect(await browser.shows("!document.getElementById('banner').hidden"))
-            try audit(browser, "an offline board")
+            for tab in ["overview", "settings"] {
+                try await rig.openTab(tab)
+                try audit(browser, "an offline board, \(tab)")
+            }
             try rig.expectQuietConsole()
         }
 
@@ -93,7 +104,47 @@ extension BrowserTests {
             try audit(rig.browser, "all boards")
             try rig.browser.open(rig.page.base + "/?board=washer-1")
             #expect(await rig.browser.shows("document.querySelector('.at-force tbody tr')"))
-            try audit(rig.browser, "a board of a page that only shows")
+            for tab in ["overview", "settings", "commands"] {
+                try await rig.openTab(tab)
+                try audit(rig.browser, "a board of a page that only shows, \(tab)")
+            }
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: the page is light or dark as the system is, or as somebody chose, also before somebody signs in.
+        @Test func coloursCanBeChosen() async throws {
+            let rig = try await BrowserRig()
+            let browser = rig.browser
+            func colors(_ name: String) async -> Bool {
+                let wanted = name == "dark" ? "rgb(14, 19, 27)" : "rgb(238, 241, 246)"
+                return await browser.shows("getComputedStyle(document.documentElement).backgroundColor === '\(wanted)'")
+            }
+            func choose(_ name: String) throws {
+                try browser.run(
+                    """
+                    const choice = document.getElementById("theme");
+                    choice.value = arguments[0];
+                    choice.dispatchEvent(new Event("change"));
+                    """, name)
+            }
+            try browser.prefer("dark")
+            try rig.open("/?view=boards")
+            #expect(await colors("dark"))
+            try browser.prefer("light")
+            #expect(await colors("light"))
+            try choose("dark")
+            #expect(await colors("dark"))
+            for path in ["/?view=boards", "/login"] {
+                try browser.open(rig.page.base + path)
+                #expect(await colors("dark"), "it stays so")
+            }
+            try browser.open(rig.page.base + "/?view=boards")
+            #expect(try browser.value("document.getElementById('theme').value") == "dark")
+            try choose("light")
+            try browser.prefer("dark")
+            #expect(await colors("light"))
+            try choose("")
+            #expect(await colors("dark"))
             try rig.expectQuietConsole()
         }
 

@@ -48,6 +48,9 @@ extension BrowserTests {
                     "location.search === '?board=washer-190' && document.querySelector('h1').textContent === 'washer-190'"
                 ))
             try browser.command("POST", "/back")
+            #expect(await browser.shows("location.search === '' && \(Self.rows).length === 5"), "the search stays")
+            try browser.run("document.querySelector('.filters input').focus()")
+            try browser.press(.escape)
             #expect(await browser.shows("\(Self.rows).length === 200"))
 
             // Sorted by the name, downwards, and by urgency again.
@@ -66,6 +69,49 @@ extension BrowserTests {
                 await browser.shows(
                     "[...\(Self.rows)].slice(0, 5).some((row) => row.querySelector('a').dataset.id === 'washer-99')"))
             #expect(await browser.shows("\(totals).endsWith('5 with problems')"))
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: who goes back to the list finds it as it was, scrolled to the same row.
+        @Test func theListStaysAsItWas() async throws {
+            let rig = try await BrowserRig()
+            let boards = try await SimulatedBoards(rig.broker.port, boards())
+            defer { withExtendedLifetime(boards) {} }
+            try rig.open("/?view=boards")
+            let browser = rig.browser
+            #expect(
+                await browser.shows(
+                    "\(Self.rows).length === 200 && document.querySelector('option[value=laundry]')"))
+            try browser.run(
+                """
+                const group = document.querySelector(".filters select + select");
+                group.value = "laundry";
+                group.dispatchEvent(new Event("change"));
+                """)
+            for _ in 1...2 { try browser.click(".boards-head .cell-name button") }
+            #expect(
+                await browser.shows(
+                    "\(Self.rows).length === 100 && \(Self.rows)[0].querySelector('a').dataset.id === 'washer-200'"))
+            // Some frames: the rows that come into sight get their heights.
+            let scrolling = """
+                for (let n = 0; n < 10; n += 1) {
+                  document.querySelector("a[data-id=washer-100]").scrollIntoView({ block: "center" });
+                  await new Promise(requestAnimationFrame);
+                }
+                return document.querySelector("a[data-id=washer-100]").getBoundingClientRect().top;
+                """
+            let place = try #require(try browser.runAndWait(scrolling) as? Double)
+            let isAsItWas = """
+                Math.abs(document.querySelector("a[data-id=washer-100]").getBoundingClientRect().top - \(place)) < 5
+                  && document.querySelector(".filters select + select").value === "laundry" && \(Self.rows).length === 100
+                  && document.querySelector(".boards-head .cell-name").getAttribute("aria-sort") === "descending"
+                """
+            for path in ["back", "all-boards"] {
+                try browser.click("a[data-id=washer-100]")
+                #expect(await browser.shows("document.querySelector('[role=tab]') && scrollY === 0"))
+                if path == "back" { try browser.command("POST", "/back") } else { try browser.click("#all-boards") }
+                #expect(await browser.shows(isAsItWas), "\(path)")
+            }
             try rig.expectQuietConsole()
         }
 

@@ -7,7 +7,7 @@ extension BrowserTests {
     @Suite struct Control {
         /// Requirement: a setting is shown as in force only when the board has reported it.
         @Test func aSensitivityChangedByKeyboardIsInForceWhenTheBoardSaysSo() async throws {
-            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
+            let rig = try await BrowserRig.onBoard("rest", tab: "settings", page: ["page.control=true"])
             let browser = rig.browser
             let slider = "document.getElementById('set-gestures-shake-sensitivity')"
             #expect(await browser.shows("\(slider).value === '5' && !\(slider).disabled"))
@@ -23,7 +23,7 @@ extension BrowserTests {
             #expect(await rig.observer.sees { $0.topics.contains(topic) })
             let inForce = """
                 [...document.querySelectorAll(".at-force tbody tr")]
-                  .find((row) => row.cells[0].textContent === "gestures.shake.sensitivity").cells[1].textContent
+                  .find((row) => row.querySelector("code").textContent === "gestures.shake.sensitivity").cells[1].querySelector("code").textContent
                 """
             #expect(try browser.value(inForce) == "5")
 
@@ -37,7 +37,7 @@ extension BrowserTests {
 
         /// Requirement: a list is shown as in force only when the board has reported it, and is never empty.
         @Test func directionsOfFlickAreChosenOneByOne() async throws {
-            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
+            let rig = try await BrowserRig.onBoard("rest", tab: "settings", page: ["page.control=true"])
             let browser = rig.browser
             let boxes = "[...document.querySelectorAll('#set-gestures-flick-directions input')]"
             let chosen = "\(boxes).filter((box) => box.checked).map((box) => box.value).join()"
@@ -68,7 +68,7 @@ extension BrowserTests {
 
         /// Requirement: a refused value is not shown as in force, and the reason is.
         @Test func aRefusedValueSaysWhy() async throws {
-            let rig = try await BrowserRig.onBoard("rest", page: ["page.control=true"])
+            let rig = try await BrowserRig.onBoard("rest", tab: "settings", page: ["page.control=true"])
             let slider = "document.getElementById('set-gestures-tap-sensitivity')"
             #expect(await rig.browser.shows("\(slider).value === '5'"))
             try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
@@ -78,9 +78,66 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: a setting says what it means, its default and what it allows; a value that was set can be taken back.
+        @Test func aSettingIsExplainedAndGoesBackToItsDefault() async throws {
+            let rig = try await BrowserRig.onBoard(
+                "rest", tab: "settings", agent: ["gestures.tap.sensitivity=3"], page: ["page.control=true"])
+            let browser = rig.browser
+            func text(_ key: String, _ part: String) -> String {
+                "document.getElementById('set-gestures-\(key)-sensitivity-\(part)').innerText"
+            }
+            let about = "From 1 (only unmistakable gestures) to 10 (even the gentlest). Default: 5, allowed: 1 … 10."
+            #expect(await browser.shows("\(text("shake", "about")) === '\(about)'"), "and nothing to take back")
+            // Where a value comes from stays on one line.
+            let broken = """
+                [...document.querySelectorAll(".at-force td:last-child")].filter((cell) => {
+                  const range = document.createRange();
+                  range.selectNodeContents(cell);
+                  // Two lines are at least 34 pixels high.
+                  return range.getBoundingClientRect().height > 30;
+                }).length
+                """
+            for width in [360, 760, 1280] {
+                try browser.resize(width, 900, isPhone: width < 500)
+                #expect(try browser.value(broken) == 0, "\(width)")
+            }
+            // What is in force is explained too, and can be found by it.
+            let rows = "[...document.querySelectorAll('.at-force tbody tr')].filter((row) => !row.hidden)"
+            try browser.click(".at-force input[type=search]")
+            try browser.type("longest free fall")
+            #expect(
+                await browser.shows(
+                    "\(rows).map((row) => row.querySelector('code').innerText).join() === 'gestures.fall.maximum_duration'"
+                ))
+
+            for (key, value) in [("shake", 5), ("tap", 3)] {
+                try rig.observer.publish("jostle/dut/set/gestures.\(key).sensitivity", "8")
+                let slider = "document.getElementById('set-gestures-\(key)-sensitivity')"
+                #expect(
+                    await browser.shows("\(slider).value === '8' && \(text(key, "about")).includes('Back to default')"))
+                try browser.click("#set-gestures-\(key)-sensitivity-about button")
+                #expect(await browser.shows("\(slider).value === '\(value)' && \(text(key, "note")) === ''"))
+                #expect(await browser.shows("!\(text(key, "about")).includes('Back to default')"))
+                await rig.observer.expect { try $0.setting("gestures.\(key).sensitivity") as? Int == value }
+            }
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: of a gesture that is off, nothing but its switch is shown.
+        @Test func aGestureThatIsOffIsFoldedAway() async throws {
+            let rig = try await BrowserRig.onBoard("rest", tab: "settings", page: ["page.control=true"])
+            let slider = "document.getElementById('set-gestures-tilt-sensitivity').getClientRects().length"
+            #expect(await rig.browser.shows("\(slider) > 0"))
+            try rig.browser.click("#set-gestures-tilt-enabled")
+            #expect(await rig.browser.shows("\(slider) === 0"))
+            try rig.browser.click("#set-gestures-tilt-enabled")
+            #expect(await rig.browser.shows("\(slider) > 0"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: what the page saves is a recording that `jostle replay` reads.
         @Test func aSavedRecordingCanBeReplayed() async throws {
-            let rig = try await BrowserRig.onBoard("demo", agent: ["sensor.rate=200Hz"])
+            let rig = try await BrowserRig.onBoard("demo", tab: "motion", agent: ["sensor.rate=200Hz"])
             let downloads = rig.browser.directory.path("downloads")
             try rig.browser.chromium("Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": downloads])
             #expect(await rig.browser.shows("jostlePage.samples > 0"))
@@ -107,7 +164,8 @@ extension BrowserTests {
         /// Requirement: a calibration shows as a picture how to turn the board next, as the board says.
         @Test func aCalibrationIsLedByTheBoard() async throws {
             let rig = try await BrowserRig.onBoard(
-                "calibration-poses", agent: ["commands.allow=[stream, calibrate]"], page: ["page.control=true"])
+                "calibration-poses", tab: "commands", agent: ["commands.allow=[stream, calibrate]"],
+                page: ["page.control=true"])
             let browser = rig.browser
             #expect(
                 await browser.shows("!document.querySelector('[aria-label=\"Calibrate the accelerometer\"]').disabled"))
@@ -137,12 +195,15 @@ extension BrowserTests {
         @Test func aReadOnlyPageChangesNothing() async throws {
             let rig = try await BrowserRig.onBoard("rest")
             #expect(await rig.browser.shows("document.querySelector('.at-settings .setting:not([hidden])')"))
-            let usable: [String] = try rig.browser.value(
-                """
-                [...document.querySelectorAll(".at-control :is(button, select, input), .at-settings :is(button, select, input)")]
-                  .filter((one) => one.getClientRects().length > 0 && !one.matches(":disabled")).map((one) => one.outerHTML)
-                """)
-            #expect(usable.isEmpty, "\(usable)")
+            for tab in ["settings", "commands"] {
+                try await rig.openTab(tab)
+                let usable: [String] = try rig.browser.value(
+                    """
+                    [...document.querySelectorAll(".at-control :is(button, select, input), .at-settings :is(button, select, input)")]
+                      .filter((one) => one.getClientRects().length > 0 && !one.matches(":disabled")).map((one) => one.outerHTML)
+                    """)
+                #expect(usable.isEmpty, "\(usable)")
+            }
             let texts: [String] = try rig.browser.value(
                 "[...document.querySelectorAll('.at-control .notice, .at-settings .notice')].map((one) => one.innerText)"
             )

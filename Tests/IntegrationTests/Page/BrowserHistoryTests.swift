@@ -13,10 +13,6 @@ extension BrowserTests {
                 MQTTMessage(topic: "jostle/dut/\(topic)", text: text, qos: .atLeastOnce, retain: retain))
         }
 
-        private func scrollToHistory(_ browser: Browser) throws {
-            try browser.run("document.querySelector('.at-history').scrollIntoView({ block: 'center' })")
-        }
-
         private func shake(_ rig: BrowserRig, _ id: String, _ time: Date, _ more: String = "") throws {
             try publish(
                 rig, "event/shake",
@@ -38,7 +34,7 @@ extension BrowserTests {
             try publish(rig, "state", #"{"t":1,"moving":true,"side":"+z","vibrating":true,"vibration":0.4,"tilt":12}"#)
             try publish(rig, "health", #"{"problems":["sensor"],"uptime":7}"#)
             try await rig.observer.catchUp()
-            try scrollToHistory(browser)
+            try await rig.openTab("history")
             #expect(await browser.shows("\(Self.table).includes('problem: sensor')"))
             let text: String = try browser.value(Self.table)
             for part in ["vibrating", "+z is up", "shake ended", "<b>left</b>"] {

@@ -88,10 +88,14 @@ extension BrowserTests {
                 let date = "document.querySelector('.at-\(card).old .dated')?.innerText"
                 #expect(await browser.shows("\(date)?.startsWith('As of ')"), "\(card)")
             }
-            let found = try #require(try browser.run(Self.green) as? [String])
-            #expect(found.isEmpty, "\(found)")
+            for tab in try rig.tabs() {
+                try await rig.openTab(tab)
+                let found = try #require(try browser.run(Self.green) as? [String])
+                #expect(found.isEmpty, "\(tab): \(found)")
+            }
             #expect(await browser.shows("!document.querySelector('.states').innerText.includes('online')"))
             #expect(try browser.value("document.getElementById('contact').textContent") == "silent")
+            try await rig.openTab("overview")
             agent.signal(SIGCONT)
             #expect(await browser.shows("\(Self.banner).hidden && \(Self.old) === ''"))
             agent.kill()

@@ -34,16 +34,29 @@ final class BrowserRig {
         page.program.kill()
     }
 
-    /// The same with an agent, whose board's view is open; its attitude is shown.
+    /// The same with an agent, whose board's view is open; its attitude has been shown. With the word of a tab, that is in sight.
     static func onBoard(
-        _ trajectory: String, agent: [String] = [], page: [String] = [], logsRequests: Bool = false
+        _ trajectory: String, tab: String? = nil, agent: [String] = [], page: [String] = [], logsRequests: Bool = false
     ) async throws -> BrowserRig {
         let rig = try await BrowserRig(trajectory, agent: agent, page: page, logsRequests: logsRequests)
         try rig.open("/?board=dut")
         let isShown = await rig.browser.shows("document.getElementById('board-3d')?.dataset.t")
         let text: String = try rig.browser.value("document.body.innerText")
         try #require(isShown, "\(text)")
+        if let tab { try await rig.openTab(tab) }
         return rig
+    }
+
+    /// Clicks the link to a tab of the board, and waits until the tab is in sight.
+    func openTab(_ name: String) async throws {
+        try browser.click("#tab-\(name)")
+        let isSelected = "document.getElementById('tab-\(name)').getAttribute('aria-selected') === 'true'"
+        try #require(await browser.shows(isSelected), "\(name)")
+    }
+
+    /// The words of all tabs.
+    func tabs() throws -> [String] {
+        try browser.value("[...document.querySelectorAll('[role=tab]')].map((one) => one.id.replace('tab-', ''))")
     }
 
     /// Starts the agent, with the state of the one before, and waits until it is online.

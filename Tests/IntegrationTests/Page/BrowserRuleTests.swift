@@ -6,7 +6,7 @@ extension BrowserTests {
         /// Requirement: each rule with a name has a switch, which shows what the board reports.
         @Test func aRuleIsSwitchedOffAndOn() async throws {
             let rig = try await BrowserRig.onBoard(
-                "rest",
+                "rest", tab: "settings",
                 agent: [
                     "actions=[{on: shake, name: lamp, publish: {topic: lamp}}, "
                         + "{on: tap, name: fan-2, enabled: false, consume: true}, {on: flick, consume: true}]"

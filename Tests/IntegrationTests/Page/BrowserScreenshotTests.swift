@@ -26,15 +26,17 @@ extension BrowserTests {
 
         private func take() async throws {
             let rig = try await BrowserRig.onBoard(
-                "demo", agent: ["device.name=Washing machine", "sensor.rate=200Hz"], page: ["page.control=true"])
+                "demo", tab: "motion", agent: ["device.name=Washing machine", "sensor.rate=200Hz"],
+                page: ["page.control=true"])
             // All plots are full, and the gestures have a shake.
             #expect(await rig.browser.shows("jostlePage.samples > 2200"))
             #expect(
                 await rig.browser.shows(
                     "[...document.querySelectorAll('.log .ended b')].some((one) => one.textContent === 'shake')"))
-            for (name, scheme, width, height) in [
-                ("page-desktop.png", "light", 1280, 760), ("page-phone.png", "dark", 360, 780),
+            for (name, tab, scheme, width, height) in [
+                ("page-desktop.png", "motion", "light", 1280, 820), ("page-phone.png", "overview", "dark", 360, 860),
             ] {
+                try await rig.openTab(tab)
                 try rig.browser.prefer(scheme)
                 try rig.browser.resize(width, height, isPhone: width < 500)
                 // Colours and sizes are read again twice a second.

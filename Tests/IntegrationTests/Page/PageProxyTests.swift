@@ -22,6 +22,8 @@ private let nginxPath = OptionalProgram.path("nginx")
         for (path, target) in [
             ("/jostle", "/jostle/"), ("/jostle/", "/jostle/login"), ("/", "/jostle/login"),
             ("/jostle/?board=dut", "/jostle/login?board=dut"),
+            ("/jostle/?board=dut&tab=motion", "/jostle/login?board=dut&tab=motion"),
+            ("/jostle/?board=dut&tab=//x", "/jostle/login?board=dut"),
         ] {
             #expect(try RawHTTP.get(page.port, path).header("Location") == target, "\(path)")
         }

@@ -93,6 +93,7 @@ import Testing
                 ("/api/set", #""key":"gestures.shake.sensitivity","value":7"#, "set/gestures.shake.sensitivity", "7"),
                 ("/api/set", #""key":"device.name","value":"a\"b\n\u0000""#, "set/device.name", #""a\"b\n\u0000""#),
                 ("/api/set", #""key":"log.events","value":true"#, "set/log.events", "true"),
+                ("/api/set", #""key":"log.level","clears":true"#, "set/log.level", ""),
                 (
                     "/api/command", #""name":"simulate","arguments":{"movement":"shake"}"#, "command/simulate",
                     #"{"movement": "shake"}"#

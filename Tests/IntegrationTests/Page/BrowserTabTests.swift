@@ -1,0 +1,137 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+extension BrowserTests {
+    /// The tabs of a board.
+    @Suite struct Tabs {
+        private static let selected =
+            "[...document.querySelectorAll('[role=tab][aria-selected=true]')].map((one) => one.id).join()"
+        private static let cards =
+            "[...document.querySelectorAll('.card')].filter((one) => one.getClientRects().length > 0).map((one) => one.className.replace('card at-', '')).join()"
+
+        /// Requirement: each tab has an address, and the browser goes back and forward between them.
+        @Test func eachTabHasAnAddress() async throws {
+            let rig = try await BrowserRig.onBoard("rest")
+            let browser = rig.browser
+            #expect(try browser.value(Self.selected) == "tab-overview", "the address without a tab")
+            #expect(try browser.value(Self.cards) == "attitude,gestures,health")
+            try await rig.openTab("settings")
+            try await rig.openTab("health")
+            #expect(try browser.value("location.search") == "?board=dut&tab=health")
+            #expect(try browser.value(Self.cards) == "health")
+            try browser.command("POST", "/back")
+            #expect(
+                await browser.shows(
+                    "location.search === '?board=dut&tab=settings' && \(Self.selected) === 'tab-settings'"))
+            try browser.command("POST", "/back")
+            #expect(await browser.shows("location.search === '?board=dut' && \(Self.selected) === 'tab-overview'"))
+            try browser.command("POST", "/forward")
+            #expect(await browser.shows("\(Self.cards) === 'settings,force'"))
+            for (address, tab) in [("vibration", "vibration"), ("nothing", "overview")] {
+                try browser.open(rig.page.base + "/?board=dut&tab=\(address)")
+                #expect(await browser.shows("\(Self.selected) === 'tab-\(tab)'"), "\(address)")
+            }
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: the tabs are one stop of the Tab key; arrow keys go along them, Enter and Space open one.
+        @Test func tabsAreReachedByKeyboard() async throws {
+            let rig = try await BrowserRig.onBoard("rest")
+            let browser = rig.browser
+            let focused = "document.activeElement.id"
+            try browser.run("document.getElementById('tab-overview').focus()")
+            try browser.press(.right, times: 2)
+            #expect(try browser.value(focused) == "tab-gestures")
+            #expect(try browser.value(Self.selected) == "tab-overview", "the focus alone opens nothing")
+            try browser.press(.enter)
+            #expect(await browser.shows("\(Self.selected) === 'tab-gestures' && \(focused) === 'tab-gestures'"))
+            try browser.press(.left, times: 3)
+            #expect(try browser.value(focused) == "tab-\(try rig.tabs().last ?? "")", "round the end")
+            try browser.press(.space)
+            #expect(
+                await browser.shows("\(Self.selected) === \(focused) && location.search.endsWith(\(focused).slice(4))"))
+            let stops: Int = try browser.value(
+                "[...document.querySelectorAll('[role=tab]')].filter((one) => one.tabIndex === 0).length")
+            #expect(stops == 1)
+            let names: [String] = try browser.value(
+                "['aria-controls', 'aria-labelledby'].map((name) => document.querySelector(`[${name}]`)).map((one) => one.role)"
+            )
+            #expect(names == ["tab", "tabpanel"])
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: a board is asked for every sample only while a tab or a recording needs them.
+        @Test func samplesAreAskedForWhereTheyAreNeeded() async throws {
+            let rig = try await BrowserRig.onBoard("rest", agent: ["sensor.rate=200Hz"])
+            let browser = rig.browser
+            // What would take ten seconds passes faster.
+            try browser.run(
+                """
+                const wait = setTimeout;
+                window.setTimeout = (call, delay, ...rest) => wait(call, delay === 10000 ? 100 : delay, ...rest);
+                const open = EventSource;
+                window.asked = [];
+                window.EventSource = class extends open {
+                  constructor(url) {
+                    super(url);
+                    asked.push(url.includes("stream=1"));
+                  }
+                };
+                """)
+            func streams() async throws -> Bool {
+                let samples: Int = try browser.value("jostlePage.samples")
+                return await browser.shows("jostlePage.samples > \(samples + 100)")
+            }
+            #expect(try await streams())
+            try await rig.openTab("settings")
+            #expect(await browser.shows("asked.join() === 'false'"))
+            try await rig.openTab("health")
+            try await rig.openTab("motion")
+            #expect(await browser.shows("asked.join() === 'false,true'"))
+            #expect(try await streams())
+            try browser.clickButton("Record")
+            try await rig.openTab("settings")
+            #expect(try await streams(), "a recording goes on")
+            #expect(try browser.value("asked.join()") == "false,true")
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: a board with a magnetometer shows its heading and how sure that is; other boards show no compass.
+        @Test func aCompassShowsTheHeading() async throws {
+            let rig = try await BrowserRig.onBoard("rest", tab: "motion")
+            let browser = rig.browser
+            #expect(try browser.value(Self.cards) == "attitude,live")
+            func publish(_ quality: String, _ heading: Double) throws {
+                let now = Int(Date().timeIntervalSince1970 * 1000)
+                try rig.observer.publish(
+                    "jostle/compass/attitude",
+                    #"{"t":\#(now),"roll":0,"pitch":0,"yaw":0,"q":[1,0,0,0],"heading":\#(heading),"heading_deviation":2.5,"heading_quality":"\#(quality)"}"#
+                )
+            }
+            try rig.observer.publish("jostle/compass/availability", "online", retain: true)
+            try browser.open(rig.page.base + "/?board=compass&tab=motion")
+            #expect(await browser.shows("document.querySelector('.states')?.innerText.includes('online')"))
+            try publish("tracking", 123.4)
+            #expect(await browser.shows("\(Self.cards) === 'attitude,live,compass'"))
+            let text = "document.querySelector('.at-compass').innerText"
+            #expect(await browser.shows("\(text).includes('123.4°') && \(text).includes('± 2.5°')"))
+            #expect(
+                try browser.value("document.querySelector('.needle').getAttribute('transform')")
+                    == "rotate(123.4 100 100)")
+            #expect(
+                try browser.value(
+                    "\(text).includes('follows the field of the earth') && \(text).includes('not calibrated')"))
+            try publish("disturbed", 90)
+            try rig.observer.publish(
+                "jostle/compass/health",
+                #"{"problems":[],"magnetometer":{"name":"AK8963","state":"measuring","readings":1200,"failures":1,"field":48.25},"calibration":{"magnetometer":"file"}}"#
+            )
+            #expect(
+                await browser.shows("\(text).includes('The gyroscope keeps the heading') && \(text).includes('48.3')"))
+            #expect(
+                await browser.shows("\(text).includes('AK8963, measuring') && \(text).includes('calibrated: file')"))
+            try rig.expectQuietConsole()
+        }
+    }
+}
