@@ -143,6 +143,7 @@ install: ## Install the programs and their services (as root, after `make build`
 	    install -m 644 -D $$file $(DESTDIR)$(datadir)/$${file#deploy/} || exit 1; \
 	done
 	install -m 644 -D -t $(DESTDIR)$(datadir)/grafana config/grafana/jostle.json
+	install -m 644 deploy/learn/everyday-movement $(DESTDIR)$(datadir)/
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
 	install -m 644 docs/*.md docs/wiring.svg $(DESTDIR)$(docdir)/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \

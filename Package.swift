@@ -128,6 +128,10 @@ let package = Package(
             path: "Benchmarks/JostleBench"),
         // What Scripts/fit-shake fits to; not a product.
         .executableTarget(name: "shake-rows", dependencies: ["MotionCore"], path: "Benchmarks/ShakeRows"),
+        // What Scripts/pack-everyday-movement runs; not a product.
+        .executableTarget(
+            name: "everyday-movement", dependencies: ["LinuxSystem", "MotionCore", "MotionKit"],
+            path: "Benchmarks/EverydayMovement"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),

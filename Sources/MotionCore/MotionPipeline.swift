@@ -304,6 +304,18 @@ extension MotionPipeline {
         variants.apply(new, silenced: silenced, at: state.timestamp, emit: emit)
     }
 
+    /// Replaces the learned gestures; `nil` for none. Allocates.
+    package mutating func apply(_ learned: LearnedGestures?) { gestures.apply(learned) }
+
+    /// Removes and returns a learned gesture that the last sample has completed.
+    package mutating func takeLearned() -> LearnedEvent? { gestures.takeLearned() }
+
+    /// Has the frames recorded by which learned gestures are compared, for `takeFrame`. Allocates.
+    package mutating func recordFrames() { gestures.recordFrames() }
+
+    /// Removes and returns the oldest recorded frame.
+    package mutating func takeFrame() -> SampledFrame? { gestures.takeFrame() }
+
     /// The gestures in progress.
     package var openGestures: GestureSet { gestures.open.union(variants.open) }
 

@@ -17,6 +17,9 @@ package struct GestureRecognizers: ~Copyable {
     private var impact: ImpactRecognizer
     private var motion: MotionRecognizer
     private var vibration: VibrationRecognizer
+    private var learned: LearnedRecognizer?
+    private var recognised: LearnedEvent?
+    private var frames: FrameRecorder?
 
     package init(settings: GestureSettings) {
         arbiter = GestureArbiter(settings: settings)
@@ -92,9 +95,28 @@ package struct GestureRecognizers: ~Copyable {
         }
     }
 
+    /// Replaces the learned gestures; `nil` for none. Allocates.
+    mutating func apply(_ gestures: LearnedGestures?) {
+        learned = gestures.map { LearnedRecognizer($0) }
+    }
+
+    /// Removes and returns the oldest learned gesture that was recognised.
+    mutating func takeLearned() -> LearnedEvent? {
+        defer { recognised = nil }
+        return recognised
+    }
+
+    /// Has the frames of what follows recorded, for `takeFrame`. Allocates.
+    mutating func recordFrames() { frames = FrameRecorder() }
+
+    /// Removes and returns the oldest recorded frame.
+    mutating func takeFrame() -> SampledFrame? { frames?.take() }
+
     /// Processes a cell with the recognizers of movement, those that take precedence first.
     private mutating func update(_ cell: GestureCell, _ enabled: GestureSet, emit: (GestureEvent) -> Void) {
         arbiter.update(cell)
+        if let event = learned?.update(cell) { recognised = event }
+        frames?.add(cell)
         if enabled.contains(.fall), let event = fall.update(cell, &misses) { propose(event, emit: emit) }
         if enabled.contains(.shake), let event = shake.update(cell, &misses) { propose(event, emit: emit) }
         if enabled.contains(.flick), let event = flick.update(cell, &misses) { propose(event, emit: emit) }
@@ -173,6 +195,8 @@ package struct GestureRecognizers: ~Copyable {
         arbiter.cancelAll(reason, except: reason == .stopped ? [] : .vibration, at: timestamp, emit: emit)
         forget(.all)
         motion.reset()
+        learned?.reset()
+        frames?.reset()
         vibration.interrupt()
     }
 }

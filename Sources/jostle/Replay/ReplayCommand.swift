@@ -21,6 +21,9 @@ enum ReplayCommand {
             Option("attitude", value: "FILE", help: "write t_s,w,x,y,z, one row per sample"),
             Option("events", value: "FILE", help: "write one row per phase of a gesture"),
             Option("explain", help: "explain why movements were gestures, or nearly"),
+            Option(
+                "gesture", value: "FILE", help: "also recognise this gesture of jostle learn; may be repeated",
+                isRepeatable: true),
         ])
 
     static func run(_ arguments: Arguments) throws {
@@ -35,6 +38,8 @@ enum ReplayCommand {
         let output = try ReplayOutput(attitude: attitude, events: events)
         var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
         pipeline.explainsNearMisses = explains
+        let templates = try arguments.values("gesture").map(GestureFile.read)
+        if !templates.isEmpty { pipeline.apply(LearnedGestures(templates.map(\.gesture))) }
         var fault: MeasurementFault?
         while let sample = try reader.next() {
             var recognised: [GestureEvent] = []
@@ -47,6 +52,11 @@ enum ReplayCommand {
                 if explains { Output.line(text) } else { Output.warn("\(text)") }
             }
             try output.write(pipeline.state.attitude, recognised, time: reader.timeText)
+            if let event = pipeline.takeLearned() {
+                let name = templates[event.gesture].name
+                try output.write(event, name, time: reader.timeText)
+                if explains { Output.line("\(reader.timeText) s: \(EventRow.sentence(event, name))") }
+            }
             guard explains else { continue }
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
             for event in recognised { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
@@ -103,6 +113,11 @@ private struct ReplayOutput: ~Copyable {
         }
     }
 
+    /// Writes a learned gesture.
+    borrowing func write(_ event: LearnedEvent, _ name: String, time: String) throws {
+        try Failure.with(.cannotCreate) { try events?.write(EventRow.text(event, name, time: time)) }
+    }
+
     /// Flushes the files.
     borrowing func flush() throws {
         do {
@@ -111,6 +126,17 @@ private struct ReplayOutput: ~Copyable {
         } catch {
             throw Failure(.cannotCreate, "\(error)")
         }
+    }
+}
+
+/// Reads the file of a learned gesture.
+enum GestureFile {
+    /// The most bytes.
+    private static let limit = 1 << 16
+
+    static func read(_ path: String) throws -> GestureTemplate {
+        let text = try Failure.about(path, .noInput) { try FileContents.text(of: path, limit: limit) }
+        return try Failure.about(path, .badData) { try GestureTemplate(text) }
     }
 }
 
@@ -133,6 +159,25 @@ enum EventRow {
             event.rate.map { decimal($0 * degreesPerRadian, 2) } ?? "",
         ]
         return fields.joined(separator: ",") + "\n"
+    }
+
+    /// The row of a learned gesture.
+    static func text(_ event: LearnedEvent, _ name: String, time: String) -> String {
+        var fields = [String](repeating: "", count: header.split(separator: ",").count)
+        fields.replaceSubrange(0..<3, with: [time, name, GesturePhase.recognized.word])
+        fields.replaceSubrange(8..<10, with: [decimal(event.strength, 3), decimal(event.duration, 3)])
+        return fields.joined(separator: ",") + "\n"
+    }
+
+    /// A learned gesture in words, with what its score consists of.
+    static func sentence(_ event: LearnedEvent, _ name: String) -> String {
+        let parts = [
+            ("shape", event.shape), ("loudness", event.loudness), ("tempo", event.tempo),
+            ("not alone", event.isolation),
+        ]
+        return "\(name) recognized, \(decimal(event.strength, 1)) m/s², after \(decimal(event.duration, 2)) s, "
+            + "confidence \(decimal(event.confidence, 2)): \(decimal(event.score, 2)) from example \(event.example + 1) ("
+            + parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ") + ")"
     }
 
     /// An event in words.

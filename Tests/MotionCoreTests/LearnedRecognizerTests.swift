@@ -1,0 +1,156 @@
+import Testing
+import VirtualIMU
+
+@testable import MotionCore
+
+/// Requirement: a movement that was shown is recognised once, when it is over, and what is not like it is not.
+@Suite struct LearnedRecognizerTests {
+    /// A board is raised, turned and put back: `wide` scales the way and `slow` the time.
+    private func movement(wide: Double = 1, slow: Double = 1) -> MotionSequence {
+        let turn = 1.2 * wide
+        return MotionSequence([
+            Slide(axis: Vector3(0, 0, 1), distance: 0.25 * wide, duration: 0.35 * slow),
+            Turn(axis: Vector3(1, 0, 0), angle: turn, duration: 0.4 * slow),
+            Turn(axis: Vector3(1, 0, 0), angle: -turn, duration: 0.4 * slow),
+        ])
+    }
+
+    /// The frames of a movement between two rests.
+    private func recorded(_ trajectory: any Trajectory, rate: Double = 200) -> [SampledFrame] {
+        var pipeline = MotionPipeline()
+        pipeline.recordFrames()
+        var frames: [SampledFrame] = []
+        forEachSample(Rest(1), trajectory, Rest(1), rate: rate) { sample in
+            pipeline.process(sample) { _ in }
+            while let frame = pipeline.takeFrame() { frames.append(frame) }
+        }
+        return frames
+    }
+
+    private func forEachSample(_ parts: any Trajectory..., rate: Double, _ body: (MotionSample) -> Void) {
+        let all = MotionSequence(parts)
+        for index in 0..<Int(all.duration * rate) {
+            let motion = all.motion(at: Double(index) / rate, from: .identity)
+            body(
+                MotionSample(
+                    timestamp: Timestamp(seconds: 5 + Double(index) / rate), acceleration: motion.specificForce,
+                    rotationRate: motion.rotationRate, flags: .rotationRate))
+        }
+    }
+
+    private func learned(rate: Double = 200) throws -> LearnedGesture {
+        let shown = [(1.0, 1.0), (1.1, 0.95), (0.95, 1.1)].map {
+            ShownMovements(recorded(movement(wide: $0, slow: $1), rate: rate))
+        }
+        let examples = ShownMovements.alike(shown).compactMap { $0 }
+        try #require(examples.count == 3)
+        return GestureLearner(examples).gesture
+    }
+
+    /// The events of trajectories between rests, with the seconds from the start.
+    private func events(_ gestures: [LearnedGesture], rate: Double = 200, _ parts: any Trajectory...) -> [(
+        LearnedEvent, Double
+    )] {
+        var pipeline = MotionPipeline()
+        pipeline.apply(LearnedGestures(gestures))
+        var events: [(LearnedEvent, Double)] = []
+        var all: [any Trajectory] = [Rest(1)]
+        for part in parts { all += [part, Rest(1)] }
+        forEachSample(MotionSequence(all), rate: rate) { sample in
+            pipeline.process(sample) { _ in }
+            if let event = pipeline.takeLearned() {
+                events.append((event, sample.timestamp.seconds(since: Timestamp(seconds: 5))))
+            }
+        }
+        return events
+    }
+
+    @Test(arguments: [50.0, 100, 200, 1000])
+    func isRecognisedOnceAtEveryRate(rate: Double) throws {
+        let gesture = try learned()
+        let found = events([gesture], rate: rate, movement(), movement(wide: 1.05, slow: 1.05))
+        try #require(found.count == 2)
+        let (event, time) = found[0]
+        // The movement ends at 2.15 s.
+        #expect((2.15...2.75).contains(time), "\(time)")
+        #expect(event.gesture == 0 && event.confidence > 0.8 && abs(event.duration - 1.15) < 0.25, "\(event)")
+        #expect(event.strength > 3 && event.score < gesture.threshold)
+    }
+
+    @Test(arguments: [0.75, 1.35])
+    func isRecognisedAtAnotherTempo(slow: Double) throws {
+        #expect(events([try learned()], movement(slow: slow)).count == 1)
+    }
+
+    @Test func otherMovementsAreNot() throws {
+        let gesture = try learned()
+        #expect(
+            events(
+                [gesture], Shake(axis: Vector3(1, 0, 0), amplitude: 20, frequency: 4, cycles: 5),
+                Flick(axis: Vector3(0, 1, 0), amplitude: 15), Tap(axis: Vector3(0, 0, 1), amplitude: 20),
+                Turn(axis: Vector3(0, 0, 1), angle: 1.5, duration: 0.6), Walk(duration: 20)
+            ).isEmpty)
+    }
+
+    @Test func aWeakOneIsNot() throws {
+        // A third as wide: too weak, although the shape is the same.
+        #expect(events([try learned()], movement(wide: 0.2)).isEmpty)
+    }
+
+    /// Its beginning is another gesture, which must wait until the longer one is over.
+    @Test func theLongerGestureWins() throws {
+        let whole = try learned()
+        let part = Slide(axis: Vector3(0, 0, 1), distance: 0.25, duration: 0.35)
+        let shown = [1.0, 1.05, 1.1].map {
+            ShownMovements(recorded(Slide(axis: Vector3(0, 0, 1), distance: 0.25 * $0, duration: 0.35)))
+        }
+        let short = GestureLearner(ShownMovements.alike(shown).compactMap { $0 }).gesture
+        let found = events([short, whole], movement(), part).map(\.0.gesture)
+        #expect(found == [1, 0])
+    }
+
+    @Test func everydayMovementLowersTheThreshold() throws {
+        let gesture = try learned()
+        var learner = GestureLearner(gesture.examples)
+        let near = recorded(movement(wide: 0.8, slow: 1.2)).map(\.frame)
+        let before = learner.gesture.threshold
+        let (isNearer, isNear) = (learner.avoid([MotionFrame](repeating: .zero, count: 100)), learner.avoid(near))
+        #expect(!isNearer && isNear)
+        let (lowered, nearest) = (learner.gesture, learner.nearest)
+        #expect(lowered.threshold < before && nearest > lowered.threshold)
+        #expect(events([lowered], movement(wide: 0.8, slow: 1.2)).isEmpty)
+        #expect(events([lowered], movement()).count == 1)
+    }
+
+    @Test func aGapInterruptsIt() throws {
+        let gesture = try learned()
+        var pipeline = MotionPipeline()
+        pipeline.apply(LearnedGestures([gesture]))
+        var found = 0
+        forEachSample(Rest(1), movement(), Rest(1), rate: 200) { sample in
+            let time = sample.timestamp.seconds(since: Timestamp(seconds: 5))
+            guard !(1.4...2.0).contains(time) else { return }
+            pipeline.process(sample) { _ in }
+            if pipeline.takeLearned() != nil { found += 1 }
+        }
+        #expect(found == 0)
+    }
+
+    /// After a violent movement the attitude may be off, so that a board at rest seems to accelerate.
+    @Test func aSteadyErrorEndsAMovement() {
+        var history = FrameHistory()
+        var ended = 0
+        for index in 0..<100 {
+            let isMoving = (20..<40).contains(index)
+            let value: Float = isMoving ? 1 + 0.3 * Float(index % 3) : index < 20 ? 0 : 0.4
+            let frame = MotionFrame(values: SIMD8(value, 0, 0, 0, 0, 0, 0, 0))
+            let ends = history.add(SampledFrame(frame, isSteady: !isMoving))
+            if let range = ends {
+                #expect(range.lowerBound >= 18 && range.upperBound <= 41, "\(range)")
+                ended += 1
+            }
+        }
+        let last = history.energy(99)
+        #expect(ended == 1 && last == 0)
+    }
+}

@@ -1,0 +1,60 @@
+import BrokerTestSupport
+import LinuxSystem
+import MotionCore
+import Testing
+
+@testable import MotionKit
+
+/// Requirement: the file of a learned gesture is read as it was written, and a damaged one is refused with its line.
+@Suite struct GestureTemplateTests {
+    private let template: GestureTemplate = {
+        let examples = (0..<3).map { example in
+            (0..<20 + example).map { MotionFrame(encoded: [Int16($0), -3, 64, Int16(-$0), 5, Int16(example)]) }
+        }
+        return GestureTemplate(name: "circle_2", LearnedGesture(examples: examples, threshold: 0.8125))
+    }()
+
+    @Test func isReadAsItWasWritten() throws {
+        let again = try GestureTemplate(template.text)
+        #expect(again == template && again.exampleCount == 3 && again.threshold == 0.8125)
+        #expect(again.text == template.text)
+    }
+
+    @Test func everyChangeIsNoticed() throws {
+        let text = template.text
+        for (index, character) in text.enumerated() where index % 37 == 0 && character != "\n" {
+            var damaged = Array(text)
+            damaged[index] = character == "1" ? "2" : "1"
+            #expect(throws: GestureTemplate.Failure.self) { try GestureTemplate(String(damaged)) }
+        }
+        #expect(throws: GestureTemplate.Failure.self) { try GestureTemplate(String(text.dropLast(30))) }
+        #expect(throws: GestureTemplate.Failure.damaged(line: 1)) { try GestureTemplate("") }
+        #expect(throws: GestureTemplate.Failure.version("2")) {
+            try GestureTemplate(text.replacing("jostle gesture 1", with: "jostle gesture 2"))
+        }
+    }
+
+    @Test func namesAreLikeTopics() {
+        for name in ["a", "circle", "k9_x", String(repeating: "a", count: 32)] {
+            #expect(GestureTemplate.isValid(name: name))
+        }
+        for name in ["", "9a", "_a", "Circle", "kreis-1", "é", "a/b", String(repeating: "a", count: 33)] {
+            #expect(!GestureTemplate.isValid(name: name), "\(name)")
+        }
+    }
+
+    @Test func everydayMovementIsReadAsItWasWritten() throws {
+        var movement = EverydayMovement()
+        let frames = (0..<60).map { MotionFrame(encoded: [Int16($0 % 20) * 8, 64, -64, 128, 0, 2]) }
+        let rest = [MotionFrame](repeating: MotionFrame(encoded: [0, 0, 0, 0, 0, 0]), count: 40)
+        movement.add((rest + frames + rest + frames).map { SampledFrame($0) }, activity: "brushing teeth")
+        #expect(movement.stretches.count == 2)
+        let directory = TemporaryDirectory.new()
+        try FileContents.replace(directory.path("everyday"), with: movement.bytes)
+        let again = try #require(try EverydayMovement(path: directory.path("everyday")))
+        #expect(
+            again.stretches.map(\.activity) == ["brushing teeth", "brushing teeth"] && again.bytes == movement.bytes)
+        try FileContents.replace(directory.path("everyday"), with: Array(movement.bytes.dropLast()))
+        #expect(try EverydayMovement(path: directory.path("everyday")) == nil)
+    }
+}
