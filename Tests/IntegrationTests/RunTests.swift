@@ -59,7 +59,7 @@ import Testing
     }
 
     private func expectAttitude(_ object: [String: Any]) throws {
-        #expect(Set(object.keys) == ["t", "roll", "pitch", "yaw", "q"])
+        #expect(Set(object.keys) == ["t", "roll", "pitch", "yaw", "q", "tilt_deviation", "heading_deviation"])
         let q = try #require(object["q"] as? [Double])
         #expect(q.count == 4 && abs(q.reduce(0) { $0 + $1 * $1 } - 1) < 1e-4)
         // The angles match the quaternion, in degrees.
