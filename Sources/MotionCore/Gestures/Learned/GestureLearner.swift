@@ -13,31 +13,30 @@ package struct ShownMovements: Sendable {
             let energy = range.reduce(Float(0)) { $0 + history.energy($1) * history.energy($1) }
             found.append((range.map { history.frame($0) }, energy))
         }
-        let strongest = found.map(\.energy).max() ?? 0
-        movements = found.filter { $0.energy >= ShownMovements.weakest * strongest }.map(\.frames)
+        let strongest = found.reduce(Float(0)) { max($0, $1.energy) }
+        movements = found.filter { $0.energy >= ShownMovements.weakest * strongest }.map { $0.frames }
     }
 
     /// The movement of each recording that is most like those of the others; `nil` for a recording without one.
     package static func alike(_ shown: [ShownMovements]) -> [[MotionFrame]?] {
-        let all = shown.enumerated().flatMap { index, one in one.movements.map { (index, $0) } }
+        var all: [(recording: Int, frames: [MotionFrame])] = []
+        for (recording, one) in shown.enumerated() { for frames in one.movements { all.append((recording, frames)) } }
         let shapes = ShapeTable(count: all.count)
-        for (number, (_, frames)) in all.enumerated() { shapes.set(number, count: frames.count) { frames[$0] } }
-        /// The movement of a recording that is most like another movement, and how much.
-        func nearest(to number: Int, in recording: Int) -> (number: Int, distance: Float)? {
-            var best: (Int, Float)?
-            for (other, (index, _)) in all.enumerated() where index == recording {
-                let distance = shapes.distance(number, to: shapes, other, below: best?.1 ?? .infinity)
-                if let distance { best = (other, distance.sum) }
-            }
-            return best
-        }
+        for (number, one) in all.enumerated() { shapes.set(number, count: one.frames.count) { one.frames[$0] } }
         var best: (choice: [Int?], sum: Float) = ([], .infinity)
-        for (number, (index, _)) in all.enumerated() {
-            let choice = shown.indices.map { $0 == index ? (number, 0) : nearest(to: number, in: $0) }
-            let sum = choice.reduce(Float(0)) { $0 + ($1?.1 ?? 0) }
-            if sum < best.sum { best = (choice.map { $0?.0 }, sum) }
+        for number in all.indices {
+            // The movement of each recording that is most like this one, and how much.
+            var choice = [Int?](repeating: nil, count: shown.count)
+            var distances = [Float](repeating: .infinity, count: shown.count)
+            for (other, one) in all.enumerated() {
+                let limit = distances[one.recording]
+                guard let distance = shapes.distance(number, to: shapes, other, below: limit) else { continue }
+                (choice[one.recording], distances[one.recording]) = (other, distance.sum)
+            }
+            let sum = distances.reduce(Float(0)) { $0 + ($1 < .infinity ? $1 : 0) }
+            if sum < best.sum { best = (choice, sum) }
         }
-        return best.choice.map { $0.map { all[$0].1 } }
+        return best.choice.map { number in number.map { all[$0].frames } }
     }
 }
 

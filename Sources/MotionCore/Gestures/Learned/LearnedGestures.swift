@@ -56,12 +56,12 @@ package final class LearnedGestures: @unchecked Sendable {
             for example in gesture.examples {
                 for tempo in LearnedGestures.tempi { copies.append(LearnedGestures.played(example, tempo)) }
             }
-            let lengths = copies[first...].map(\.count)
+            let lengths = copies[first...].map { $0.count }
             members.append(
                 Member(
                     threshold: Float(gesture.threshold), copies: first..<copies.count,
                     lengths: (lengths.min() ?? 0)...(lengths.max() ?? 0),
-                    longest: gesture.examples.map(\.count).max() ?? 0))
+                    longest: gesture.examples.map { $0.count }.max() ?? 0))
         }
         var count = 0
         for copy in copies {
