@@ -89,6 +89,8 @@ package struct CandidateFinder: ~Copyable {
     }
 
     private func dropPaths() {
+        // A copy, here and below: Swift 6.0.3 crashes on a stored reference of a noncopyable value in a loop.
+        let learned = self.learned
         for index in 0..<3 * points { residuals[index] = .infinity }
         for gesture in 0..<learned.members.count { ends[gesture] = PathEnd() }
     }
