@@ -223,6 +223,7 @@ package struct CandidateFinder: ~Copyable {
 
     /// Scores a candidate.
     private func judge(_ gesture: Int, _ stretch: Range<Int>, limit: Float, _ emit: (GestureCandidate) -> Void) {
+        let learned = self.learned
         let start = stretch.lowerBound
         guard count - start < FrameHistory.capacity - CandidateFinder.framesBefore else { return }
         shape.set(0, count: stretch.count, from: start, of: history)
