@@ -97,6 +97,7 @@ package struct CandidateFinder: ~Copyable {
 
     /// Adds a frame, and passes each candidate to `emit` whose score is below that of `limit` for its gesture.
     package mutating func add(_ frame: SampledFrame, limit: (Int) -> Float, emit: (GestureCandidate) -> Void) {
+        let learned = self.learned
         let index = count
         let movement = history.add(frame)
         hasEnded = movement != nil
@@ -128,6 +129,7 @@ package struct CandidateFinder: ~Copyable {
 
     /// Continues the paths of all copies with a frame.
     private mutating func follow(_ index: Int, isLast: Bool, limit: (Int) -> Float, emit: (GestureCandidate) -> Void) {
+        let learned = self.learned
         let frame = history.frame(index)
         let (row, before, earlier) = (index % 3 * points, (index + 2) % 3 * points, (index + 1) % 3 * points)
         let (stepRow, stepBefore) = ((index & 1) * points, (1 - index & 1) * points)
@@ -195,6 +197,7 @@ package struct CandidateFinder: ~Copyable {
     /// Whether the movement since the beginning of a candidate may still become one of these gestures: as a whole, if it began
     /// with the candidate and is not longer yet than they are, or as a part.
     func mayBecome(_ gestures: [Int], _ candidate: GestureCandidate) -> Bool {
+        let learned = self.learned
         let isAtStart = candidate.start - history.movementStart < CandidateFinder.framesBefore
         for gesture in gestures {
             let longest = learned.members[gesture].longest
@@ -206,11 +209,13 @@ package struct CandidateFinder: ~Copyable {
 
     /// Whether a path through any gesture, but not to its end, overlaps most of a candidate.
     func isOnPath(_ candidate: GestureCandidate) -> Bool {
+        let learned = self.learned
         for gesture in learned.members.indices where isOnPath(of: gesture, candidate) { return true }
         return false
     }
 
     private func isOnPath(of gesture: Int, _ candidate: GestureCandidate) -> Bool {
+        let learned = self.learned
         let row = (count + 2) % 3 * points
         for copy in learned.members[gesture].copies {
             for point in learned.starts[copy]..<learned.starts[copy + 1] - 1 {
