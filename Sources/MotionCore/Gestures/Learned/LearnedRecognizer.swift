@@ -59,12 +59,10 @@ package struct LearnedRecognizer: ~Copyable {
 
     /// Processes a cell; returns an event if a gesture was recognised.
     mutating func update(_ cell: GestureCell) -> LearnedEvent? {
-        if !finder.isActive, LearnedRecognizer.isIdle(cell) {
-            if waiting == nil {
-                finder.interrupt()
-                sampler.reset()
-                return nil
-            }
+        if waiting == nil, !finder.isActive, LearnedRecognizer.isIdle(cell) {
+            finder.interrupt()
+            sampler.reset()
+            return nil
         }
         guard let frame = sampler.add(cell) else { return nil }
         var candidates = Candidates(best: waiting, due: due)
@@ -113,6 +111,7 @@ package struct LearnedRecognizer: ~Copyable {
     private func event(_ found: GestureCandidate, at timestamp: Timestamp) -> LearnedEvent {
         var strength = 0.0
         for index in found.start..<found.end { strength = max(strength, finder.frame(index).accelerationLength) }
+        let learned = self.learned
         let member = learned.members[found.gesture]
         return LearnedEvent(
             gesture: found.gesture, timestamp: timestamp, confidence: 1 - Double(found.score / member.threshold) / 2,
