@@ -1,4 +1,4 @@
-internal import LinuxSystem
+package import LinuxSystem
 package import MotionCore
 
 /// Frames of everyday movement, which no learned gesture may be like.
