@@ -62,7 +62,7 @@ final class HistoryFile: @unchecked Sendable {
         object.add("more", found.next != nil)
         object.add("next", found.next)
         object.add("problem", outcome.failure ?? question.problem)
-        let rows = found.rows.joined(separator: [UInt8(ascii: ",")])
+        let rows = Array(found.rows.joined(separator: [UInt8(ascii: ",")]))
         return (Array("{\(object.fields),\"rows\":[".utf8) + rows + Array("]}".utf8), outcome)
     }
 
