@@ -15,9 +15,11 @@ public struct GestureTemplate: Equatable, Sendable {
 
     /// Why a text is no template.
     public enum Failure: Error, Equatable, CustomStringConvertible {
+        /// A later version of Jostle wrote it.
         case version(String)
         /// It is incomplete, was changed, or has a line that is no part of a template.
         case damaged(line: Int)
+        /// Its name cannot be that of a gesture.
         case name(String)
 
         public var description: String {
