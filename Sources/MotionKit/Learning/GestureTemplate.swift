@@ -1,4 +1,5 @@
 package import MotionCore
+internal import StateStorage
 
 /// A gesture that somebody has shown, as it is kept in a file: its examples, and how like them a movement must be.
 public struct GestureTemplate: Equatable, Sendable {
@@ -66,14 +67,13 @@ public struct GestureTemplate: Equatable, Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// FNV-1a, 64 bits.
     private static func checksum(_ lines: some Sequence<some StringProtocol>) -> String {
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        var checksum = Checksum()
         for line in lines {
-            for byte in line.utf8 { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            sum = (sum ^ 10) &* 0x100_0000_01b3
+            for byte in line.utf8 { checksum.add(byte: byte) }
+            checksum.add(byte: UInt8(ascii: "\n"))
         }
-        return String(sum, radix: 16)
+        return String(checksum.state, radix: 16)
     }
 
     /// Reads a text.

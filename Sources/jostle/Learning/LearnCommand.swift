@@ -47,7 +47,7 @@ enum LearnCommand {
         }
         guard let output = arguments.value("output") else { throw Failure(.usage, "--output FILE is missing") }
         let settings = try Configuration.load(arguments).settings.motion
-        let shown = try files.map { try LearnCommand.recording($0, settings) }
+        let shown = try files.map { try ShownRecording(path: $0, settings) }
         let lesson = try Lesson(files, shown)
         var learner = GestureLearner(lesson.examples)
         let like = try avoid(arguments, settings, &learner)
@@ -68,19 +68,13 @@ enum LearnCommand {
         for path in arguments.values("check") { try check(path, template, settings, report) }
     }
 
-    private static func recording(_ path: String, _ settings: MotionSettings) throws -> ShownRecording {
-        try ShownRecording(path: path, settings)
-    }
-
     /// Keeps the gesture apart from everyday movement; returns the activity that is nearest.
     private static func avoid(
         _ arguments: Arguments, _ settings: MotionSettings, _ learner: inout GestureLearner
     ) throws -> String? {
         var movement = try LearnCommand.everyday() ?? EverydayMovement()
-        for option in ["background", "not"] {
-            for path in arguments.values(option) {
-                movement.add(try recording(path, settings).frames, activity: path)
-            }
+        for path in arguments.values("background") + arguments.values("not") {
+            movement.add(try ShownRecording(path: path, settings).frames, activity: path)
         }
         var nearest: String?
         for stretch in movement.stretches where learner.avoid(stretch.frames) { nearest = stretch.activity }

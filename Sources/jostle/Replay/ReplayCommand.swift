@@ -163,10 +163,11 @@ enum EventRow {
 
     /// The row of a learned gesture.
     static func text(_ event: LearnedEvent, _ name: String, time: String) -> String {
-        var fields = [String](repeating: "", count: header.split(separator: ",").count)
-        fields.replaceSubrange(0..<3, with: [time, name, GesturePhase.recognized.word])
-        fields.replaceSubrange(8..<10, with: [decimal(event.strength, 3), decimal(event.duration, 3)])
-        return fields.joined(separator: ",") + "\n"
+        let values = [
+            "t_s": time, "gesture": name, "phase": GesturePhase.recognized.word,
+            "strength": decimal(event.strength, 3), "duration": decimal(event.duration, 3),
+        ]
+        return header.dropLast().split(separator: ",").map { values[String($0)] ?? "" }.joined(separator: ",") + "\n"
     }
 
     /// A learned gesture in words, with what its score consists of.

@@ -1,16 +1,16 @@
 /// A stretch of frames that may be a learned gesture.
-package struct GestureCandidate: BitwiseCopyable {
-    package var gesture: Int
+struct GestureCandidate: BitwiseCopyable {
+    var gesture: Int
     /// The first frame, and the one after the last.
-    package var start: Int
-    package var end: Int
+    var start: Int
+    var end: Int
     /// The score, and its parts.
-    package var distance: ShapeTable.Distance
-    package var isolation: Float
+    var distance: ShapeTable.Distance
+    var isolation: Float
     /// The copy of an example that it is most like.
-    package var copy: Int
+    var copy: Int
 
-    package var score: Float { distance.sum + isolation }
+    var score: Float { distance.sum + isolation }
     var length: Int { end - start }
 
     func overlaps(_ other: GestureCandidate) -> Bool { start < other.end && other.start < end }
@@ -21,7 +21,7 @@ package struct GestureCandidate: BitwiseCopyable {
 /// A stretch is a whole movement between rests, or what dynamic time warping finds within a movement: each copy of an
 /// example is followed through the frames, at half to twice its tempo, as long as the squared residual is small. The best end
 /// of all copies is a candidate if no better one comes within 0.2 s.
-package struct CandidateFinder: ~Copyable {
+struct CandidateFinder: ~Copyable {
     /// The share of the example's energy above which a path is dropped.
     private static let loose: Float = 0.60
     /// The share of the energy so far below which a path may be the gesture.
@@ -36,13 +36,12 @@ package struct CandidateFinder: ~Copyable {
     /// Movement before and after: weight, and frames.
     private static let isolationWeight: Float = 0.50
     private static let framesBefore = 8
+
     private let learned: LearnedGestures
     private var history = FrameHistory()
     private var lastActive = 0
     /// Whether something moves, so that frames are compared.
     private(set) var isActive = false
-    /// Whether a movement ended with the last frame.
-    package private(set) var hasEnded = false
 
     /// For each point of each copy: the residual of the best path to it and where that began, for the present frame and the
     /// two before, and the squared distance of the point for this frame and the one before.
@@ -62,7 +61,7 @@ package struct CandidateFinder: ~Copyable {
         var last = 0
     }
 
-    package init(_ learned: LearnedGestures) {
+    init(_ learned: LearnedGestures) {
         self.learned = learned
         points = learned.starts.last ?? 0
         residuals = FixedBuffer(repeating: .infinity, count: 3 * points)
@@ -72,10 +71,10 @@ package struct CandidateFinder: ~Copyable {
     }
 
     /// Whether a movement is in progress.
-    package var isMoving: Bool { history.isMoving }
+    var isMoving: Bool { history.isMoving }
 
     /// The frames so far.
-    package var count: Int { history.count }
+    var count: Int { history.count }
 
     func frame(_ index: Int) -> MotionFrame { history.frame(index) }
 
@@ -84,7 +83,6 @@ package struct CandidateFinder: ~Copyable {
         guard history.first != count else { return }
         history.interrupt()
         isActive = false
-        hasEnded = false
         dropPaths()
     }
 
@@ -96,11 +94,10 @@ package struct CandidateFinder: ~Copyable {
     }
 
     /// Adds a frame, and passes each candidate to `emit` whose score is below that of `limit` for its gesture.
-    package mutating func add(_ frame: SampledFrame, limit: (Int) -> Float, emit: (GestureCandidate) -> Void) {
+    mutating func add(_ frame: SampledFrame, limit: (Int) -> Float, emit: (GestureCandidate) -> Void) {
         let learned = self.learned
         let index = count
         let movement = history.add(frame)
-        hasEnded = movement != nil
         if history.energy(index) > CandidateFinder.rest {
             lastActive = index
             if !isActive {
@@ -231,12 +228,11 @@ package struct CandidateFinder: ~Copyable {
         let learned = self.learned
         let start = stretch.lowerBound
         guard count - start < FrameHistory.capacity - CandidateFinder.framesBefore else { return }
-        shape.set(0, count: stretch.count, from: start, of: history)
+        shape.set(0, count: stretch.count) { history.frame(start + $0) }
         let isolation = CandidateFinder.isolationWeight * self.isolation(stretch)
         var candidate = GestureCandidate(
             gesture: gesture, start: start, end: stretch.upperBound, distance: ShapeTable.Distance(),
-            isolation: isolation,
-            copy: -1)
+            isolation: isolation, copy: -1)
         var left = limit - isolation
         for copy in learned.members[gesture].copies {
             guard let distance = shape.distance(0, to: learned.shapes, copy, below: left) else { continue }

@@ -57,6 +57,8 @@ package struct GestureLearner: ~Copyable {
     package let median: Double
     /// The lowest score of everyday movement.
     package private(set) var nearest = Double.infinity
+    /// The threshold that follows from the examples alone.
+    private let ownThreshold: Double
     private let shapes: ShapeTable
     private var finder: CandidateFinder
 
@@ -75,7 +77,8 @@ package struct GestureLearner: ~Copyable {
         median = 0.5 * (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2])
         self.distances = distances
         self.shapes = shapes
-        gesture = LearnedGesture(examples: examples, threshold: min(Rule.cap, Rule.spread * median + Rule.margin))
+        ownThreshold = min(Rule.cap, Rule.spread * median + Rule.margin)
+        gesture = LearnedGesture(examples: examples, threshold: ownThreshold)
         finder = CandidateFinder(LearnedGestures([gesture]))
     }
 
@@ -87,8 +90,6 @@ package struct GestureLearner: ~Copyable {
 
     /// Whether the threshold is low because everyday movement is near.
     package var isLikeEverydayMovement: Bool { gesture.threshold < 0.55 && gesture.threshold < 0.9 * ownThreshold }
-
-    private var ownThreshold: Double { min(Rule.cap, Rule.spread * median + Rule.margin) }
 
     /// Lowers the threshold so that this stretch of movement is not the gesture. Returns whether it is the nearest so far.
     package mutating func avoid(_ stretch: [MotionFrame]) -> Bool {

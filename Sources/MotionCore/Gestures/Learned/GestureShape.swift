@@ -1,7 +1,7 @@
 internal import CMotionMath
 
 /// What movements are compared by: 24 points of equal time with unit energy, their loudness and their duration.
-package struct ShapeTable: ~Copyable {
+struct ShapeTable: ~Copyable {
     /// Points of a shape, and by how many of them two movements may be out of step.
     static let points = 24
     private static let radius = 3
@@ -16,11 +16,11 @@ package struct ShapeTable: ~Copyable {
     private let rows = FixedBuffer<Float>(count: 2 * (ShapeTable.points + 2))
 
     /// A distance between two movements and its parts.
-    package struct Distance: BitwiseCopyable {
-        package var shape: Float = 0
-        package var loudness: Float = 0
-        package var tempo: Float = 0
-        package var sum: Float { shape + loudness + tempo }
+    struct Distance: BitwiseCopyable {
+        var shape: Float = 0
+        var loudness: Float = 0
+        var tempo: Float = 0
+        var sum: Float { shape + loudness + tempo }
     }
 
     init(count: Int) {
@@ -48,11 +48,6 @@ package struct ShapeTable: ~Copyable {
         }
     }
 
-    /// Sets a shape to that of frames of a history.
-    func set(_ index: Int, count: Int, from start: Int, of history: borrowing FrameHistory) {
-        set(index, count: count) { history.frame(start + $0) }
-    }
-
     /// The value at `point` of `points` points of equal time in `count` frames.
     static func value(at point: Int, of points: Int, _ count: Int, _ frame: (Int) -> MotionFrame) -> SIMD8<Float> {
         let place = Float(point * (count - 1)) / Float(points - 1)
@@ -77,11 +72,8 @@ package struct ShapeTable: ~Copyable {
         for column in 0..<2 * width { rows[column] = .infinity }
         rows[above] = 0
         for row in 1...points {
-            rows[present] = .infinity
             let (from, to) = (max(1, row - ShapeTable.radius), min(points, row + ShapeTable.radius))
             rows[present + from - 1] = .infinity
-            rows[above + to + 1] = .infinity
-            if row + ShapeTable.radius <= points { rows[above + to] = .infinity }
             var least = Float.infinity
             for column in from...to {
                 let step = frames[first + row - 1].squaredDistance(to: other.frames[second + column - 1])

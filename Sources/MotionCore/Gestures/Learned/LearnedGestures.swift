@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// A gesture that somebody has shown: what the recognizer needs to know of it.
 package struct LearnedGesture: Equatable, Sendable {
     /// The examples, each with a length of `lengths`.
@@ -11,7 +9,6 @@ package struct LearnedGesture: Equatable, Sendable {
     package static let lengths = 5...125
     /// The number of examples.
     package static let counts = 2...8
-    package static let mostExamples = 8
 
     package init(examples: [[MotionFrame]], threshold: Double) {
         self.examples = examples

@@ -33,7 +33,7 @@ package struct LearnedRecognizer: ~Copyable {
     /// Frames that a candidate waits for a better one: 0.4 s.
     private static let patience = 10
     /// Below this energy of a cell, nothing is computed at rest.
-    private static let idle = 0.1
+    private static let idle: Float = 0.1
     /// Recognised candidates that are remembered, so that none is part of two.
     private static let remembered = 4
 
@@ -59,7 +59,7 @@ package struct LearnedRecognizer: ~Copyable {
 
     /// Processes a cell; returns an event if a gesture was recognised.
     mutating func update(_ cell: GestureCell) -> LearnedEvent? {
-        if waiting == nil, !finder.isActive, LearnedRecognizer.isIdle(cell) {
+        if waiting == nil, !finder.isActive, MotionFrame(of: cell).energy < LearnedRecognizer.idle {
             finder.interrupt()
             sampler.reset()
             return nil
@@ -100,12 +100,6 @@ package struct LearnedRecognizer: ~Copyable {
 
     private static func key(_ candidate: GestureCandidate, _ threshold: Float) -> Float {
         candidate.score / threshold - lengthWeight * Float(log(Double(candidate.length)))
-    }
-
-    private static func isIdle(_ cell: GestureCell) -> Bool {
-        let force = (cell.acceleration - cell.sample.gravity) * (1 / MotionFrame.acceleration)
-        let rate = cell.rotationRate * (1 / MotionFrame.rotationRate)
-        return force.lengthSquared + rate.lengthSquared < idle * idle
     }
 
     private func event(_ found: GestureCandidate, at timestamp: Timestamp) -> LearnedEvent {

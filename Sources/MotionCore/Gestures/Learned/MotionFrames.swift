@@ -1,12 +1,10 @@
-internal import CMotionMath
-
 /// What learned gestures are compared by, 25 times a second: linear acceleration and rotation rate along the body's axes.
 ///
 /// The unit is 5 m/s² and 3 rad/s, so that both count alike in ordinary movement. Values are multiples of 1/512: the same on
 /// every processor, and in the text of a template.
 package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
     /// Frames a second.
-    package static let rate = 25.0
+    static let rate = 25.0
     /// Steps in a unit.
     static let steps: Float = 512
     /// m/s² and rad/s in a unit.
@@ -31,7 +29,7 @@ package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
     var squaredRate: Float { (values[3] * values[3] + values[4] * values[4]) + values[5] * values[5] }
 
     /// How much moves: the length of the vector.
-    package var energy: Float { squaredDistance(to: .zero).squareRoot() }
+    var energy: Float { squaredDistance(to: .zero).squareRoot() }
 
     /// The length of the acceleration, m/s².
     var accelerationLength: Double {
@@ -84,6 +82,14 @@ package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
 
     init(values: SIMD8<Float>) {
         self.values = values
+    }
+
+    /// What a cell shows, without the low-pass.
+    init(of cell: GestureCell) {
+        let force = (cell.acceleration - cell.sample.gravity) * (1 / MotionFrame.acceleration)
+        let rate = cell.rotationRate * (1 / MotionFrame.rotationRate)
+        values = SIMD8(
+            Float(force.x), Float(force.y), Float(force.z), Float(rate.x), Float(rate.y), Float(rate.z), 0, 0)
     }
 
     /// The nearest frame with whole steps.
@@ -147,10 +153,7 @@ struct FrameSampler: Sendable, BitwiseCopyable {
     /// Adds a cell; returns a frame after every second one.
     mutating func add(_ cell: GestureCell) -> SampledFrame? {
         let specific = cell.acceleration * (1 / MotionFrame.acceleration)
-        let linear = (cell.acceleration - cell.sample.gravity) * (1 / MotionFrame.acceleration)
-        let rate = cell.rotationRate * (1 / MotionFrame.rotationRate)
-        let input = SIMD8<Float>(
-            Float(linear.x), Float(linear.y), Float(linear.z), Float(rate.x), Float(rate.y), Float(rate.z), 0, 0)
+        let input = MotionFrame(of: cell).values
         let forceInput = SIMD4<Float>(Float(specific.x), Float(specific.y), Float(specific.z), 0)
         if !hasStarted {
             movement.start(input)
@@ -179,7 +182,7 @@ struct FrameSampler: Sendable, BitwiseCopyable {
 ///
 /// After violent movement the attitude may be off by some degrees for seconds, so that a body at rest seems to accelerate. What
 /// does not change is rest, too: the acceleration there is the zero from then on.
-package struct FrameHistory: ~Copyable {
+struct FrameHistory: ~Copyable {
     /// A power of two: an index wraps with a mask.
     static let capacity = 256
     private static let mask = capacity - 1
@@ -190,6 +193,7 @@ package struct FrameHistory: ~Copyable {
     private static let stop: Float = 0.20
     /// Frames by which the beginning may lie before that.
     private static let earlier = 5
+
     private let frames = FixedBuffer<MotionFrame>(repeating: .zero, count: capacity)
     private let energies = FixedBuffer<Float>(repeating: 0, count: capacity)
     /// The frames so far, and the first of those that follow each other.
@@ -198,12 +202,10 @@ package struct FrameHistory: ~Copyable {
     private var zero = SIMD8<Float>.zero
     private var steady = 0
     /// Whether a movement is in progress, where it began and its last frame.
-    package private(set) var isMoving = false
+    private(set) var isMoving = false
     var movementStart: Int { start }
     private var start = 0
     private var lastMoving = 0
-
-    package init() {}
 
     func frame(_ index: Int) -> MotionFrame { frames[index & FrameHistory.mask] }
     func energy(_ index: Int) -> Float { energies[index & FrameHistory.mask] }
