@@ -86,6 +86,7 @@ package final class Agent {
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
             updateInterval: settings.updateInterval, stateDirectory: stateDirectory, writer: writer)
         manager.restingInterval = settings.restingInterval
+        manager.learned = settings.learnedGestures()
         let sensor = SensorSwitch(
             manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: device)
         let host = CommandHost(
@@ -235,7 +236,7 @@ package final class Agent {
         manager.setDefaultResponder { event in
             mailbox.post(.gesture(event))
             observer.gesture?(event)
-            log.debug("\(event.gesture.word) \(event.phase.word)\(event.isSimulated ? ", simulated" : "")")
+            log.debug("\(event.kind.word) \(event.phase.word)\(event.isSimulated ? ", simulated" : "")")
         }
         if log.level >= .debug {
             manager.addNearMissHandler { log.debug($0.isSimulated ? "\($0.explanation), simulated" : $0.explanation) }

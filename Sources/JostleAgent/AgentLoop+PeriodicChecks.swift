@@ -22,7 +22,7 @@ struct PeriodicChecks {
     /// The sensor thread's iteration count at the last watchdog notification.
     var turns = -1
 
-    init(_ spans: [Gesture: [DailySpan]]) {
+    init(_ spans: [GestureKind: [DailySpan]]) {
         quietHours = QuietHours(spans)
     }
 
@@ -136,13 +136,15 @@ extension AgentLoop {
     /// Silences the gestures that are in their quiet hours.
     func applyQuietHours() {
         checks.nextMinute = WallClock.monotonic.advanced(bySeconds: LocalTime.secondsToNextMinute)
-        checks.quietHours.spans = core.settings.settings.quietHours
+        let settings = core.settings.settings
+        checks.quietHours.spans = settings.allQuietHours
         guard !checks.quietHours.isEmpty,
             let silenced = checks.quietHours.change(
                 atMinute: clocks.read().isSet ? LocalTime.minuteOfDay() : nil)
         else { return }
-        parts.manager.silence(silenced)
-        let names = Gesture.allCases.filter(silenced.contains).map(\.word)
+        parts.manager.silence(checks.quietHours.silencedGestures)
+        parts.manager.learned = settings.learnedGestures(silent: checks.quietHours.silencedNames)
+        let names = settings.gestureKinds.filter(silenced.contains).map(\.word)
         log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
     }
 

@@ -50,7 +50,7 @@ final class AgentLoop {
         let settings = core.settings.settings
         self.clocks = clocks
         machineRun = MachineRun(in: core.directory)
-        checks = PeriodicChecks(settings.quietHours)
+        checks = PeriodicChecks(settings.allQuietHours)
         isSensorStopped = parts.sensor.isStopped
         mount = settings.motion.mount
         actions = settings.actions
@@ -183,7 +183,7 @@ final class AgentLoop {
         do {
             guard let message = try core.events.message(for: action, on: event, at: now) else { return }
             core.perform(core.outbox?.apply([.add(message)], at: now))
-            log.debug("action on \(event.gesture.word) \(event.phase.word): \(message.topic)")
+            log.debug("action on \(event.kind.word) \(event.phase.word): \(message.topic)")
         } catch {
             log.warning("action on \(event.gesture.word) not carried out: \(error)")
         }
@@ -239,6 +239,7 @@ extension AgentLoop: DeviceHost {
         parts.manager.updateInterval = settings.updateInterval
         parts.manager.restingInterval = settings.restingInterval
         applyQuietHours()
+        parts.manager.learned = settings.learnedGestures(silent: checks.quietHours.silencedNames)
         parts.host.settings = settings
         parts.host.nearMisses.set(.configuration, to: settings.publish.nearMisses)
         if settings.actions != actions {

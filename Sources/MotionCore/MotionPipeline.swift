@@ -307,8 +307,10 @@ extension MotionPipeline {
     /// Replaces the learned gestures; `nil` for none. Allocates.
     package mutating func apply(_ learned: LearnedGestures?) { gestures.apply(learned) }
 
-    /// Removes and returns a learned gesture that the last sample has completed.
-    package mutating func takeLearned() -> LearnedEvent? { gestures.takeLearned() }
+    /// The score of the last learned gesture; `nil` before the first.
+    package var learnedScore: LearnedScore? {
+        mutating get { gestures.learnedScore }
+    }
 
     /// Has the frames recorded by which learned gestures are compared, for `takeFrame`. Allocates.
     package mutating func recordFrames() { gestures.recordFrames() }

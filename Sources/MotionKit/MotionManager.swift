@@ -26,6 +26,11 @@ public final class MotionManager: Sendable {
         var silenced: GestureSet = []
         /// The recognizers with requirements of their own.
         var variants = VariantTable()
+        /// The learned gestures of the program, those and the recognizers' as they were last prepared or are about to be, and
+        /// what was prepared of them.
+        var ownLearned: [LearnedGestureSettings] = []
+        var wantedLearned: [LearnedGestureSettings] = []
+        var learned: LearnedGestures?
         /// Since when a machine runs that an earlier run reported.
         var openVibration: Timestamp?
         var updateInterval: Double
@@ -170,6 +175,7 @@ public final class MotionManager: Sendable {
         shared.sentIntervals = intervals
         let (settings, silenced) = (shared.settings, shared.silenced)
         let variants = shared.variants.variants(of: settings.gestures)
+        let learned = shared.learned
         let storedReference = references.attitude
         let calibration = calibrations.change
         let openVibration = shared.openVibration.map { SystemClock().now().seconds(since: $0) }
@@ -180,8 +186,8 @@ public final class MotionManager: Sendable {
             exchange.hasRealTimePriority.store(isUrgent, ordering: .relaxed)
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
-                silenced: silenced, variants: variants, storedReference: storedReference, calibration: calibration,
-                intervals: intervals, openVibration: openVibration)
+                silenced: silenced, variants: variants, learned: learned, storedReference: storedReference,
+                calibration: calibration, intervals: intervals, openVibration: openVibration)
             loop.run()
         }
         guard let sensorThread else {
@@ -251,7 +257,7 @@ public final class MotionManager: Sendable {
             shared.simulation = Simulation(
                 movement, exchange: run.exchange, nearMisses: handlers.nearMisses, imu: shared.imu,
                 settings: shared.settings, silenced: shared.silenced,
-                variants: shared.variants.variants(of: shared.settings.gestures))
+                variants: shared.variants.variants(of: shared.settings.gestures), learned: shared.learned)
             return shared.simulation == nil ? .resources : nil
         }
         if let failure { throw failure }
@@ -352,6 +358,7 @@ public final class MotionManager: Sendable {
                 if let storedReference { requests.storedReference = storedReference }
                 if let variants { requests.variants = variants }
             }
+            if variants != nil { requestLearned(&shared) }
         }
     }
 
@@ -405,20 +412,53 @@ public final class MotionManager: Sendable {
     func retainVariant(for recognizer: Recognizer) -> UInt16 {
         shared.withLock { shared in
             let number = shared.variants.retain(recognizer)
-            if number != 0 { requestVariants(shared) }
+            if number != 0 { requestVariants(&shared) }
             return number
         }
     }
 
     func releaseVariant(_ number: UInt16) {
         shared.withLock { shared in
-            if shared.variants.release(number) { requestVariants(shared) }
+            if shared.variants.release(number) { requestVariants(&shared) }
         }
     }
 
-    private func requestVariants(_ shared: Shared) {
+    private func requestVariants(_ shared: inout Shared) {
         let variants = shared.variants.variants(of: shared.settings.gestures)
         shared.request { $0.variants = variants }
+        requestLearned(&shared)
+    }
+
+    /// The learned gestures that this program recognises beside those of `Recognizer.learned`. A change applies as soon as they
+    /// are prepared, which takes tenths of a second. Default: none.
+    package var learned: [LearnedGestureSettings] {
+        get { shared.withLock { $0.ownLearned } }
+        set {
+            shared.withLock { shared in
+                shared.ownLearned = newValue
+                requestLearned(&shared)
+            }
+        }
+    }
+
+    /// Has the learned gestures prepared on a thread of their own.
+    private func requestLearned(_ shared: inout Shared) {
+        let wanted = (shared.ownLearned + shared.variants.learned(under: shared.settings.gestures)).filter(
+            \.common.isEnabled)
+        guard wanted != shared.wantedLearned else { return }
+        shared.wantedLearned = wanted
+        let thread = WorkerThread(name: "jostle-learned") { [weak self] in
+            let learned = wanted.isEmpty ? nil : LearnedGestures(wanted)
+            self?.shared.withLock { shared in
+                guard shared.wantedLearned == wanted else { return }
+                shared.learned = learned
+                shared.request { $0.learned = .some(learned) }
+            }
+        }
+        // Detached: nobody waits for its end.
+        thread?.join(within: 0)
+        // Without a thread it is tried again at the next change.
+        if thread == nil { shared.wantedLearned = [] }
     }
 
     // MARK: Reference attitude

@@ -34,6 +34,8 @@ import Testing
     }
 
     @Test func configurationsAreValid() throws {
+        // The file that a configuration names.
+        _ = try directory.write(Documentation.text(of: "Tests/Golden/circle.gesture"), to: "circle.gesture")
         var count = 0
         for page in try Documentation.pages() {
             for block in page.blocks where block.language == "yaml" && block.isConfiguration {

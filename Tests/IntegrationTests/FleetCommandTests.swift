@@ -100,7 +100,7 @@ import Testing
         (["--all", "--group", "g", "sensor.rate=50Hz"], 64, "--device, --group and --all exclude each other"),
         (["--group", "a/b", "sensor.rate=50Hz"], 64, "\"a/b\" is not a group"),
         (["--all", "--wait", "3", "--no-wait", "sensor.rate=50Hz"], 64, "--wait and --no-wait exclude each other"),
-        (["--all"], 64, "KEY=VALUE is missing"),
+        (["--all"], 64, "there is nothing to set: KEY=VALUE or --gesture FILE"),
     ])
     func wrongArgumentsPublishNothing(words: [String], status: Int32, message: String) async throws {
         let broker = try await rig.broker()

@@ -97,4 +97,52 @@ import Testing
         try await learn("nod", files).expect(
             status: 0, output: "weak.csv: ", "weak: move wider or faster", "unlike the others")
     }
+
+    /// An agent with the gesture: events, rules, Home Assistant, simulation, settings over MQTT.
+    @Test(.needsBroker) func theAgentRecognisesIt() async throws {
+        try await learn("nod", try examples()).expect(status: 0)
+        let gesture = directory.path("nod.gesture")
+        let rig = try await AgentRig(
+            try recording("test.csv", wide: 1.03), "gestures.learned.nod.template=\(gesture)", "sensor.rate=100Hz",
+            "actions=[{on: nod, publish: {topic: lamp, payload: '${gesture} ${confidence}'}}]",
+            "settings.allow=[gestures]",
+            "home_assistant.discovery_form=component")
+        let (observer, agent) = (rig.observer, rig.agent)
+        #expect(await observer.sees { !$0.messages("event/nod").isEmpty }, "\(agent.errors)")
+        let event = try #require(try observer.objects("event/nod").first)
+        #expect(event["gesture"] as? String == "nod" && event["phase"] as? String == "recognized", "\(event)")
+        #expect((0.5...1).contains(event["confidence"] as? Double ?? 0) && event["strength"] != nil, "\(event)")
+        #expect(await observer.sees { $0.all.contains { $0.topic == "lamp" } })
+        let rule = try #require(observer.all.first { $0.topic == "lamp" })
+        #expect(String(decoding: rule.payload, as: UTF8.self).hasPrefix("nod 0."))
+
+        let report = try #require(try observer.objects("config/reported").last)
+        let text = "\(report)"
+        #expect(text.contains("bytes, checksum ") && !text.contains("jostle gesture 1"))
+        #expect(
+            await observer.sees {
+                $0.all.contains {
+                    $0.topic.hasPrefix("homeassistant/")
+                        && String(decoding: $0.payload, as: UTF8.self).contains("nod_enabled")
+                }
+            })
+
+        try rig.send("simulate", #"{"movement":"nod"}"#)
+        #expect(await observer.sees { try $0.objects("event/nod").contains { $0["simulated"] as? Bool == true } })
+        try rig.send("simulate", #"{"movement":"bow"}"#)
+        #expect(
+            await rig.replies("simulate") {
+                ($0["message"] as? String)?.contains("machine, nod") == true || "\($0)".contains("nod")
+            })
+
+        try observer.publish("jostle/dut/set/gestures.learned.nod.enabled", "false")
+        #expect(
+            await observer.sees {
+                "\((try $0.objects("config/reported").last) ?? [:])".contains("gestures.learned.nod.enabled")
+            })
+        try observer.publish("jostle/dut/set/gestures.learned.nod.template", "x")
+        #expect(
+            await observer.sees { "\((try $0.objects("config/reported").last) ?? [:])".contains("use jostle learn") })
+        #expect(await agent.terminate() == 0)
+    }
 }

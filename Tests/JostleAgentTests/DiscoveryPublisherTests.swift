@@ -31,7 +31,7 @@ import Testing
     /// Few entities, so that lists stay short.
     private func settings(_ gestures: [Gesture] = [.shake]) -> JostleSettings {
         var settings = JostleSettings()
-        for gesture in Gesture.allCases {
+        for gesture in Gesture.builtIn {
             settings.motion.gestures[gesture].isEnabled = gestures.contains(gesture)
         }
         settings.publish.attitude.rate = 0
@@ -269,7 +269,7 @@ import Testing
 
     /// All devices of a broker to which another one comes back correct theirs: not at the same moment.
     @Test func correctsManyAfterARandomDelay() {
-        bench = makeBench(settings(Gesture.allCases))
+        bench = makeBench(settings(Gesture.builtIn))
         let many = settle(&bench, 5).announced
         #expect(many.count > 11)
         for topic in many.prefix(11) { bench.receive(topic, "") }

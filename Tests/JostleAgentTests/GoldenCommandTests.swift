@@ -37,7 +37,7 @@ import Testing
         (
             "simulate",
             [
-                "", "{\"count\":2}", "{\"movement\":\"moonwalk\"}", "{\"movement\":\"shaek\"}", "{\"movement\":7}",
+                "", "{\"count\":2}", "{\"movement\":\"Moonwalk\"}", "{\"movement\":\"Shake\"}", "{\"movement\":7}",
                 "{\"movement\":null}", "{\"movement\":\"tap\",\"count\":0}", "{\"movement\":\"tap\",\"count\":1.5}",
                 "{\"movement\":\"tap\",\"count\":1e99}", "{\"movement\":\"tap\",\"count\":\"2\"}",
                 "{\"movement\":\"tap\",\"seconds\":3}", "{\"movement\":\"walk\",\"count\":2}",

@@ -52,7 +52,7 @@ import Testing
         facts.commands = []
         add("without a gyroscope and commands", messages(facts))
         let few: (inout JostleSettings) -> Void = { settings in
-            for gesture in Gesture.allCases { settings.motion.gestures[gesture].isEnabled = gesture == .flick }
+            for gesture in Gesture.builtIn { settings.motion.gestures[gesture].isEnabled = gesture == .flick }
             settings.motion.gestures.flick.directions = [MotionDirections(.left), MotionDirections(.up)]
             settings.publish.attitude.rate = 0
             settings.publish.health.interval = 0
@@ -103,7 +103,7 @@ import Testing
         let state = StateDirectory(path: "/nonexistent")
         var settings = JostleSettings()
         settings.publish.attitude.rate = 0
-        for gesture in Gesture.allCases { settings.motion.gestures[gesture].isEnabled = false }
+        for gesture in Gesture.builtIn { settings.motion.gestures[gesture].isEnabled = false }
         var bench = ParticipantBench(
             DiscoveryPublisher(settings, facts, memory: .announced(in: state)) { _ in 2 })
         bench.deliver(.connected)

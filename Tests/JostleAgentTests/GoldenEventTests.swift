@@ -67,6 +67,11 @@ import Testing
             case .vibration:
                 event.level = 0.1234
                 event.frequency = 24.666
+            case .learned:
+                event.name = GestureName("circle")
+                event.strength = 9.25
+                event.duration = 1.4
+                event.confidence = 0.8125
             }
         }
     }
@@ -187,7 +192,7 @@ import Testing
         for gesture in Gesture.allCases {
             for isSimulated in [false, true] {
                 var action = JostleSettings.Action()
-                action.gesture = gesture
+                action.on = GestureKind(gesture, gesture == .learned ? GestureName("circle") : nil)
                 action.publish.topic = try Template("t/${gesture}")
                 action.publish.payload = try Template(isSimulated ? otherwise : every)
                 var composer = composer(isSimulated: isSimulated)
@@ -244,7 +249,7 @@ import Testing
             }
         }
         golden.heading("with figures")
-        for gesture in Gesture.allCases { add(NearMiss.Reason.allCases.map { miss(gesture, $0) }) }
+        for gesture in Gesture.builtIn { add(NearMiss.Reason.allCases.map { miss(gesture, $0) }) }
         golden.heading("with a value above the limit")
         add(NearMiss.Reason.allCases.map { miss(.shake, $0, isReversed: true) })
         golden.heading("without figures")

@@ -7,7 +7,7 @@ import Testing
 /// Requirement: gestures are silent in their quiet hours, by local time, and only changes are returned.
 @Suite struct QuietHoursTests {
     private func hours(_ settings: String...) throws -> QuietHours {
-        QuietHours(try JostleSettings.load(file: nil, overrides: settings).settings.quietHours)
+        QuietHours(try JostleSettings.load(file: nil, overrides: settings).settings.allQuietHours)
     }
 
     private func minute(_ hour: Int, _ minute: Int = 0) -> Int { hour * 60 + minute }
@@ -16,12 +16,12 @@ import Testing
         var quiet = try hours("gestures.shake.when.quiet_hours=[22:00-07:00, 13:00-14:00]")
         #expect(!quiet.isEmpty)
         #expect(quiet.change(atMinute: minute(21, 59)) == nil)
-        #expect(quiet.change(atMinute: minute(22)) == .shake)
+        #expect(quiet.change(atMinute: minute(22)) == [.shake])
         #expect(quiet.change(atMinute: minute(22)) == nil)
         #expect(quiet.change(atMinute: minute(0)) == nil)
         #expect(quiet.change(atMinute: minute(6, 59)) == nil)
         #expect(quiet.change(atMinute: minute(7)) == [])
-        #expect(quiet.change(atMinute: minute(13, 30)) == .shake)
+        #expect(quiet.change(atMinute: minute(13, 30)) == [.shake])
         #expect(quiet.change(atMinute: minute(14)) == [])
     }
 
@@ -29,16 +29,16 @@ import Testing
         var quiet = QuietHours([
             .shake: [try #require(DailySpan(from: 60, to: 120))], .tap: [try #require(DailySpan(from: 90, to: 30))],
         ])
-        #expect(quiet.change(atMinute: 0) == .tap)
-        #expect(quiet.change(atMinute: 60) == .shake)
+        #expect(quiet.change(atMinute: 0) == [.tap])
+        #expect(quiet.change(atMinute: 60) == [.shake])
         #expect(quiet.change(atMinute: 90) == [.shake, .tap])
-        #expect(quiet.change(atMinute: 120) == .tap)
+        #expect(quiet.change(atMinute: 120) == [.tap])
     }
 
     @Test func silencesNothingWithoutClock() throws {
         var quiet = try hours("gestures.shake.when.quiet_hours=00:00-24:00")
         #expect(quiet.change(atMinute: nil) == nil)
-        #expect(quiet.change(atMinute: 5) == .shake)
+        #expect(quiet.change(atMinute: 5) == [.shake])
         #expect(quiet.change(atMinute: nil) == [])
         #expect(try hours().isEmpty)
     }
@@ -91,4 +91,9 @@ import Testing
         #expect(LocalTime.minuteOfDay(at: 1_600_000_000) == nil)
         #expect(LocalTime.minuteOfDay() != nil)
     }
+}
+
+extension GestureKind {
+    fileprivate static let shake = GestureKind(.shake)
+    fileprivate static let tap = GestureKind(.tap)
 }

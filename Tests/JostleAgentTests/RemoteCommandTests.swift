@@ -33,14 +33,14 @@ import Testing
         ])
     func parsesSimulate(arguments: String, name: String, count: Int) throws {
         let command = try #require(try RemoteCommands.read("simulate", Array(arguments.utf8)) as? RemoteSimulate)
-        let movement = try #require(command.movement)
+        guard case .movement(let movement) = command.order else { throw CommandRefusal(.badArguments, "no movement") }
         #expect(movement.name == name && movement.count == count)
     }
 
     @Test(
         arguments: [
             ("", "movement is missing; the movements are "), ("{\"count\":2}", "movement is missing"),
-            ("{\"movement\":\"moonwalk\"}", "there is no movement \"moonwalk\"; the movements are "),
+            ("{\"movement\":\"Moonwalk\"}", "there is no movement \"Moonwalk\"; the movements are "),
             ("{\"movement\":7}", "movement must be a string"), ("{\"movement\":null}", "movement must be a string"),
             ("{\"movement\":\"/etc/passwd\"}", "there is no movement"),
             ("{\"movement\":\"tap\",\"count\":0}", "the count must be 1 to 20, not 0"),

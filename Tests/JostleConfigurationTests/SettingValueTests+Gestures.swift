@@ -5,8 +5,8 @@ import MotionCore
 // The keys of all gestures except shake, whose keys are among the filters: accepted and refused values.
 extension AcceptedValue {
     static let gestures: [AcceptedValue] =
-        Gesture.allCases.filter { $0 != .shake }.flatMap(common) + own
-        + Gesture.allCases.flatMap { gates(of: "\($0)", $0) }
+        Gesture.builtIn.filter { $0 != .shake }.flatMap(common) + own
+        + Gesture.builtIn.flatMap { gates(of: "\($0)", $0) }
 
     private static func gesture(
         _ path: String, _ text: String, _ isApplied: @escaping @Sendable (GestureSettings) -> Bool
@@ -68,8 +68,8 @@ extension AcceptedValue {
 
 extension RefusedValue {
     static let gestures: [Row] =
-        Gesture.allCases.filter { $0 != .shake }.flatMap(common) + own
-        + Gesture.allCases.flatMap { gates(of: "\($0)") }
+        Gesture.builtIn.filter { $0 != .shake }.flatMap(common) + own
+        + Gesture.builtIn.flatMap { gates(of: "\($0)") }
 
     private static func common(of gesture: Gesture) -> [Row] {
         [

@@ -16,7 +16,7 @@ import Testing
         #expect(topics.state == "jostle/washer-1/state")
         #expect(topics.health == "jostle/washer-1/health")
         #expect(topics.nearMiss == "jostle/washer-1/near-miss")
-        #expect(topics.event(.shake) == "jostle/washer-1/event/shake")
+        #expect(topics.event(GestureKind(.shake)) == "jostle/washer-1/event/shake")
         #expect(topics.command("reboot") == "jostle/washer-1/command/reboot")
         #expect(topics.result(of: "reboot") == "jostle/washer-1/command/reboot/result")
         #expect(Topics(prefix: "home/first-floor", id: "a").state == "home/first-floor/a/state")
@@ -137,7 +137,7 @@ import Testing
 
     @Test func namesMatchContract() {
         #expect(
-            Gesture.allCases.map(\.word) == [
+            Gesture.builtIn.map(\.word) == [
                 "shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration",
             ])
         #expect(

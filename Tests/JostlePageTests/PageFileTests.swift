@@ -80,7 +80,7 @@ import Testing
     func aScriptNamesNoGesture(_ name: String) throws {
         let asset = try #require(PageAssets.files.first { $0.name == name })
         let text = String(decoding: asset.bytes, as: UTF8.self)
-        for gesture in Gesture.allCases {
+        for gesture in Gesture.builtIn {
             #expect(!text.contains("\"\(gesture.word)\"") && !text.contains(" \(gesture.word):"), "\(gesture)")
         }
     }
@@ -89,7 +89,7 @@ import Testing
     @Test func theServerSaysWhyAGestureWasCancelled() throws {
         let bytes = PageServer.cancellations.bytes
         let texts = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: String])
-        for gesture in Gesture.allCases {
+        for gesture in Gesture.builtIn {
             for reason in CancellationReason.allCases {
                 let text = texts["\(gesture.word).\(reason.word)"] ?? texts[reason.word]
                 #expect(text == reason.explanation(of: gesture))

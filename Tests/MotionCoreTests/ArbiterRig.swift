@@ -6,6 +6,7 @@ struct ArbiterRig: ~Copyable {
     var misses = NearMisses()
     var events: [GestureEvent] = []
     var undecided: GestureSet = []
+    var held: GestureSet = []
     private var cells = 0
 
     init(_ settings: GestureSettings = GestureSettings()) {
@@ -17,13 +18,13 @@ struct ArbiterRig: ~Copyable {
         var event = GestureEvent(gesture, phase, at: Timestamp(seconds: seconds))
         event.duration = duration
         var new: [GestureEvent] = []
-        arbiter.propose(event, undecided: undecided, &misses) { new.append($0) }
+        arbiter.propose(event, undecided: undecided, held: held, &misses) { new.append($0) }
         events += new
     }
 
     mutating func release(at seconds: Double) {
         var new: [GestureEvent] = []
-        arbiter.release(at: Timestamp(seconds: seconds), undecided: undecided, &misses) { new.append($0) }
+        arbiter.release(at: Timestamp(seconds: seconds), undecided: undecided, held: held, &misses) { new.append($0) }
         events += new
     }
 

@@ -73,6 +73,26 @@ import Testing
         #expect(rig.words == ["tilt began", "flip recognized", "tilt ended"])
     }
 
+    /// A gesture may be over before what it waits for has failed.
+    @Test func whatWaitsIsReportedWithItsEnd() {
+        var rig = rig { $0.require(.tilt, toFail: .flip) }
+        rig.undecided = .flip
+        rig.propose(.tilt, .began, at: 1)
+        rig.propose(.tilt, .changed, at: 1.1)
+        rig.propose(.tilt, .ended, at: 1.2)
+        rig.propose(.tilt, .began, at: 1.3)
+        #expect(rig.words == [])
+        rig.undecided = []
+        rig.release(at: 1.4)
+        #expect(rig.words == ["tilt began", "tilt ended"])
+        rig.undecided = .flip
+        rig.propose(.tilt, .began, at: 3)
+        rig.propose(.tilt, .cancelled, at: 3.1)
+        rig.undecided = []
+        rig.release(at: 3.2)
+        #expect(rig.words == ["tilt began", "tilt ended"])
+    }
+
     @Test func waitEndsAfterOneSecond() {
         var rig = rig { $0.require(.tap, toFail: .turn) }
         rig.undecided = .turn

@@ -16,6 +16,7 @@ import Testing
         case .impact: .impact
         case .motion: .motion
         case .vibration: .vibration
+        case .learned: .learned
         }
     }
 

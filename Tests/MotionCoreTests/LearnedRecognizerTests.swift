@@ -49,20 +49,31 @@ import VirtualIMU
 
     /// The events of trajectories between rests, with the seconds from the start.
     private func events(_ gestures: [LearnedGesture], rate: Double = 200, _ parts: any Trajectory...) -> [(
-        LearnedEvent, Double
+        GestureEvent, Double
     )] {
-        var pipeline = MotionPipeline()
-        pipeline.apply(LearnedGestures(gestures))
-        var events: [(LearnedEvent, Double)] = []
+        events(of: configured(gestures), rate: rate, parts).filter { $0.0.gesture == .learned }
+    }
+
+    /// Those of all gestures.
+    private func events(
+        of gestures: [LearnedGestureSettings], settings: MotionSettings = MotionSettings(), rate: Double = 200,
+        _ parts: [any Trajectory]
+    ) -> [(GestureEvent, Double)] {
+        var pipeline = MotionPipeline(settings: settings)
+        pipeline.apply(gestures.isEmpty ? nil : LearnedGestures(gestures))
+        var events: [(GestureEvent, Double)] = []
         var all: [any Trajectory] = [Rest(1)]
         for part in parts { all += [part, Rest(1)] }
         forEachSample(MotionSequence(all), rate: rate) { sample in
-            pipeline.process(sample) { _ in }
-            if let event = pipeline.takeLearned() {
-                events.append((event, sample.timestamp.seconds(since: Timestamp(seconds: 5))))
-            }
+            pipeline.process(sample) { events.append(($0, sample.timestamp.seconds(since: Timestamp(seconds: 5)))) }
         }
         return events
+    }
+
+    private func configured(_ gestures: [LearnedGesture]) -> [LearnedGestureSettings] {
+        gestures.enumerated().compactMap { number, gesture in
+            GestureName("g\(number)").map { LearnedGestureSettings(name: $0, gesture) }
+        }
     }
 
     @Test(arguments: [50.0, 100, 200, 1000])
@@ -73,8 +84,9 @@ import VirtualIMU
         let (event, time) = found[0]
         // The movement ends at 2.15 s.
         #expect((2.15...2.75).contains(time), "\(time)")
-        #expect(event.gesture == 0 && event.confidence > 0.8 && abs(event.duration - 1.15) < 0.25, "\(event)")
-        #expect(event.strength > 3 && event.score < gesture.threshold)
+        let (confidence, duration) = (try #require(event.confidence), try #require(event.duration))
+        #expect(event.name == GestureName("g0") && confidence > 0.8 && abs(duration - 1.15) < 0.25, "\(event)")
+        #expect(event.strength ?? 0 > 3)
     }
 
     @Test(arguments: [0.75, 1.35])
@@ -105,8 +117,8 @@ import VirtualIMU
             ShownMovements(recorded(Slide(axis: Vector3(0, 0, 1), distance: 0.25 * $0, duration: 0.35)))
         }
         let short = GestureLearner(ShownMovements.alike(shown).compactMap { $0 }).gesture
-        let found = events([short, whole], movement(), part).map(\.0.gesture)
-        #expect(found == [1, 0])
+        let found = events([short, whole], movement(), part).map(\.0.name)
+        #expect(found == [GestureName("g1"), GestureName("g0")])
     }
 
     @Test func everydayMovementLowersTheThreshold() throws {
@@ -122,16 +134,90 @@ import VirtualIMU
         #expect(events([lowered], movement()).count == 1)
     }
 
+    /// A flick that is shown as a part of a gesture: it waits while the gesture may come, and is dropped if it does.
+    @Test func builtInGesturesWithinItAreHeldBack() throws {
+        let flick = Flick(axis: Vector3(0, 1, 0), amplitude: 15)
+        func whole(_ slow: Double = 1) -> MotionSequence {
+            MotionSequence([
+                Slide(axis: Vector3(0, 1, 0), distance: 0.084, duration: 0.18), Rest(0.12 * slow),
+                Turn(axis: Vector3(1, 0, 0), angle: 1.2, duration: 0.5 * slow),
+            ])
+        }
+        let shown = [1.0, 0.95, 1.1].map { ShownMovements(recorded(whole($0))) }
+        var settings = try #require(
+            configured([GestureLearner(ShownMovements.alike(shown).compactMap { $0 }).gesture]).first)
+        let alone = events(of: [], [flick, whole()]).filter { $0.0.gesture == .flick }
+        try #require(alone.count == 2)
+        let held = events(of: [settings], [flick, whole()])
+        #expect(held.filter { $0.0.gesture == .learned }.count == 1)
+        let flicks = held.filter { $0.0.gesture == .flick }
+        // The first one is not the beginning of the gesture: it comes later by 0.4 s and the gesture's length at most.
+        try #require(flicks.count == 1)
+        #expect(flicks[0].1 < alone[0].1 + 0.4 + 1.2)
+        settings.held = []
+        let both = events(of: [settings], [flick, whole()])
+        #expect(both.filter { $0.0.gesture == .flick }.map(\.1) == alone.map(\.1))
+        #expect(both.filter { $0.0.gesture == .learned }.count == 1)
+    }
+
+    @Test func builtInGesturesWithoutItAreNotDelayed() throws {
+        let parts: [any Trajectory] = [
+            Flick(axis: Vector3(0, 1, 0), amplitude: 15), Tap(axis: Vector3(0, 0, 1), amplitude: 20),
+            Turn(axis: Vector3(0, 0, 1), angle: 1.5, duration: 0.6),
+        ]
+        let alone = events(of: [], parts)
+        let beside = events(of: configured([try learned()]), parts)
+        #expect(alone.count > 3 && alone.map(\.0) == beside.map(\.0))
+    }
+
+    /// A turn has phases: if it waits, it is reported whole or not at all.
+    @Test func aHeldTurnIsWholeOrNothing() throws {
+        let turn = Turn(axis: Vector3(0, 0, 1), angle: 1.5, duration: 0.6)
+        let back = Turn(axis: Vector3(0, 0, 1), angle: -1.5, duration: 0.6)
+        let whole = MotionSequence([turn, Rest(0.15), Turn(axis: Vector3(1, 0, 0), angle: 1, duration: 0.4)])
+        let shown = [1.0, 1.0].map { _ in ShownMovements(recorded(whole)) }
+        let settings = configured([GestureLearner(ShownMovements.alike(shown).compactMap { $0 }).gesture])
+        for parts in [[turn, back, turn], [whole, turn], [turn, whole]] as [[any Trajectory]] {
+            var open = false
+            for (event, _) in events(of: settings, parts) where event.gesture == .turn {
+                switch event.phase {
+                case .began:
+                    #expect(!open)
+                    open = true
+                case .changed: #expect(open)
+                default:
+                    #expect(open)
+                    open = false
+                }
+            }
+            #expect(!open)
+        }
+    }
+
+    @Test func settingsApplyToIt() throws {
+        var settings = try #require(configured([try learned()]).first)
+        settings.common.cooldown = 10
+        #expect(events(of: [settings], [movement(), movement()]).filter { $0.0.gesture == .learned }.count == 1)
+        settings.common.cooldown = 0
+        settings.common.gate.sides = BodySides(.minusZ)
+        #expect(events(of: [settings], [movement()]).filter { $0.0.gesture == .learned }.isEmpty)
+        settings.common.gate = GestureGate()
+        settings.common.sensitivity = 1
+        let strict = events(of: [settings], [movement()]).compactMap(\.0.confidence)
+        settings.common.sensitivity = 10
+        let lenient = events(of: [settings], [movement()]).compactMap(\.0.confidence)
+        #expect(lenient.count == 1 && strict.first ?? 0 < lenient[0])
+    }
+
     @Test func aGapInterruptsIt() throws {
         let gesture = try learned()
         var pipeline = MotionPipeline()
-        pipeline.apply(LearnedGestures([gesture]))
+        pipeline.apply(LearnedGestures(gesture))
         var found = 0
         forEachSample(Rest(1), movement(), Rest(1), rate: 200) { sample in
             let time = sample.timestamp.seconds(since: Timestamp(seconds: 5))
             guard !(1.4...2.0).contains(time) else { return }
-            pipeline.process(sample) { _ in }
-            if pipeline.takeLearned() != nil { found += 1 }
+            pipeline.process(sample) { if $0.gesture == .learned { found += 1 } }
         }
         #expect(found == 0)
     }

@@ -7,12 +7,15 @@ import Testing
 
 /// Requirement: the file of a learned gesture is read as it was written, and a damaged one is refused with its line.
 @Suite struct GestureTemplateTests {
-    private let template: GestureTemplate = {
+    private let template: GestureTemplate
+
+    init() throws {
+        let name = try #require(GestureName("circle_2"))
         let examples = (0..<3).map { example in
             (0..<20 + example).map { MotionFrame(encoded: [Int16($0), -3, 64, Int16(-$0), 5, Int16(example)]) }
         }
-        return GestureTemplate(name: "circle_2", LearnedGesture(examples: examples, threshold: 0.8125))
-    }()
+        template = GestureTemplate(name: name, LearnedGesture(examples: examples, threshold: 0.8125))
+    }
 
     @Test func isReadAsItWasWritten() throws {
         let again = try GestureTemplate(template.text)
@@ -36,10 +39,10 @@ import Testing
 
     @Test func namesAreLikeTopics() {
         for name in ["a", "circle", "k9_x", String(repeating: "a", count: 32)] {
-            #expect(GestureTemplate.isValid(name: name))
+            #expect(GestureName(name)?.description == name)
         }
         for name in ["", "9a", "_a", "Circle", "kreis-1", "é", "a/b", String(repeating: "a", count: 33)] {
-            #expect(!GestureTemplate.isValid(name: name), "\(name)")
+            #expect(GestureName(name) == nil, "\(name)")
         }
     }
 

@@ -131,6 +131,7 @@ import Testing
         case .impact: .impact
         case .motion: .motion
         case .vibration: .vibration
+        case .learned: Recognizer(.learned)
         }
     }
 

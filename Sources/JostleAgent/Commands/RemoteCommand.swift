@@ -147,7 +147,8 @@ struct RemoteGetState: RemoteCommand, Equatable {
         var summary = JSONObject()
         summary.add("name", settings.device.name)
         summary.add("rate", host.manager.sensorInfo?.nominalRate ?? settings.imu.rate, decimals: 2)
-        summary.add("gestures", host.manager.settings.gestures.enabled.words)
+        let enabled = host.settings.gestureKinds.filter { host.settings[$0]?.isEnabled == true }
+        summary.add("gestures", enabled.map(\.word))
         summary.add("attitude_rate", settings.publish.attitude.rate, decimals: 2)
         summary.add("motion_rate", settings.publish.motion.rate, decimals: 2)
         summary.add("commands", settings.commands.allow.map(\.rawValue))
@@ -244,12 +245,20 @@ struct RemoteRestart: RemoteCommand, Equatable {
 
 /// `simulate`: generates the events of a movement that does not happen, to test what they trigger.
 struct RemoteSimulate: RemoteCommand, Equatable {
-    /// The movement to simulate; `nil` to stop a simulation.
-    let movement: SimulatedMovement?
+    /// What to simulate.
+    enum Order: Equatable {
+        case movement(SimulatedMovement)
+        /// The first example of a learned gesture.
+        case learned(GestureName, count: Int)
+        /// Stop a simulation.
+        case stop
+    }
+
+    let order: Order
 
     init(_ arguments: CommandArguments) throws {
         if try arguments.stops() {
-            movement = nil
+            order = .stop
             return
         }
         guard let name = try arguments.string("movement") else {
@@ -258,14 +267,30 @@ struct RemoteSimulate: RemoteCommand, Equatable {
         }
         let count = try arguments.integer("count") ?? 1
         let seconds = try arguments.number("seconds")
-        movement = try SimulatedMovement(name, count: count, seconds: seconds)
+        do throws(SimulationError) {
+            order = .movement(try SimulatedMovement(name, count: count, seconds: seconds))
+        } catch {
+            guard case .unknownMovement = error, let name = GestureName(learned: name) else { throw error }
+            if seconds != nil { throw SimulationError.endsByItself("\(name)") }
+            order = .learned(name, count: count)
+        }
     }
 
     /// Does not need a working sensor: automations can be tested without one.
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws -> JSONObject? {
-        guard let movement else {
+        let movement: SimulatedMovement
+        switch order {
+        case .stop:
             host.manager.stopSimulation()
             return JSONObject()
+        case .movement(let known): movement = known
+        case .learned(let name, let count):
+            let learned = host.settings.learnedGestures()
+            guard let gesture = learned.first(where: { $0.name == name }) else {
+                let names = SimulatedMovement.known.map(\.name) + learned.map { "\($0.name)" }
+                throw SimulationError.unknownMovement("\(name)", known: names)
+            }
+            movement = try SimulatedMovement(gesture, count: count)
         }
         try host.manager.simulate(movement)
         var answer = JSONObject()

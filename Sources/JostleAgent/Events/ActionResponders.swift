@@ -89,7 +89,7 @@ extension JostleSettings.Action {
     /// gesture. Other rules take part in every gesture of their kind, and apply the filter to the phase on which they
     /// act.
     func takesPart(in beginning: GestureEvent) -> Bool {
-        beginning.gesture == gesture && (!isConsuming || filter.accepts(beginning))
+        beginning.kind == on && (!isConsuming || filter.accepts(beginning))
     }
 
     /// Whether the rule acts on an event of a gesture in which it takes part.

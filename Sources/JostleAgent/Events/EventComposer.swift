@@ -40,7 +40,7 @@ struct EventComposer {
         time.wall = stamp.time
         let message = Outbox.Update.add(
             OutgoingMessage(
-                topic: topics.event(event.gesture), content: .event(id: stamp.id, fields: fields), time: time))
+                topic: topics.event(event.kind), content: .event(id: stamp.id, fields: fields), time: time))
         let gesture = OpenGesture(event)
         if event.phase == .began || event.phase == .recognized { gestures += 1 }
         return switch event.phase {

@@ -294,12 +294,12 @@ extension EventWords {
 extension DiscoverySet {
     /// Adds the triggers and the event entity of each enabled gesture.
     mutating func addGestures() {
-        for gesture in Gesture.allCases {
-            guard settings.motion.gestures[gesture].isEnabled else { continue }
-            if Gesture.needingGyroscope.contains(gesture), !facts.hasGyroscope { continue }
-            let events = EventWords(gesture, settings)
-            addTriggers(of: gesture, events)
-            addEvent(of: gesture, events)
+        for kind in settings.gestureKinds {
+            guard settings[kind]?.isEnabled == true else { continue }
+            if Gesture.needingGyroscope.contains(kind.gesture), !facts.hasGyroscope { continue }
+            let events = EventWords(kind.gesture, settings)
+            addTriggers(of: kind, events)
+            addEvent(of: kind, events)
         }
     }
 
@@ -307,61 +307,61 @@ extension DiscoverySet {
     /// the first event.
     ///
     /// Event messages are never retained: a retained one would fire again at every restart of Home Assistant.
-    private mutating func addTriggers(of gesture: Gesture, _ events: EventWords) {
+    private mutating func addTriggers(of kind: GestureKind, _ events: EventWords) {
         for word in events.words {
-            addTrigger(gesture, word, template: events.template, payload: word)
+            addTrigger(kind, word, template: events.template, payload: word)
         }
-        if gesture == .flick || gesture == .flip {
-            addTrigger(gesture, "any", template: "{{ value_json.phase }}", payload: GesturePhase.recognized.word)
+        if kind.gesture == .flick || kind.gesture == .flip {
+            addTrigger(kind, "any", template: "{{ value_json.phase }}", payload: GesturePhase.recognized.word)
         }
     }
 
-    private mutating func addTrigger(_ gesture: Gesture, _ subtype: String, template: String, payload: String) {
+    private mutating func addTrigger(_ kind: GestureKind, _ subtype: String, template: String, payload: String) {
         // QoS 0, because some versions of Home Assistant take 40 ms longer with QoS 1.
         addTrigger(
-            "\(gesture.word)_\(subtype)",
+            "\(kind.word)_\(subtype)",
             [
-                .init("type", .string(gesture.word)), .init("subtype", .string(subtype)),
-                .init("topic", .string(facts.topics.event(gesture))), .init("qos", 0),
+                .init("type", .string(kind.word)), .init("subtype", .string(subtype)),
+                .init("topic", .string(facts.topics.event(kind))), .init("qos", 0),
                 .init("value_template", .string(EventWords.timely(template))), .init("payload", .string(payload)),
             ])
     }
 
     /// Adds an entity that shows the last event, with the event's fields, `simulated` among them, as attributes.
-    private mutating func addEvent(of gesture: Gesture, _ events: EventWords) {
+    private mutating func addEvent(of kind: GestureKind, _ events: EventWords) {
         // Changes come ten times a second, and each would be a row of the recorder.
-        let isLong = gesture.phases.contains(.changed)
+        let isLong = kind.gesture.phases.contains(.changed)
         // Rendered with `set`, because the template of the word may contain statements.
         let template = EventWords.timely(
             "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}",
             without: isLong ? .changed : nil)
         let words = events.words.filter { !isLong || $0 != GesturePhase.changed.word }
         addEntity(
-            "event", gesture.word, gesture.title,
+            "event", kind.word, kind.title,
             [
-                .init("state_topic", .string(facts.topics.event(gesture))), .init("qos", 0),
+                .init("state_topic", .string(facts.topics.event(kind))), .init("qos", 0),
                 .init("event_types", .array(words.map { .string($0) })),
-                .init("value_template", .string(template)), .init("icon", .string(gesture.facts.icon)),
+                .init("value_template", .string(template)), .init("icon", .string(kind.gesture.facts.icon)),
             ])
     }
 }
 
-extension Gesture {
-    /// The gesture's name with a capital letter.
-    var title: String { word.prefix(1).uppercased() + word.dropFirst() }
+extension GestureKind {
+    /// The gesture's name with a capital letter, and with spaces.
+    var title: String { (word.prefix(1).uppercased() + word.dropFirst()).replacing("_", with: " ") }
 }
 
 extension DiscoverySet {
     /// Adds the controls: settings and commands.
     mutating func addControls() {
-        for gesture in Gesture.allCases {
-            if Gesture.needingGyroscope.contains(gesture), !facts.hasGyroscope { continue }
+        for kind in settings.gestureKinds {
+            if Gesture.needingGyroscope.contains(kind.gesture), !facts.hasGyroscope { continue }
             // Twenty controls are many; those of gestures that nobody uses are there for who enables them.
             let hidden: [JSONValue.Member] =
-                settings.motion.gestures[gesture].isEnabled ? [] : [.init("enabled_by_default", false)]
-            addSwitch(of: gesture, hidden)
+                settings[kind]?.isEnabled == true ? [] : [.init("enabled_by_default", false)]
+            addSwitch(of: kind, hidden)
             addNumber(
-                "gestures.\(gesture.word).sensitivity", "\(gesture.word)_sensitivity", "\(gesture.title) sensitivity",
+                "\(kind.section).sensitivity", "\(kind.word)_sensitivity", "\(kind.title) sensitivity",
                 [.init("min", 1), .init("max", 10), .init("step", 1), .init("mode", "slider")] + hidden, unit: nil)
         }
         for name in settings.ruleNames { addSwitch(ofRule: name) }
@@ -388,10 +388,10 @@ extension DiscoverySet {
         ]
     }
 
-    private mutating func addSwitch(of gesture: Gesture, _ fields: [JSONValue.Member]) {
-        let key = "gestures.\(gesture.word).enabled"
+    private mutating func addSwitch(of kind: GestureKind, _ fields: [JSONValue.Member]) {
+        let key = "\(kind.section).enabled"
         addEntity(
-            "switch", "\(gesture.word)_enabled", "\(gesture.title) recognition",
+            "switch", "\(kind.word)_enabled", "\(kind.title) recognition",
             control(key) + [
                 .init("value_template", .string("{{ 'true' if \(reported(key)) else 'false' }}")),
                 .init("payload_on", "true"), .init("payload_off", "false"),

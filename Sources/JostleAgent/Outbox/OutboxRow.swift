@@ -1,5 +1,5 @@
 internal import MosquittoClient
-internal import StateStorage
+internal import MotionCore
 
 // What the rows of the outbox's file contain. The checksum beside a row shows whether its bytes are still those that were
 // written.

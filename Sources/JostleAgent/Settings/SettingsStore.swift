@@ -96,11 +96,9 @@ struct SettingsStore: Participant {
     var settingsToOffer: JostleSettings {
         let base = stack.base.settings
         var settings = stack.resolution.settings
-        for gesture in Gesture.allCases
-        where base.motion.gestures[gesture].isEnabled
-            && stack.layer(governing: "gestures.\(gesture.word).enabled") == nil
-        {
-            settings.motion.gestures[gesture].isEnabled = true
+        for kind in settings.gestureKinds
+        where base[kind]?.isEnabled ?? true && stack.layer(governing: "\(kind.section).enabled") == nil {
+            settings[kind]?.isEnabled = true
         }
         if settings.publish.attitude.rate == 0 { settings.publish.attitude.rate = base.publish.attitude.rate }
         return settings

@@ -103,14 +103,20 @@ enum LocalTime {
 /// minute.
 struct QuietHours {
     /// The quiet hours of each gesture.
-    var spans: [Gesture: [DailySpan]]
+    var spans: [GestureKind: [DailySpan]]
 
     /// The gestures that are silenced now.
-    private(set) var silenced: GestureSet = []
+    private(set) var silenced: Set<GestureKind> = []
 
-    init(_ spans: [Gesture: [DailySpan]]) {
+    init(_ spans: [GestureKind: [DailySpan]]) {
         self.spans = spans
     }
+
+    /// The built-in gestures among them, and the names of the learned ones.
+    var silencedGestures: GestureSet {
+        silenced.reduce(into: []) { if $1.name == nil { $0.insert(GestureSet($1.gesture)) } }
+    }
+    var silencedNames: Set<GestureName> { Set(silenced.compactMap(\.name)) }
 
     /// Whether there are no quiet hours and no gesture is still silenced.
     var isEmpty: Bool { spans.isEmpty && silenced.isEmpty }
@@ -119,11 +125,11 @@ struct QuietHours {
     ///
     /// If the clock was never set, nothing is silenced: an unwanted gesture is noticed, but one that is missing without
     /// visible reason is hard to explain.
-    mutating func change(atMinute minute: Int?) -> GestureSet? {
-        var now: GestureSet = []
+    mutating func change(atMinute minute: Int?) -> Set<GestureKind>? {
+        var now: Set<GestureKind> = []
         if let minute {
             for (gesture, spans) in spans where spans.contains(where: { $0.contains(minute: minute) }) {
-                now.insert(GestureSet(gesture))
+                now.insert(gesture)
             }
         }
         guard now != silenced else { return nil }

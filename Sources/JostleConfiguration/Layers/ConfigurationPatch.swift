@@ -98,13 +98,17 @@ package struct PatchCheck: Equatable, Sendable {
         let rules = PatchRules(keys: .anyLayer, ignoresUnknownKeys: patch.ignoresUnknownKeys)
         let (patched, ignored) = builder.apply(patch: patch.tree, rules)
         // Other contradictions may be resolved by the board's own configuration.
-        problems = builder.problems + builder.contradictions.filter { $0.path.hasPrefix("gestures.") }
+        problems =
+            builder.problems
+            + builder.contradictions.filter {
+                $0.path.hasPrefix("gestures.") && !$0.path.hasPrefix("gestures.learned.")
+            }
         ignoredKeys = ignored
         let (settings, provenance) = (builder.settings, builder.provenance)
         values = patched.map { key in
             Value(
                 key: key,
-                value: provenance[key] == nil ? nil : ConfigurationSchema.setting(key)?.write(settings) ?? .null)
+                value: provenance[key] == nil ? nil : ConfigurationSchema.setting(key)?.shown(settings) ?? .null)
         }
     }
 }

@@ -62,12 +62,19 @@ package struct ConfigurationStack: Equatable, Sendable {
 
     /// Sets a key of a layer, or removes it if `value` is `nil`.
     ///
+    /// A template comes only of the device's own samples, if it is `learned`.
+    ///
     /// - Throws: why the value is refused; the stack is then unchanged.
     package mutating func set(
-        _ key: String, to value: JSONValue?, in name: String
+        _ key: String, to value: JSONValue?, in name: String, isLearned: Bool = false
     ) throws(DocumentProblem) {
         let position = DocumentPosition(.layer(name))
-        if let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
+        let isTemplate = ConfigurationSchema.isTemplate(key)
+        if isTemplate, !isLearned {
+            throw DocumentProblem(
+                at: position, path: key, "cannot be set: use jostle learn, a file, or a layer of the fleet")
+        }
+        if !isTemplate, let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
         if value != nil, let layer = layer(governing: key) {
             throw DocumentProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
         }
@@ -157,7 +164,9 @@ extension ConfigurationBuilder {
         let contradictionsBefore = contradictions
         var result = self
         for entry in entries {
-            if let problem = keys.problem(of: entry.key, at: position) { return problem }
+            // A template was made on the device, by the command learn.
+            let isTemplate = ConfigurationSchema.isTemplate(entry.key)
+            if !isTemplate, let problem = keys.problem(of: entry.key, at: position) { return problem }
             result.apply(entry.tree(at: position))
             if let problem = result.problems.last { return problem }
         }
@@ -194,9 +203,13 @@ extension ConfigurationStack {
     /// The keys whose values differ between two settings.
     package static func changedKeys(_ one: JostleSettings, _ other: JostleSettings) -> [ConfigurationChange] {
         guard one != other else { return [] }
-        let changes = ConfigurationSchema.allSettings.compactMap { path, setting -> ConfigurationChange? in
+        var changes = ConfigurationSchema.allSettings.compactMap { path, setting -> ConfigurationChange? in
             if path == "actions", one.actionsSwitchedOn == other.actionsSwitchedOn { return nil }
             return change(of: path, setting, one, other)
+        }
+        for name in Set(one.learned.keys).union(other.learned.keys).sorted(by: { "\($0)" < "\($1)" }) {
+            let settings = ConfigurationSchema.learned(name).settings(under: "gestures.learned.\(name)")
+            changes += settings.compactMap { change(of: $0.path, $0.setting, one, other) }
         }
         let known = Set(one.ruleNames)
         return changes
@@ -208,7 +221,7 @@ extension ConfigurationStack {
     private static func change(
         of path: String, _ setting: Setting, _ one: JostleSettings, _ other: JostleSettings
     ) -> ConfigurationChange? {
-        let (old, new) = (setting.write(one), setting.write(other))
+        let (old, new) = (setting.shown(one), setting.shown(other))
         guard old != new else { return nil }
         return ConfigurationChange(
             key: path, old: old, new: new, effect: setting.effect, touchesNetwork: setting.touchesNetwork)
@@ -216,12 +229,12 @@ extension ConfigurationStack {
 
     /// The keys of the settings in force, with those of the rules that have names.
     package var keys: [String] {
-        ConfigurationSchema.paths + resolution.settings.ruleNames.map { RuleSwitch($0).key }
+        ConfigurationSchema.paths(of: resolution.settings) + resolution.settings.ruleNames.map { RuleSwitch($0).key }
     }
 
     /// The layer that each key comes from, except those with their built-in defaults: `{"sensor.rate": "file"}`.
     package var origins: JSONValue {
-        let paths = ConfigurationSchema.paths.filter { !$0.hasPrefix("mqtt.") }
+        let paths = ConfigurationSchema.paths(of: resolution.settings).filter { !$0.hasPrefix("mqtt.") }
         let origins = paths.map { ($0, resolution.provenance[$0]) } + originsOfRules
         return .object(
             origins.compactMap { path, position in

@@ -89,7 +89,8 @@ package struct ConfigurationBuilder: Sendable {
             if case .family = settings.sensor.driver { isNamed = true }
             require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
         }
-        return problems + contradictoryGates + forbiddenTopics + repeatedRuleNames + repeatedKeys
+        return problems + contradictoryGates + learnedFaults + unknownGestures + forbiddenTopics + repeatedRuleNames
+            + repeatedKeys
     }
 }
 
@@ -128,14 +129,28 @@ extension ConfigurationBuilder {
 
     /// Gates that no tilt can satisfy.
     private var contradictoryGates: [DocumentProblem] {
-        Gesture.allCases.compactMap { gesture in
-            let gate = settings.motion.gestures[gesture].gate
-            let paths = ["tilt_above", "tilt_below"].map { "gestures.\(gesture.word).when.\($0)" }
-            guard gate.tiltAbove > gate.tiltBelow, let path = paths.first(where: { provenance[$0] != nil }),
+        settings.gestureKinds.compactMap { kind in
+            let paths = ["tilt_above", "tilt_below"].map { "\(kind.section).when.\($0)" }
+            guard let gate = settings[kind]?.gate, gate.tiltAbove > gate.tiltBelow,
+                let path = paths.first(where: { provenance[$0] != nil }),
                 let position = provenance[path]
             else { return nil }
             return DocumentProblem(
                 at: position, path: path, "can never be met: tilt_above is larger than tilt_below")
+        }
+    }
+
+    /// Rules about gestures that there are not.
+    private var unknownGestures: [DocumentProblem] {
+        settings.actions.enumerated().compactMap { index, action in
+            let path = "actions[\(index)].on"
+            guard settings[action.on] == nil, let position = provenance[path] ?? provenance["actions"] else {
+                return nil
+            }
+            let words = settings.gestureKinds.map(\.word)
+            return DocumentProblem(
+                at: position, path: path, found: action.on.word,
+                "is unknown\(EditDistance.suggestion(for: action.on.word, among: words))", allowed: words.listed())
         }
     }
 
@@ -163,5 +178,37 @@ extension ConfigurationBuilder {
             return DocumentProblem(
                 at: position, path: "actions[\(index)].name", found: name, "is the name of another rule as well")
         }
+    }
+}
+
+extension ConfigurationBuilder {
+    /// What is wrong with the learned gestures as a whole: without a template, too many, too long.
+    private var learnedFaults: [DocumentProblem] {
+        let learned = settings.learned
+        let position = { (path: String) in self.provenance.position(below: path) ?? DocumentPosition(.argument(path)) }
+        var problems = learned.keys.filter { learned[$0]?.template == nil }.map { name in
+            let path = GestureKind(word: "\(name)")?.section ?? ""
+            return DocumentProblem(
+                at: position(path), path: path, "has no template",
+                allowed: "gestures with a template: what jostle learn \(name) wrote, or the path of its file")
+        }
+        let path = "gestures.learned"
+        if learned.count > LearnedGestureSettings.mostGestures {
+            problems.append(
+                DocumentProblem(
+                    at: position(path), path: path, found: "\(learned.count)", "are too many gestures",
+                    allowed: "at most \(LearnedGestureSettings.mostGestures)"))
+        }
+        let frames = learned.values.reduce(0) { sum, one in
+            sum + (one.template?.gesture.examples.reduce(0) { $0 + $1.count } ?? 0)
+        }
+        if frames > LearnedGestureSettings.mostFrames {
+            problems.append(
+                DocumentProblem(
+                    at: position(path), path: path, found: "\(frames / 25) s",
+                    "have too long examples: each is compared with every movement",
+                    allowed: "at most \(LearnedGestureSettings.mostFrames / 25) s of all examples together"))
+        }
+        return problems.sorted { $0.path < $1.path }
     }
 }

@@ -160,13 +160,13 @@ extension LoadedConfiguration {
         // Somebody switched it off, and knows.
         guard action.isEnabled else { return nil }
         let path = "actions[\(index)]"
-        let name = action.gesture.word
-        if !settings.motion.gestures[action.gesture].isEnabled {
-            return problem(at: "\(path).on", "never acts: gestures.\(name).enabled is false", found: name)
+        let name = action.on.word
+        if settings[action.on]?.isEnabled == false {
+            return problem(at: "\(path).on", "never acts: \(action.on.section).enabled is false", found: name)
         }
-        if isAlwaysQuiet(action.gesture) {
+        if isAlwaysQuiet(action.on) {
             return problem(
-                at: "\(path).on", "never acts: gestures.\(name).when.quiet_hours covers the whole day", found: name)
+                at: "\(path).on", "never acts: \(action.on.section).when.quiet_hours covers the whole day", found: name)
         }
         if Gesture.needingGyroscope.contains(action.gesture), case .family(let family) = settings.sensor.driver,
             !family.hasGyroscope
@@ -205,17 +205,16 @@ extension LoadedConfiguration {
 
     /// Enabled gestures whose quiet hours leave no minute of the day. An action on one of them is reported instead.
     private var silencedGestures: [DocumentProblem] {
-        Gesture.allCases.compactMap { gesture in
-            let hasAction = settings.actions.contains { $0.gesture == gesture }
-            guard settings.motion.gestures[gesture].isEnabled, !hasAction, isAlwaysQuiet(gesture) else { return nil }
+        settings.gestureKinds.compactMap { kind in
+            let hasAction = settings.actions.contains { $0.on == kind }
+            guard settings[kind]?.isEnabled == true, !hasAction, isAlwaysQuiet(kind) else { return nil }
             return problem(
-                at: "gestures.\(gesture.word).when.quiet_hours",
-                "covers the whole day, so that \(gesture.word) never begins")
+                at: "\(kind.section).when.quiet_hours", "covers the whole day, so that \(kind.word) never begins")
         }
     }
 
-    private func isAlwaysQuiet(_ gesture: Gesture) -> Bool {
-        guard let spans = settings.quietHours[gesture], !spans.isEmpty else { return false }
+    private func isAlwaysQuiet(_ kind: GestureKind) -> Bool {
+        guard let spans = settings.quietHours(of: kind), !spans.isEmpty else { return false }
         return (0..<1440).allSatisfy { minute in spans.contains { $0.contains(minute: minute) } }
     }
 
@@ -229,7 +228,7 @@ extension LoadedConfiguration {
 extension JostleSettings.Action {
     /// Whether this rule, if it consumes, leaves nothing for `other`: it takes every gesture that the other one takes.
     fileprivate func hides(_ other: JostleSettings.Action) -> Bool {
-        gesture == other.gesture && (filter == JostleSettings.EventFilter() || filter == other.filter)
+        on == other.on && (filter == JostleSettings.EventFilter() || filter == other.filter)
     }
 }
 

@@ -10,7 +10,7 @@ extension RecognizerSettings: KeyedSettings {
 extension ConfigurationSchema {
     static let gestures = Section(
         "gestures", "Which gestures are recognised, and how.",
-        Gesture.allCases.map(gesture))
+        Gesture.builtIn.map(gesture) + [learned])
 
     /// The keys that only this gesture has.
     private static func ownKeys(of gesture: Gesture) -> [Section.Member] {
@@ -184,20 +184,30 @@ extension ConfigurationSchema {
                     .quantity(.frequency, 1...200),
                     "Lowest frequency that counts as vibration (Hz). Larger ignores people's movements."),
             ]
+        case .learned: return []
         }
     }
 
-    /// The keys of a gesture: the common ones, then its own.
+    /// The keys of a built-in gesture.
     private static func gesture(_ gesture: Gesture) -> Section.Member {
+        .section(
+            keys(
+                of: gesture.word, gesture.facts.summary, \.motion.gestures[gesture], \.quietHours[gesture],
+                own: ownKeys(of: gesture)))
+    }
+
+    /// The keys of a gesture: the common ones, then its own.
+    static func keys(
+        of name: String, _ summary: String, _ settings: WritableKeyPath<JostleSettings, RecognizerSettings> & Sendable,
+        _ quietHours: WritableKeyPath<JostleSettings, [DailySpan]?> & Sendable, own: [Section.Member]
+    ) -> Section {
         let quietHours = Section.Member.key(
-            "quiet_hours", optional: \.quietHours[gesture], .oneOrMore(.dailySpan), example: "22:00-07:00",
+            "quiet_hours", optional: quietHours, .oneOrMore(.dailySpan), example: "22:00-07:00",
             "Time of day, or a list of times, in which it does not begin, by the local clock.")
         let gate = Section.Member.group(
             "when", "When it may begin: the state of the device before it, and the time of day.",
-            gate.map { .setting(Setting($0, of: \.motion.gestures[gesture])) } + [quietHours])
-        return .group(
-            gesture.word, gesture.facts.summary,
-            common.map { .setting(Setting($0, of: \.motion.gestures[gesture])) } + ownKeys(of: gesture) + [gate])
+            gate.map { .setting(Setting($0, of: settings)) } + [quietHours])
+        return Section(name, summary, common.map { .setting(Setting($0, of: settings)) } + own + [gate])
     }
 
     /// The keys that every gesture has. They are made once: for each gesture they took a third of the schema's time.
@@ -432,13 +442,14 @@ extension ConfigurationSchema {
         "actions", optional: \.actionList, .list(of: action, faults: faults),
         example: "[{ on: shake, publish: { topic: cmnd/lamp/POWER, payload: TOGGLE } }]",
         "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub.",
-        elements: NamedElements(section: RuleSwitch.section, unknown: RuleSwitch.unknown))
+        elements: NamedElements(
+            names: \.ruleNames, section: RuleSwitch.section, unknown: RuleSwitch.unknown))
 
     /// One rule.
     static let action = SectionOf<JostleSettings.Action>(
         "action", "Publishes a message on a phase of a gesture.",
         [
-            .key("on", \.gesture, .named, "The gesture."),
+            .key("on", \.on, .gestureKind, "The gesture: a built-in one, or one of gestures.learned."),
             .key(
                 "name", optional: \.name, .ruleName, example: "lamp",
                 "A name, with which set/actions.<name>.enabled switches the rule off and on at run time."),
@@ -503,7 +514,7 @@ extension ConfigurationSchema {
 
     /// What is wrong with a rule whose values are valid one by one.
     private static func faults(_ action: JostleSettings.Action, _ add: AddFault) {
-        let name = action.gesture.word
+        let name = action.on.word
         if let phase = action.phase, !action.gesture.phases.contains(phase) {
             add("phase", "is not a phase of \(name)", action.gesture.phases.map(\.word).listed())
         }
@@ -531,7 +542,9 @@ extension ConfigurationSchema {
 
     /// A clause that lists the gestures with a field: `only tap has it`.
     private static func gesturesWith(_ field: Template.Field) -> String {
-        let names = Gesture.allCases.filter { $0.fields.contains(field) }.map(\.word)
+        let names = Gesture.allCases.filter { $0.fields.contains(field) }.map {
+            $0 == .learned ? "a learned gesture" : $0.word
+        }
         return "only \(names.listed("and")) \(names.count == 1 ? "has" : "have") it"
     }
 }

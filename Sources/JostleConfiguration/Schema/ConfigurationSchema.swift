@@ -206,9 +206,21 @@ extension ConfigurationSchema {
             switch member {
             case .section(let section): JSONValue.Member(section.name, schema(of: section))
             case .setting(let setting): JSONValue.Member(setting.name, schema(of: setting))
+            case .table(let name, let summary, let elements): JSONValue.Member(name, schema(of: elements, summary))
             }
         }
         return .object(members + [.init("properties", .object(properties))])
+    }
+
+    private static func schema<Root>(of elements: NamedElements<Root>, _ summary: String) -> JSONValue {
+        // Any name will do for an example.
+        let section = elements.section("name", Root())
+        return .object([
+            .init("description", .string(summary)), .init("type", ["object", "null"]),
+            .init("propertyNames", ["pattern": .string(GestureName.pattern)]),
+            .init("maxProperties", .number("\(LearnedGestureSettings.mostGestures)")),
+            .init("additionalProperties", section.map { schema(of: $0) } ?? false),
+        ])
     }
 
     /// The mapping by names that may stand in place of a list. The names are those of another file, so any is accepted.
@@ -270,7 +282,7 @@ extension ConfigurationSchema {
     /// The value of a key in the form in which it is written; `nil` if there is no such key.
     package static func value(of key: String, in settings: JostleSettings) -> JSONValue? {
         if let rule = RuleSwitch(key: key), !settings.ruleNames.contains(rule.name) { return nil }
-        return setting(key)?.write(settings)
+        return setting(key)?.shown(settings)
     }
 
     /// The settings as a YAML file that loads as the same settings; `withOrigins`, a comment names the origin of each
@@ -297,7 +309,14 @@ extension ConfigurationSchema {
             section.members.map { member in
                 switch member {
                 case .section(let section): .init(section.name, values(of: section, settings))
-                case .setting(let setting): .init(setting.name, setting.write(settings))
+                case .setting(let setting): .init(setting.name, setting.shown(settings))
+                case .table(let name, _, let elements):
+                    .init(
+                        name,
+                        .object(
+                            elements.names(settings).compactMap { name in
+                                elements.section(name, settings).map { .init(name, values(of: $0, settings)) }
+                            }))
                 }
             })
     }
@@ -316,6 +335,7 @@ extension ConfigurationSchema {
                 guard section.required.contains(setting.name) ? written != .null : written != setting.write(defaults)
                 else { return nil }
                 return .init(setting.name, written)
+            case .table: return nil
             }
         }
     }
@@ -340,6 +360,16 @@ extension ConfigurationSchema {
                 }
                 let value = YAMLText.flow(setting.write(settings))
                 lines.append("\(indentation)\(setting.name): \(value)\(comment ?? "")")
+            case .table(let name, _, let elements):
+                let names = elements.names(settings)
+                lines.append("\(indentation)\(name):\(names.isEmpty ? " {}" : "")")
+                for name in names {
+                    guard let section = elements.section(name, settings) else { continue }
+                    lines.append("\(indentation)  \(name):")
+                    describe(
+                        section, path: "\(inner).\(name)", indentation: indentation + "    ", settings, provenance,
+                        notes, into: &lines)
+                }
             }
         }
     }
@@ -367,9 +397,10 @@ extension ConfigurationSchema {
 
     /// The reference of all keys.
     package static var reference: [ReferenceChapter] {
-        root.members.map { member in
+        root.members.compactMap { member in
             switch member {
             case .section(let section): reference(of: section)
+            case .table: nil
             case .setting(let setting): reference(ofList: setting)
             }
         }
@@ -436,6 +467,10 @@ extension ConfigurationSchema {
         var rows = shared.map { $0.under("\(section.name).<gesture>") }
         for (member, gesture) in zip(section.members, gestures) {
             rows += gesture.filter { !shared.contains($0) }.map { $0.under("\(section.name).\(member.name)") }
+        }
+        let learned = GestureName("name").map { Self.learned($0).settings() } ?? []
+        rows += learned.map { row(of: $0.setting, path: $0.path) }.filter { !shared.contains($0) }.map {
+            $0.under("\(section.name).learned.<name>")
         }
         return rows
     }

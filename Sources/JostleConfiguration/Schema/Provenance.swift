@@ -22,6 +22,12 @@ package struct Provenance: Equatable, Sendable {
         }
     }
 
+    /// The position of a key at or below a path: the first by name.
+    func position(below path: String) -> DocumentPosition? {
+        guard parents.contains(path[...]) else { return positions[path] }
+        return positions.filter { $0.key == path || $0.key.hasPrefix("\(path).") }.min { $0.key < $1.key }?.value
+    }
+
     package static func == (one: Provenance, other: Provenance) -> Bool { one.positions == other.positions }
 
     /// Removes the keys of a list's elements, also those by their names, before another list replaces them.

@@ -109,7 +109,14 @@ extension ConfigurationSchema {
     static let paths = allSettings.map(\.path)
 
     /// The setting at a path. The switch of a rule has one whether there is such a rule or not.
-    static func setting(_ path: String) -> Setting? { settingsByPath[path] ?? RuleSwitch(key: path)?.setting }
+    static func setting(_ path: String) -> Setting? {
+        settingsByPath[path] ?? RuleSwitch(key: path)?.setting ?? learnedSetting(path)
+    }
+
+    /// The paths of all keys of these settings, in the order of the documentation.
+    static func paths(of settings: JostleSettings) -> [String] {
+        settings.learned.isEmpty ? paths : root.settings(in: settings).map(\.path)
+    }
 
     /// Whether a key, such as `gestures.shake`, is that of a section. The empty one is that of the whole configuration.
     package static func hasSection(_ key: String) -> Bool { isSection(key.split(separator: ".").map(String.init)) }
@@ -119,6 +126,9 @@ extension ConfigurationSchema {
         setting(key)?.constraints.contains(.init("type", "boolean")) ?? false
     }
 
+    /// Whether a key is the template of a learned gesture.
+    package static func isTemplate(_ key: String) -> Bool { setting(key)?.isLong ?? false }
+
     /// Whether a key may stand above the switches of rules: `actions`, or `actions.lamp`.
     package static func isAboveRuleSwitch(_ key: String) -> Bool {
         key == "actions" || RuleSwitch(key: "\(key).enabled") != nil
@@ -127,9 +137,16 @@ extension ConfigurationSchema {
     /// Whether a section is at a path.
     static func isSection(_ names: [String]) -> Bool {
         var section = root
-        for name in names {
-            guard case .section(let inner) = section.member(name) else { return false }
-            section = inner
+        var rest = names[...]
+        while let name = rest.popFirst() {
+            switch section.member(name) {
+            case .section(let inner): section = inner
+            case .table(_, _, let elements):
+                guard let name = rest.popFirst() else { return true }
+                guard let inner = elements.section(name, JostleSettings()) else { return false }
+                section = inner
+            case .setting, nil: return false
+            }
         }
         return true
     }

@@ -1,4 +1,5 @@
 internal import Documents
+internal import MotionCore
 
 /// A type whose fields are set by the keys of a section; `init()` gives the defaults.
 protocol KeyedSettings: Equatable, Sendable {
@@ -13,7 +14,7 @@ typealias Section = SectionOf<JostleSettings>
 /// A key of the configuration itself.
 typealias Setting = SettingOf<JostleSettings>
 
-/// A section: a group of keys that set fields of `Root`.
+/// A section: a group of keys that set fields of `Root`, or of sections.
 struct SectionOf<Root: KeyedSettings>: Sendable {
     /// The key within the enclosing section; empty for the root.
     let name: String
@@ -47,11 +48,14 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
     indirect enum Member: Sendable {
         case setting(SettingOf<Root>)
         case section(SectionOf<Root>)
+        /// Sections with the same keys, whose names are values themselves: `learned: { circle: … }`.
+        case table(name: String, summary: String, NamedElements<Root>)
 
         var name: String {
             switch self {
             case .setting(let setting): setting.name
             case .section(let section): section.name
+            case .table(let name, _, _): name
             }
         }
     }
@@ -59,17 +63,19 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
     /// The member with this name.
     func member(_ name: String) -> Member? { members.first { $0.name == name } }
 
-    /// All settings below this section with their paths, in order. The effect of a section is also that of its keys.
+    /// All settings below this section with their paths, in order; those of tables as far as `value` has such sections. The
+    /// effect of a section is also that of its keys.
     func settings(
-        under path: String = "", effect: SettingEffect = .live
+        under path: String = "", effect: SettingEffect = .live, in value: Root? = nil
     ) -> [(path: String, setting: SettingOf<Root>)] {
         var found: [(path: String, setting: SettingOf<Root>)] = []
-        collect(into: &found, under: path, effect: effect)
+        collect(into: &found, under: path, effect: effect, in: value)
         return found
     }
 
     private func collect(
-        into found: inout [(path: String, setting: SettingOf<Root>)], under path: String, effect: SettingEffect
+        into found: inout [(path: String, setting: SettingOf<Root>)], under path: String, effect: SettingEffect,
+        in value: Root?
     ) {
         let effect = max(effect, self.effect)
         for member in members {
@@ -78,7 +84,13 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
             case .setting(var setting):
                 setting.effect = max(setting.effect, effect)
                 found.append((inner, setting))
-            case .section(let section): section.collect(into: &found, under: inner, effect: effect)
+            case .section(let section): section.collect(into: &found, under: inner, effect: effect, in: value)
+            case .table(_, _, let elements):
+                guard let value else { continue }
+                for name in elements.names(value) {
+                    let section = elements.section(name, value)
+                    section?.collect(into: &found, under: "\(inner).\(name)", effect: effect, in: value)
+                }
             }
         }
     }
@@ -147,6 +159,12 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// The value in the form in which it is written; null if there is none.
     let write: @Sendable (Root) -> JSONValue
 
+    /// The value as reports show it: of a text that is too long for them, its length and checksum.
+    func shown(_ value: Root) -> JSONValue { isLong ? .digest(of: write(value)) : write(value) }
+
+    /// Whether the value is a text of several lines.
+    let isLong: Bool
+
     /// Gives the second settings the value that the first have.
     let copy: @Sendable (Root, inout Root) -> Void
 
@@ -163,7 +181,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     init<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
         example: String? = nil, _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false,
-        elements: NamedElements<Root>? = nil
+        elements: NamedElements<Root>? = nil, isLong: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -177,6 +195,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         self.effect = effect
         self.touchesNetwork = touchesNetwork
         self.elements = elements
+        self.isLong = isLong
     }
 
     /// A setting of a part, as one of the whole.
@@ -193,14 +212,18 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         effect = setting.effect
         touchesNetwork = setting.touchesNetwork
         elements = nil
+        isLong = setting.isLong
     }
 
     /// Sets the default.
     func reset(_ value: inout Root) { copy(Root(), &value) }
 }
 
-/// The elements of a list that can be addressed by their names: `actions: { lamp: { enabled: false } }`.
+/// The elements of a list or a table that can be addressed by their names: `actions: { lamp: { enabled: false } }`.
 struct NamedElements<Root: KeyedSettings>: Sendable {
+    /// The names that there are.
+    let names: @Sendable (Root) -> [String]
+
     /// The keys of the element with a name; `nil` if there is none.
     let section: @Sendable (_ name: String, Root) -> SectionOf<Root>?
 
@@ -214,6 +237,16 @@ struct NamedElements<Root: KeyedSettings>: Sendable {
             entry.value.isNull || entry.value.members != nil
         }
         return isByName ? entries : nil
+    }
+}
+
+extension JSONValue {
+    /// The length and the checksum of a text.
+    fileprivate static func digest(of value: JSONValue) -> JSONValue {
+        guard let text = value.string else { return value }
+        var checksum = Checksum()
+        for byte in text.utf8 { checksum.add(byte: byte) }
+        return .string("\(text.utf8.count) bytes, checksum \(String(checksum.state, radix: 16))")
     }
 }
 

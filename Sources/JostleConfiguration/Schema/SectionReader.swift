@@ -44,7 +44,7 @@ struct SectionReader<Root: KeyedSettings> {
     private mutating func read(_ node: JSONValue, as section: SectionOf<Root>, path: String) {
         switch node.content {
         case .null where patch != nil:
-            for (inner, setting) in section.settings(under: path) { read(node, as: setting, path: inner) }
+            for (inner, setting) in section.settings(under: path, in: value) { read(node, as: setting, path: inner) }
         case .null:
             // All keys are commented out.
             lookForRequired([], of: section, path: path, at: node.position)
@@ -53,6 +53,7 @@ struct SectionReader<Root: KeyedSettings> {
                 let inner = path.isEmpty ? entry.name : "\(path).\(entry.name)"
                 switch section.member(entry.name) {
                 case .section(let section): read(entry.value, as: section, path: inner)
+                case .table(_, _, let elements): read(entry.value, asTableOf: elements, path: inner)
                 case .setting(let setting):
                     if let elements = setting.elements, let named = elements.matches(entry.value) {
                         read(named, of: elements, path: inner)
@@ -75,7 +76,22 @@ struct SectionReader<Root: KeyedSettings> {
         }
     }
 
-    /// Reads the keys of elements of a list by their names.
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
+    private mutating func read(_ node: JSONValue, asTableOf elements: NamedElements<Root>, path: String) {
+        if let entries = node.members {
+            read(entries, of: elements, path: path)
+        } else if !node.isNull {
+            report(
+                DocumentProblem(
+                    at: node.position, path: path, found: node.text, "is not a mapping of names to their keys"))
+        } else if patch != nil {
+            for name in elements.names(value) {
+                if let section = elements.section(name, value) { read(node, as: section, path: "\(path).\(name)") }
+            }
+        }
+    }
+
+    /// Reads the keys of elements of a list or a table by their names.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     private mutating func read(
         _ entries: [JSONValue.Member], of elements: NamedElements<Root>, path: String

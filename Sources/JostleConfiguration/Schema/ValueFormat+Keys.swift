@@ -420,7 +420,7 @@ extension ValueFormat<String> {
             "sections and keys, such as gestures, sensor.rate or sensor.*_range", .nonEmptyText,
             maximum: RemoteKeys.longest
         ) { text throws(ValueRefusal) in
-            if RuleSwitch.isPattern(text) { return }
+            if RuleSwitch.isPattern(text) || ConfigurationSchema.isLearnedPattern(text) { return }
             let keys = ConfigurationSchema.paths.filter { RemoteKeys.matches(text, $0) }
             guard !keys.isEmpty else { throw ValueRefusal("is neither a section nor a key") }
             let isVersion = text == RemoteKeys.version

@@ -5,7 +5,7 @@ extension JostleSettings {
     /// handlers.
     package struct Action: Equatable, Sendable {
         /// The gesture that triggers it.
-        package var gesture = Gesture.shake
+        package var on = GestureKind(.shake)
 
         /// The name by which it can be switched off and on at run time. Default: none.
         package var name: String?
@@ -29,6 +29,8 @@ extension JostleSettings {
         static let switches = "actions.*.enabled"
 
         package init() {}
+
+        package var gesture: Gesture { on.gesture }
 
         /// The phase that triggers it, with the default applied.
         package var actingPhase: GesturePhase { phase ?? gesture.firstPhase }

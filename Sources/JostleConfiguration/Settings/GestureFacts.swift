@@ -45,7 +45,7 @@ package struct GestureFacts: Sendable {
 extension Gesture: ContractNamed {
     package var facts: GestureFacts { GestureFacts.all[Int(rawValue)] }
 
-    /// The gesture's contract name.
+    /// The gesture's contract name. A learned gesture has a name of its own in topics and payloads: see `GestureKind`.
     package var word: String { facts.word }
 
     /// The phases that the gesture can go through.
@@ -188,6 +188,14 @@ extension GestureFacts {
                 tuning: Tuning(
                     title: "Run the machine", manner: "",
                     handling: "Now everything for %s but the machine: open and close it, walk past, knock on it."))
+        case .learned:
+            self.init(
+                word: "learned", summary: "A gesture that somebody has shown.",
+                phases: Self.momentary, fields: [.strength, .duration, .confidence], icon: "mdi:gesture",
+                tuning: Tuning(
+                    title: "Make the gesture",
+                    manner: "as you have shown it, and hold it still for two seconds after each.",
+                    handling: "\(Self.carried) Do not make the gesture."))
         }
     }
 }

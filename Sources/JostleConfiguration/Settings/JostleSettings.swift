@@ -23,6 +23,9 @@ package struct JostleSettings: Equatable, Sendable {
     /// silences the recognizers during these times. Default: none.
     package var quietHours: [Gesture: [DailySpan]] = [:]
 
+    /// The gestures that somebody has shown, by name. Default: none.
+    package var learned: [GestureName: Learned] = [:]
+
     /// The rules that act on gesture events, in the order of the responder chain. Default: none.
     package var actions: [Action] = []
 

@@ -35,6 +35,7 @@ package struct Template: Equatable, Sendable {
         case frequency
         case height
         case duration
+        case confidence
         case reason
         case simulated
     }

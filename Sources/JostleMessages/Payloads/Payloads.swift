@@ -79,7 +79,7 @@ package enum Payloads {
     /// A phase of a gesture, without the common fields `id` and `t`.
     package static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
-        object.add("gesture", event.gesture.word)
+        object.add("gesture", event.kind.word)
         object.add("phase", event.phase.word)
         object.add("strength", event.strength, decimals: 2)
         object.add("axis", event.axis?.word)
@@ -95,6 +95,7 @@ package enum Payloads {
         object.add("frequency", event.frequency, decimals: 2)
         object.add("height", event.height, decimals: 2)
         object.add("duration", event.duration, decimals: 3)
+        object.add("confidence", event.confidence, decimals: 2)
         object.add("reason", event.reason?.word)
         if event.isAdopted { object.add("adopted", true) }
         if isSimulated { object.add("simulated", true) }
@@ -148,7 +149,7 @@ extension Payloads {
     package static func nearMiss(_ miss: NearMiss, at time: Int64, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
-        object.add("gesture", miss.gesture.word)
+        object.add("gesture", miss.kind.word)
         object.add("reason", miss.reason.word)
         object.add("value", miss.value * miss.unit.factor, decimals: 3)
         object.add("limit", miss.limit * miss.unit.factor, decimals: 3)

@@ -5,7 +5,7 @@ package import MotionCore
 
 extension NearMiss {
     /// A sentence for people: which gesture was almost recognised, and what a person can change about the movement.
-    package var explanation: String { "no \(gesture.word): \(fault)" }
+    package var explanation: String { "no \(kind.word): \(fault)" }
 
     private var fault: String {
         let own = gesture.facts.nearMisses[reason]
@@ -49,7 +49,7 @@ extension NearMiss {
 
     /// Which condition of the gate was not met.
     private var closed: String {
-        let key = "gestures.\(gesture.word).when"
+        let key = "\(kind.section).when"
         return switch gate {
         case .still: "it had not been still before (\(key).still)"
         case .moving: "it had been still before (\(key).still is false)"
@@ -106,5 +106,8 @@ extension NearMiss {
 }
 
 extension Gesture {
-    fileprivate var withArticle: String { "aeiou".contains(text: String(word.prefix(1))) ? "an \(word)" : "a \(word)" }
+    fileprivate var withArticle: String {
+        self == .learned
+            ? "a learned gesture" : "aeiou".contains(text: String(word.prefix(1))) ? "an \(word)" : "a \(word)"
+    }
 }

@@ -1,5 +1,4 @@
 package import JostleConfiguration
-package import MotionCore
 
 /// The topics of one device: see docs/mqtt.md.
 package struct Topics: Equatable, Sendable {
@@ -46,7 +45,7 @@ package struct Topics: Equatable, Sendable {
     /// The topic that accepts a document with the values of several keys.
     package var setDocument: String { "\(root)/set" }
     /// The phases of a gesture.
-    package func event(_ gesture: Gesture) -> String { "\(events)\(gesture.word)" }
+    package func event(_ gesture: GestureKind) -> String { "\(events)\(gesture.word)" }
     /// The common beginning of the gesture topics.
     package var events: String { "\(root)/event/" }
     /// The topic that accepts a command.

@@ -125,7 +125,7 @@ package struct FleetBoard: Equatable, Sendable {
         nearMisses.removeAll { $0.gesture == miss.gesture }
         nearMisses.insert(miss, at: 0)
         // There are no more gestures; a foreign client may invent some.
-        if nearMisses.count > Gesture.allCases.count { nearMisses.removeLast() }
+        if nearMisses.count > Gesture.allCases.count + LearnedGestureSettings.mostGestures { nearMisses.removeLast() }
     }
 }
 

@@ -77,7 +77,7 @@ package struct WatchedEvent: Equatable, Sendable {
         add("height", 2, "height ", " m")
         add("duration", 2, "after ", " s")
         if let reason = fields["reason"]?.foreignString {
-            let gesture = fields["gesture"]?.foreignString.flatMap { Gesture(word: $0) }
+            let gesture = fields["gesture"]?.foreignString.flatMap { GestureKind(word: $0)?.gesture }
             let known = gesture.flatMap { CancellationReason(word: reason)?.explanation(of: $0) }
             parts.append(known ?? reason)
         }

@@ -15,8 +15,8 @@ struct EventCounts: Equatable, Sendable {
         var isSimulated: Bool
     }
 
-    /// The most combinations. All gestures of an agent, real and simulated, have fewer.
-    static let limit = 8 * Gesture.allCases.count
+    /// The most combinations. All gestures of an agent, real and simulated, with the learned ones, have fewer.
+    static let limit = 8 * Gesture.builtIn.count + 2 * LearnedGestureSettings.mostGestures
     /// The ids that are remembered, to count an event once that is sent again.
     private static let remembered = 64
 
@@ -38,7 +38,7 @@ struct EventCounts: Equatable, Sendable {
     /// that has not changed.
     func all(isSimulated: Bool) -> [(kind: Kind, count: Int)] {
         var all = counts
-        for gesture in Gesture.allCases {
+        for gesture in Gesture.builtIn {
             let kind = Kind(gesture: gesture.word, phase: gesture.firstPhase.word, isSimulated: isSimulated)
             all[kind, default: 0] += 0
         }

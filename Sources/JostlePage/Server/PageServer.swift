@@ -361,7 +361,7 @@ final class PageServer {
         var object = JSONObject()
         for reason in CancellationReason.allCases {
             object.add(reason.word, reason.explanation)
-            for gesture in Gesture.allCases {
+            for gesture in Gesture.builtIn {
                 object.add("\(gesture.word).\(reason.word)", gesture.facts.cancellations[reason])
             }
         }

@@ -10,9 +10,14 @@ public enum Gesture: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case impact
     case motion
     case vibration
+    /// One that somebody has shown; `GestureEvent.name` tells which.
+    case learned
 
     /// The number of gestures.
-    @inlinable static var count: Int { 10 }
+    @inlinable static var count: Int { 11 }
+
+    /// All but `learned`: those whose recognizers are part of the program.
+    public static let builtIn = Array(allCases.dropLast())
 
     /// The gestures that need a gyroscope: the direction of gravity does not show the heading.
     public static var needingGyroscope: GestureSet { .turn }
@@ -43,6 +48,7 @@ public struct GestureSet: OptionSet, Sendable, BitwiseCopyable {
     @inlinable public static var impact: GestureSet { GestureSet(.impact) }
     @inlinable public static var motion: GestureSet { GestureSet(.motion) }
     @inlinable public static var vibration: GestureSet { GestureSet(.vibration) }
+    @inlinable public static var learned: GestureSet { GestureSet(.learned) }
 
     /// Every gesture.
     @inlinable public static var all: GestureSet { GestureSet(rawValue: (1 << UInt16(Gesture.count)) - 1) }

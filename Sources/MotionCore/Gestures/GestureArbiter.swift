@@ -12,8 +12,9 @@ struct GestureArbiter: ~Copyable {
         /// When the gesture last began or was recognised, and when it last ended.
         var lastBegan = Timestamp(nanoseconds: .min)
         var lastEnded = Timestamp(nanoseconds: .min)
-        /// An event that waits for other gestures to fail, and until when it waits at most.
+        /// An event that waits for other gestures to fail, its end if that has come meanwhile, and until when it waits at most.
         var waiting: GestureEvent
+        var end: GestureEvent?
         var waitsUntil = Timestamp(nanoseconds: .min)
 
         init(_ gesture: Gesture) {
@@ -27,7 +28,12 @@ struct GestureArbiter: ~Copyable {
     /// The gestures that have begun and not ended.
     private(set) var open: GestureSet = []
     /// The gestures with a waiting event.
-    private var waiting: GestureSet = []
+    private(set) var waiting: GestureSet = []
+    /// The learned gestures, and when each was last recognised.
+    private var learned: LearnedGestures?
+    private var lastLearned = FixedBuffer<Timestamp>(count: 0)
+    /// What the latest learned gesture held back.
+    private var held: GestureSet = []
 
     /// The settings; change them with `apply(_:at:emit:)`.
     private(set) var settings: GestureSettings
@@ -52,15 +58,17 @@ struct GestureArbiter: ~Copyable {
         posture.update(cell)
     }
 
-    /// Processes the proposal of a recognizer; `undecided` are the gestures that the current movement may still become.
+    /// Processes the proposal of a recognizer; `undecided` are the gestures that the current movement may still become, and
+    /// `held` those that wait for a learned one.
     mutating func propose(
-        _ event: GestureEvent, undecided: GestureSet, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
+        _ event: GestureEvent, undecided: GestureSet, held: GestureSet, _ misses: inout NearMisses,
+        emit: (GestureEvent) -> Void
     ) {
         switch event.phase {
         case .began, .recognized:
             guard isAllowed(event, &misses) else { return }
-            if !settings.relations.required(by: event.gesture).isDisjoint(with: undecided) {
-                postpone(event)
+            if mustWait(event.gesture, undecided, held) {
+                postpone(event, isHeld: held.contains(event.gesture))
             } else {
                 report(event, &misses, emit: emit)
             }
@@ -69,6 +77,7 @@ struct GestureArbiter: ~Copyable {
             entries[Int(event.gesture.rawValue)].latest = event
             emit(event)
         case .ended, .cancelled:
+            if waiting.contains(event.gesture) { return end(event) }
             let isWithoutBeginning = event.isAdopted && isAllowed(event, &misses)
             guard open.contains(event.gesture) || isWithoutBeginning else { return }
             close(event, emit: emit)
@@ -77,18 +86,39 @@ struct GestureArbiter: ~Copyable {
 
     /// Reports the waiting events whose gestures no longer have to wait.
     mutating func release(
-        at timestamp: Timestamp, undecided: GestureSet, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
+        at timestamp: Timestamp, undecided: GestureSet, held: GestureSet, _ misses: inout NearMisses,
+        emit: (GestureEvent) -> Void
     ) {
         guard !waiting.isEmpty else { return }
         var rest = waiting
         while let gesture = rest.popFirst() {
-            let isFree = settings.relations.required(by: gesture).isDisjoint(with: undecided)
-            guard isFree || timestamp >= entries[Int(gesture.rawValue)].waitsUntil else { continue }
+            let index = Int(gesture.rawValue)
+            guard !mustWait(gesture, undecided, held) || timestamp >= entries[index].waitsUntil else { continue }
             waiting.remove(GestureSet(gesture))
-            var event = entries[Int(gesture.rawValue)].waiting
+            var event = entries[index].waiting
             event.timestamp = timestamp
             report(event, &misses, emit: emit)
+            guard var end = entries[index].end, open.contains(gesture) else { continue }
+            end.timestamp = timestamp
+            close(end, emit: emit)
         }
+    }
+
+    private func mustWait(_ gesture: Gesture, _ undecided: GestureSet, _ held: GestureSet) -> Bool {
+        held.contains(gesture) || !settings.relations.required(by: gesture).isDisjoint(with: undecided)
+    }
+
+    /// How long ago the middle of the movement was whose event waits, s.
+    func sinceMiddle(of gesture: Gesture, at timestamp: Timestamp) -> Double {
+        let event = entries[Int(gesture.rawValue)].waiting
+        return timestamp.seconds(since: event.timestamp) + 0.5 * (event.duration ?? 0)
+    }
+
+    /// Replaces the learned gestures; `nil` for none. Allocates.
+    mutating func apply(_ gestures: LearnedGestures?) {
+        learned = gestures
+        lastLearned = FixedBuffer(
+            repeating: Timestamp(nanoseconds: .min), count: gestures.map { $0.members.count } ?? 0)
     }
 
     /// Takes up a gesture that an earlier run of the program has reported as begun, if it is enabled.
@@ -125,38 +155,52 @@ extension GestureArbiter {
     /// Whether a gesture may begin now.
     private mutating func isAllowed(_ event: GestureEvent, _ misses: inout NearMisses) -> Bool {
         let gesture = event.gesture
-        let own = settings[gesture]
+        let (own, lastBegan, lastEnded) = rules(for: event)
         guard own.isEnabled, !open.contains(gesture) else { return false }
-        let index = Int(gesture.rawValue)
-        let sinceBegan = event.timestamp.seconds(sinceOrInfinity: entries[index].lastBegan)
-        let sinceEnded = event.timestamp.seconds(sinceOrInfinity: entries[index].lastEnded)
-        if sinceEnded < own.cooldown {
-            misses.add(gesture, .tooSoon, at: event.timestamp, value: sinceEnded, limit: own.cooldown)
-            return false
-        }
-        if sinceBegan < own.gate.minimumInterval {
-            misses.add(gesture, .tooSoon, at: event.timestamp, value: sinceBegan, limit: own.gate.minimumInterval)
+        let sinceBegan = event.timestamp.seconds(sinceOrInfinity: lastBegan)
+        let sinceEnded = event.timestamp.seconds(sinceOrInfinity: lastEnded)
+        if sinceEnded < own.cooldown || sinceBegan < own.gate.minimumInterval {
+            let isCooling = sinceEnded < own.cooldown
+            misses.add(
+                NearMiss(
+                    gesture, .tooSoon, at: event.timestamp, value: isCooling ? sinceEnded : sinceBegan,
+                    limit: isCooling ? own.cooldown : own.gate.minimumInterval, name: event.name))
             return false
         }
         let obstacle =
             silenced.contains(gesture)
             ? NearMiss.GateCondition.quietHours : posture.obstacle(to: own.gate, duration: event.duration ?? 0)
         if let obstacle {
-            misses.add(closed(own.gate, obstacle, to: gesture, at: event.timestamp))
+            misses.add(closed(own.gate, obstacle, to: event))
             return false
         }
-        if let other = excluding(gesture, at: event.timestamp) {
+        let isHeld = held.contains(gesture) && middle(of: event) <= entries[Int(Gesture.learned.rawValue)].lastEnded
+        if let other = isHeld ? .learned : excluding(gesture, at: event.timestamp) {
             misses.add(NearMiss(gesture, excludedBy: other, at: event.timestamp))
             return false
         }
         return true
     }
 
+    /// The settings of the event's gesture, and when it last began and ended.
+    private func rules(for event: GestureEvent) -> (own: RecognizerSettings, lastBegan: Timestamp, lastEnded: Timestamp)
+    {
+        if let learned, let member = learned.member(of: event) {
+            return (learned.members[member].settings.common, lastLearned[member], lastLearned[member])
+        }
+        let entry = entries[Int(event.gesture.rawValue)]
+        return (settings[event.gesture], entry.lastBegan, entry.lastEnded)
+    }
+
+    private func middle(of event: GestureEvent) -> Timestamp {
+        event.timestamp.advanced(bySeconds: -0.5 * (event.duration ?? 0))
+    }
+
     /// The near miss of a gesture whose gate is closed.
     private func closed(
-        _ gate: GestureGate, _ condition: NearMiss.GateCondition, to gesture: Gesture, at timestamp: Timestamp
+        _ gate: GestureGate, _ condition: NearMiss.GateCondition, to event: GestureEvent
     ) -> NearMiss {
-        var miss = NearMiss(gesture, .gateClosed, at: timestamp)
+        var miss = NearMiss(event.gesture, .gateClosed, at: event.timestamp, name: event.name)
         miss.gate = condition
         if condition == .tiltAbove || condition == .tiltBelow {
             miss.value = posture.tilt
@@ -181,12 +225,20 @@ extension GestureArbiter {
 
     /// Keeps an event until the gestures that it waits for have failed. If one of its kind already waits, the first one
     /// stays.
-    private mutating func postpone(_ event: GestureEvent) {
+    private mutating func postpone(_ event: GestureEvent, isHeld: Bool) {
         let index = Int(event.gesture.rawValue)
         guard !waiting.contains(event.gesture) else { return }
         waiting.insert(GestureSet(event.gesture))
         entries[index].waiting = event
-        entries[index].waitsUntil = event.timestamp.advanced(bySeconds: GestureRules.longestWait)
+        entries[index].end = nil
+        let longest = isHeld ? learned?.longestWait ?? 0 : GestureRules.longestWait
+        entries[index].waitsUntil = event.timestamp.advanced(bySeconds: longest)
+    }
+
+    /// Ends a gesture whose beginning waits: that end waits too, unless nothing came of it.
+    private mutating func end(_ event: GestureEvent) {
+        if event.phase == .cancelled { waiting.remove(GestureSet(event.gesture)) }
+        entries[Int(event.gesture.rawValue)].end = event
     }
 
     /// Reports the beginning of a gesture, and cancels the gestures over which it takes precedence.
@@ -194,8 +246,13 @@ extension GestureArbiter {
         _ event: GestureEvent, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
     ) {
         let excluded = settings.relations.excluded(by: event.gesture)
+        if let learned, let member = learned.member(of: event) {
+            held = learned.members[member].settings.held
+            lastLearned[member] = event.timestamp
+        }
         if !open.union(waiting).isEmpty {
             var rest = excluded.union(waitingForFailure(of: event.gesture))
+            if event.gesture == .learned { rest.formUnion(held) }
             while let other = rest.popFirst() {
                 if waiting.contains(other) {
                     waiting.remove(GestureSet(other))

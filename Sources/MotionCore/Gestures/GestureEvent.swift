@@ -5,6 +5,9 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     public var gesture: Gesture
     public var phase: GesturePhase
 
+    /// The name of a learned gesture; `nil` for the others.
+    public var name: GestureName?
+
     /// The timestamp of the sample that triggered the event; never back-dated.
     public var timestamp: Timestamp
 
@@ -50,6 +53,9 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// The strongest frequency of the vibration, Hz.
     public var frequency: Double?
 
+    /// How like its nearest example a learned gesture was: 1 for the same, 0.5 for just like enough.
+    public var confidence: Double?
+
     /// Why the gesture was cancelled.
     public var reason: CancellationReason?
 
@@ -70,7 +76,8 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// Whether the event was simulated, to test what it triggers. Recognizers leave it false.
     public var isSimulated = false
 
-    /// Which recognizers found it: 0 for those of the settings, else the number of a `GestureVariant`.
+    /// Which recognizers found it: 0 for those of the settings, else the number of a `GestureVariant` or of a
+    /// `LearnedGestureSettings`.
     package var variant: UInt16 = 0
 
     /// Creates an event without details.

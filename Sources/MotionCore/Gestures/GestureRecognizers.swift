@@ -18,7 +18,8 @@ package struct GestureRecognizers: ~Copyable {
     private var motion: MotionRecognizer
     private var vibration: VibrationRecognizer
     private var learned: LearnedRecognizer?
-    private var recognised: LearnedEvent?
+    /// The gestures with a waiting event that wait for a learned one.
+    private var held: GestureSet = []
     private var frames: FrameRecorder?
 
     package init(settings: GestureSettings) {
@@ -91,19 +92,20 @@ package struct GestureRecognizers: ~Copyable {
             propose(event, emit: emit)
         }
         if arbiter.isAnyWaiting {
-            arbiter.release(at: sample.timestamp, undecided: undecided(), &misses, emit: emit)
+            arbiter.release(at: sample.timestamp, undecided: undecided(), held: held, &misses, emit: emit)
         }
     }
 
     /// Replaces the learned gestures; `nil` for none. Allocates.
     mutating func apply(_ gestures: LearnedGestures?) {
         learned = gestures.map { LearnedRecognizer($0) }
+        arbiter.apply(gestures)
+        held = []
     }
 
-    /// Removes and returns the oldest learned gesture that was recognised.
-    mutating func takeLearned() -> LearnedEvent? {
-        defer { recognised = nil }
-        return recognised
+    /// The score of the last learned gesture.
+    var learnedScore: LearnedScore? {
+        mutating get { learned?.score }
     }
 
     /// Has the frames of what follows recorded, for `takeFrame`. Allocates.
@@ -115,7 +117,8 @@ package struct GestureRecognizers: ~Copyable {
     /// Processes a cell with the recognizers of movement, those that take precedence first.
     private mutating func update(_ cell: GestureCell, _ enabled: GestureSet, emit: (GestureEvent) -> Void) {
         arbiter.update(cell)
-        if let event = learned?.update(cell) { recognised = event }
+        if let event = learned?.update(cell) { propose(event, emit: emit) }
+        if arbiter.isAnyWaiting { updateHeld(at: cell.timestamp) }
         frames?.add(cell)
         if enabled.contains(.fall), let event = fall.update(cell, &misses) { propose(event, emit: emit) }
         if enabled.contains(.shake), let event = shake.update(cell, &misses) { propose(event, emit: emit) }
@@ -128,7 +131,20 @@ package struct GestureRecognizers: ~Copyable {
     }
 
     private mutating func propose(_ event: GestureEvent, emit: (GestureEvent) -> Void) {
-        arbiter.propose(event, undecided: undecided(), &misses, emit: emit)
+        let isStart = event.phase == .began || event.phase == .recognized
+        let isHeld = isStart && learned?.holds(event.gesture, sinceMiddle: 0.5 * (event.duration ?? 0)) ?? false
+        if isHeld { held.insert(GestureSet(event.gesture)) }
+        arbiter.propose(event, undecided: undecided(), held: isHeld ? held : [], &misses, emit: emit)
+    }
+
+    /// Judges again which of the waiting gestures wait for a learned one.
+    private mutating func updateHeld(at timestamp: Timestamp) {
+        held = []
+        var rest = arbiter.waiting
+        while let gesture = rest.popFirst() {
+            let since = arbiter.sinceMiddle(of: gesture, at: timestamp)
+            if learned?.holds(gesture, sinceMiddle: since) ?? false { held.insert(GestureSet(gesture)) }
+        }
     }
 
     /// The gestures that the current movement may still become.
@@ -160,7 +176,7 @@ package struct GestureRecognizers: ~Copyable {
             case .tilt: tilt.reset()
             case .fall: fall.reset()
             case .impact: impact.reset()
-            case .motion, .vibration: break
+            case .motion, .vibration, .learned: break
             }
         }
     }

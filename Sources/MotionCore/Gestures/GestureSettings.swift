@@ -38,6 +38,9 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
     public var motion = MotionGestureSettings()
     public var vibration = VibrationSettings()
 
+    /// Of the gestures of `Recognizer.learned`. Default cooldown 0.5 s.
+    public var learned = RecognizerSettings(cooldown: LearnedGestureSettings.cooldown)
+
     /// Which gestures exclude one another or wait for one another.
     public var relations = GestureRelations()
 
@@ -68,6 +71,7 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
             case .impact: impact.common
             case .motion: motion.common
             case .vibration: vibration.common
+            case .learned: learned
             }
         }
         set {
@@ -82,6 +86,7 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
             case .impact: impact.common = newValue
             case .motion: motion.common = newValue
             case .vibration: vibration.common = newValue
+            case .learned: learned = newValue
             }
         }
     }

@@ -3,6 +3,9 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     /// The gesture that it almost was.
     public var gesture: Gesture
 
+    /// The name of a learned gesture; `nil` for the others.
+    public var name: GestureName?
+
     /// What it lacked.
     public var reason: Reason
 
@@ -31,9 +34,10 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     /// The default unit is the usual one of the reason.
     public init(
         _ gesture: Gesture, _ reason: Reason, at timestamp: Timestamp, value: Double = .nan, limit: Double = .nan,
-        unit: Unit? = nil
+        unit: Unit? = nil, name: GestureName? = nil
     ) {
         self.gesture = gesture
+        self.name = name
         self.reason = reason
         self.timestamp = timestamp
         self.value = value

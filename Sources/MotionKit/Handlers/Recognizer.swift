@@ -19,6 +19,7 @@ public import MotionCore
 /// | `flick` | – | a shake to fail, 1 s at most |
 /// | `turn` | – | –; needs a gyroscope |
 /// | `tilt` | – | –; is measured from the reference attitude |
+/// | `learned` | flicks, turns, taps within it | a longer learned gesture of which it is a part |
 public struct Recognizer: Sendable {
     /// The gesture that it recognises.
     public let gesture: Gesture
@@ -53,6 +54,12 @@ public struct Recognizer: Sendable {
     public static var motion: Recognizer { Recognizer(.motion) }
     /// A machine runs, until it has been quiet for some time.
     public static var vibration: Recognizer { Recognizer(.vibration) }
+
+    /// A gesture that somebody has shown: its file is written by `jostle learn`. While a movement may still become this gesture,
+    /// plain flicks, turns and taps wait, and are dropped if it does; not those in `simultaneously(with:)`.
+    public static func learned(_ template: GestureTemplate) -> Recognizer {
+        Recognizer(.learned).with { $0.template = template }
+    }
 
     func accepts(_ event: GestureEvent) -> Bool {
         event.gesture == gesture && (predicate?(GestureBeginning(event)) ?? true)
@@ -149,6 +156,7 @@ extension Recognizer {
 
 /// What a recognizer asks for beyond the manager's settings; `nil` and empty sets for nothing.
 struct RecognizerRequirements: Equatable, Sendable {
+    var template: GestureTemplate?
     var sensitivity: Int?
     var cooldown: Double?
     var tapCounts: TapCounts?
@@ -233,6 +241,9 @@ public struct GestureBeginning: Sendable {
 
     /// The gesture that begins or was recognised.
     public var gesture: Gesture { event.gesture }
+
+    /// The name of a learned gesture.
+    public var name: GestureName? { event.name }
 
     /// The instant of the sample that completed it.
     public var timestamp: Timestamp { event.timestamp }

@@ -41,10 +41,22 @@ struct VariantTable: Sendable {
 
     /// The variants under the manager's settings.
     func variants(of settings: GestureSettings) -> [GestureVariant] {
-        entries.map { entry in
+        entries.filter { $0.gesture != .learned }.map { entry in
             GestureVariant(
                 number: entry.number, gesture: entry.gesture,
                 settings: entry.requirements.applied(to: settings, for: entry.gesture))
+        }
+    }
+
+    /// The learned gestures that recognizers bring.
+    func learned(under settings: GestureSettings) -> [LearnedGestureSettings] {
+        entries.compactMap { entry in
+            guard let template = entry.requirements.template else { return nil }
+            var learned = LearnedGestureSettings(template)
+            learned.common = entry.requirements.applied(to: settings, for: .learned).learned
+            learned.held.subtract(entry.requirements.simultaneous)
+            learned.variant = entry.number
+            return learned
         }
     }
 }

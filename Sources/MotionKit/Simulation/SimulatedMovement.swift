@@ -30,8 +30,14 @@ public struct SimulatedMovement: Equatable, Sendable {
     /// Seconds from the start until the movement is over and its gestures should have been reported.
     public let duration: Double
 
-    private let kind: VirtualTrajectory
+    private let kind: Kind
     private let length: Double?
+
+    private enum Kind: Equatable, Sendable {
+        case known(VirtualTrajectory)
+        /// The first example of a learned gesture.
+        case shown(LearnedGesture)
+    }
 
     /// Creates a movement.
     ///
@@ -44,13 +50,22 @@ public struct SimulatedMovement: Equatable, Sendable {
         guard let kind = VirtualTrajectory(rawValue: name) else {
             throw SimulationError.unknownMovement(name, known: VirtualTrajectory.allCases.map(\.name))
         }
-        guard SimulatedMovement.counts.contains(count) else { throw SimulationError.badCount(count) }
         let endsByItself = kind.once.duration.isFinite
         if endsByItself, seconds != nil { throw SimulationError.endsByItself(name) }
         if !endsByItself, count != 1 { throw SimulationError.endless(name) }
         if let seconds, !SimulatedMovement.lengths.contains(seconds) { throw SimulationError.badLength(seconds) }
         let length = endsByItself ? nil : seconds ?? SimulatedMovement.defaultLength
-        let plan = SimulationPlan(kind, count: count, length: length)
+        try self.init(name, .known(kind), count: count, length: length)
+    }
+
+    /// Creates the movement of a learned gesture: its first example.
+    package init(_ gesture: LearnedGestureSettings, count: Int = 1) throws(SimulationError) {
+        try self.init("\(gesture.name)", .shown(gesture.gesture), count: count, length: nil)
+    }
+
+    private init(_ name: String, _ kind: Kind, count: Int, length: Double?) throws(SimulationError) {
+        guard SimulatedMovement.counts.contains(count) else { throw SimulationError.badCount(count) }
+        let plan = SimulatedMovement.plan(kind, count: count, length: length)
         guard plan.duration <= SimulatedMovement.maximumDuration else {
             throw SimulationError.tooLong(name, count: count, seconds: plan.duration)
         }
@@ -62,7 +77,15 @@ public struct SimulatedMovement: Equatable, Sendable {
     }
 
     /// The trajectory of the virtual chip.
-    var plan: SimulationPlan { SimulationPlan(kind, count: count, length: length) }
+    var plan: SimulationPlan { SimulatedMovement.plan(kind, count: count, length: length) }
+
+    private static func plan(_ kind: Kind, count: Int, length: Double?) -> SimulationPlan {
+        switch kind {
+        case .known(let known): SimulationPlan(known.once, count: count, length: length)
+        case .shown(let gesture):
+            SimulationPlan(RecordedTrajectory(gesture.samples(count: count), isLooped: false), count: 1, length: nil)
+        }
+    }
 }
 
 /// The trajectory of the virtual chip: rest, the movement, and rest without an end.
@@ -87,8 +110,8 @@ struct SimulationPlan: Sendable {
     /// Seconds from the beginning of the movement until it is over and settled.
     var duration: Double { end - start + SimulationPlan.settling }
 
-    init(_ kind: VirtualTrajectory, count: Int, length: Double?) {
-        var round = kind.once
+    init(_ round: any Trajectory, count: Int, length: Double?) {
+        var round = round
         let onset = SimulationPlan.onset(of: round)
         if let length { round = Halted(round, after: onset + length) }
         // The rest at the start of a trajectory is part of the quiet time.
@@ -116,5 +139,25 @@ struct SimulationPlan: Sendable {
     private static func moves(_ trajectory: any Trajectory, at time: Double) -> Bool {
         let motion = trajectory.motion(at: time)
         return motion.rotationRate.lengthSquared > 1e-12 || motion.acceleration.lengthSquared > 1e-12
+    }
+}
+
+extension LearnedGesture {
+    /// What a sensor on a body measures that lies flat, moves like the first example as often as `count`, and rests a second
+    /// before and after each.
+    fileprivate func samples(count: Int) -> [MotionSample] {
+        let rest = [MotionFrame](repeating: .zero, count: Int(MotionFrame.rate))
+        let frames = rest + (0..<count).flatMap { _ in (examples.first ?? []) + rest }
+        var attitude = Quaternion.identity
+        var previous = Vector3.zero
+        return frames.enumerated().map { index, frame in
+            let rate = frame.measuredRate
+            attitude = (attitude * Quaternion(rotationVector: (0.5 / MotionFrame.rate) * (previous + rate))).normalized
+            previous = rate
+            return MotionSample(
+                timestamp: Timestamp(seconds: Double(index) / MotionFrame.rate),
+                acceleration: frame.measuredAcceleration + attitude.unrotate(Vector3(0, 0, standardGravity)),
+                rotationRate: rate, flags: .rotationRate)
+        }
     }
 }

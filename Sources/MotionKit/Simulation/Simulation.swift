@@ -17,13 +17,13 @@ struct Simulation: Sendable {
     /// - Returns: `nil` if the system has no descriptor or thread left.
     init?(
         _ movement: SimulatedMovement, exchange: SensorExchange, nearMisses: HandlerList<NearMiss>, imu: IMUSettings,
-        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
+        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant], learned: LearnedGestures?
     ) {
         guard let control = SimulationControl(exchange) else { return nil }
         let thread = WorkerThread(name: "jostle-simulate") {
             var loop = SimulationLoop(
                 movement.plan, control: control, nearMisses: nearMisses, imu: imu, settings: settings,
-                silenced: silenced, variants: variants)
+                silenced: silenced, variants: variants, learned: learned)
             loop.run()
             control.isOver.store(true, ordering: .releasing)
         }
@@ -130,7 +130,7 @@ private struct SimulationLoop: ~Copyable {
 
     init(
         _ plan: SimulationPlan, control: SimulationControl, nearMisses: HandlerList<NearMiss>, imu: IMUSettings,
-        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
+        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant], learned: LearnedGestures?
     ) {
         let start = SystemClock().now().advanced(bySeconds: SimulationLoop.preparation - plan.start)
         let clock = SimulatedClock(start)
@@ -140,6 +140,7 @@ private struct SimulationLoop: ~Copyable {
         pipeline = MotionPipeline(settings: SimulationLoop.adapted(settings))
         pipeline.silenced = silenced
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
+        pipeline.apply(learned)
         settled = start.advanced(bySeconds: plan.start + plan.duration)
         self.plan = plan
         self.control = control
@@ -185,6 +186,7 @@ private struct SimulationLoop: ~Copyable {
             return requests
         }
         let control = control
+        if let learned = requests.learned { pipeline.apply(learned) }
         if let silenced = requests.silenced { pipeline.silenced = silenced }
         if let settings = requests.settings {
             pipeline.apply(SimulationLoop.adapted(settings)) { control.post($0) }

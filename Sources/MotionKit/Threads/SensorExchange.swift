@@ -19,6 +19,8 @@ struct SensorRequests: Sendable {
     /// The reference of an earlier run, if the policy becomes `.stored` with the settings.
     var storedReference: Quaternion?
     var variants: [GestureVariant]?
+    /// The learned gestures; `.some(nil)` for none.
+    var learned: LearnedGestures??
     var silenced: GestureSet?
     var calibration: CalibrationChange?
     var reference: ReferenceRequest?

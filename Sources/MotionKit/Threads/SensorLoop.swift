@@ -45,8 +45,8 @@ struct SensorLoop: ~Copyable {
 
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
-        silenced: GestureSet, variants: [GestureVariant], storedReference: Quaternion?, calibration: CalibrationChange,
-        intervals: UpdateIntervals, openVibration: Double?
+        silenced: GestureSet, variants: [GestureVariant], learned: LearnedGestures?, storedReference: Quaternion?,
+        calibration: CalibrationChange, intervals: UpdateIntervals, openVibration: Double?
     ) {
         self.device = device
         self.exchange = exchange
@@ -62,6 +62,7 @@ struct SensorLoop: ~Copyable {
         pipeline.silenced = silenced
         if let openVibration { pipeline.resumeVibration(after: openVibration) }
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
+        pipeline.apply(learned)
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
         self.intervals = intervals
@@ -121,6 +122,7 @@ struct SensorLoop: ~Copyable {
             let exchange = self.exchange
             pipeline.apply(variants) { exchange.post(.gesture($0)) }
         }
+        if let learned = requests.learned { pipeline.apply(learned) }
         if let silenced = requests.silenced { pipeline.silenced = silenced }
         if let calibration = requests.calibration {
             let exchange = self.exchange

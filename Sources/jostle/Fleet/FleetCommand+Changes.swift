@@ -10,7 +10,13 @@ extension FleetCommand {
     // MARK: set, unset
 
     static func set(_ arguments: Arguments) throws {
-        try publish(try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments), arguments)
+        let gestures = arguments.values("gesture")
+        guard !arguments.operands(from: 0).isEmpty || !gestures.isEmpty else {
+            throw Failure(.usage, "there is nothing to set: KEY=VALUE or --gesture FILE")
+        }
+        let edit = try FleetEdit.edit(
+            setting: arguments.operands(from: 0), gestures: gestures, unsetting: [], arguments)
+        try publish(edit, arguments)
     }
 
     static func unset(_ arguments: Arguments) throws {

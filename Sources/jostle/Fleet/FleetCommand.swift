@@ -59,10 +59,12 @@ enum FleetCommand {
                         \(RolloutOptions.details)
                         """,
                     operands: [
-                        Operand("KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)
+                        Operand(
+                            "KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRequired: false,
+                            isRepeatable: true)
                     ],
                     options: FleetOptions.selection, FleetOptions.publishing, RolloutOptions.options,
-                    [FleetEdit.unknownOption], run: set),
+                    [FleetEdit.unknownOption, FleetEdit.gestureOption], run: set),
                 connected(
                     "unset", "remove keys from a layer, so that the layers below decide again",
                     operands: [

@@ -18,11 +18,21 @@ enum FleetEdit {
         help: "reject or ignore: what boards do with keys that they do not know; reject by default",
         suggestions: .words(["reject", "ignore"]))
 
-    /// The edit of `KEY=VALUE` arguments, and of keys to remove. Checks the keys and values with this program's schema.
+    static let gestureOption = Option(
+        "gesture", value: "FILE",
+        help: "also set the template of this gesture, which jostle learn wrote; may be repeated",
+        isRepeatable: true)
+
+    /// The edit of `KEY=VALUE` arguments, of the files of learned gestures, and of keys to remove. Checks the keys and values with this program's schema.
     ///
     /// - Throws: status 64 for an argument that is none, 65 for keys and values that boards would refuse.
-    static func edit(setting: [String], unsetting: [String], _ arguments: Arguments) throws -> LayerEdit {
-        var changes: [LayerEdit.Change] = []
+    static func edit(
+        setting: [String], gestures: [String] = [], unsetting: [String], _ arguments: Arguments
+    ) throws -> LayerEdit {
+        var changes: [LayerEdit.Change] = try gestures.map { path in
+            let template = try GestureFile.read(path)
+            return .set(path: ["gestures", "learned", "\(template.name)", "template"], .string(template.text))
+        }
         try Failure.with(.usage) {
             for argument in setting { changes.append(try LayerEdit.set(argument)) }
             for key in unsetting { changes.append(try LayerEdit.unset(key)) }

@@ -34,12 +34,10 @@ enum LearnCommand {
         ])
 
     static func run(_ arguments: Arguments) throws {
-        let name = arguments.operand(0) ?? ""
-        guard GestureTemplate.isValid(name: name) else {
-            throw Failure(.usage, "\(GestureTemplate.Failure.name(name))")
-        }
-        guard Gesture(word: name) == nil, !["any", "all", "learned", "machine"].contains(name) else {
-            throw Failure(.usage, "\(name) has a meaning already: another name is needed")
+        let word = arguments.operand(0) ?? ""
+        guard let name = GestureName(learned: word) else {
+            let refusal = GestureName.refusal
+            throw Failure(.usage, "\(word) \(refusal.reason); allowed: \(refusal.allowed)")
         }
         let files = arguments.values("from")
         guard LearnedGesture.counts.contains(files.count) else {
@@ -100,12 +98,13 @@ enum LearnCommand {
     ) throws {
         var reader = try RecordingReader(path: path)
         var pipeline = MotionPipeline(settings: settings, unknownRanges: reader.unknownRanges)
-        pipeline.apply(LearnedGestures([template.gesture]))
+        pipeline.apply(LearnedGestures([LearnedGestureSettings(template)]))
         var found: [String] = []
         while let sample = try reader.next() {
-            pipeline.process(sample) { _ in }
-            guard let event = pipeline.takeLearned() else { continue }
-            found.append("at \(reader.timeText) s (confidence \(decimal(event.confidence, 2)))")
+            var confidence: Double?
+            pipeline.process(sample) { event in confidence = event.confidence ?? confidence }
+            guard let confidence else { continue }
+            found.append("at \(reader.timeText) s (confidence \(decimal(confidence, 2)))")
         }
         report(
             "\(path): \(found.isEmpty ? "no \(template.name)" : "\(template.name) " + found.joined(separator: ", "))")

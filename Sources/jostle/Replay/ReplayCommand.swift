@@ -39,7 +39,7 @@ enum ReplayCommand {
         var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
         pipeline.explainsNearMisses = explains
         let templates = try arguments.values("gesture").map(GestureFile.read)
-        if !templates.isEmpty { pipeline.apply(LearnedGestures(templates.map(\.gesture))) }
+        if !templates.isEmpty { pipeline.apply(LearnedGestures(templates.map { LearnedGestureSettings($0) })) }
         var fault: MeasurementFault?
         while let sample = try reader.next() {
             var recognised: [GestureEvent] = []
@@ -52,14 +52,12 @@ enum ReplayCommand {
                 if explains { Output.line(text) } else { Output.warn("\(text)") }
             }
             try output.write(pipeline.state.attitude, recognised, time: reader.timeText)
-            if let event = pipeline.takeLearned() {
-                let name = templates[event.gesture].name
-                try output.write(event, name, time: reader.timeText)
-                if explains { Output.line("\(reader.timeText) s: \(EventRow.sentence(event, name))") }
-            }
             guard explains else { continue }
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
-            for event in recognised { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
+            for event in recognised {
+                let score = event.gesture == .learned ? pipeline.learnedScore.map { ": \(EventRow.sentence($0))" } : nil
+                Output.line("\(reader.timeText) s: \(EventRow.sentence(event))\(score ?? "")")
+            }
         }
         let unavailable = pipeline.state.unavailableGestures(pipeline.settings.gestures)
         if !unavailable.isEmpty, explains {
@@ -113,11 +111,6 @@ private struct ReplayOutput: ~Copyable {
         }
     }
 
-    /// Writes a learned gesture.
-    borrowing func write(_ event: LearnedEvent, _ name: String, time: String) throws {
-        try Failure.with(.cannotCreate) { try events?.write(EventRow.text(event, name, time: time)) }
-    }
-
     /// Flushes the files.
     borrowing func flush() throws {
         do {
@@ -150,7 +143,7 @@ enum EventRow {
     /// The row of an event; fields that do not apply are empty.
     static func text(_ event: GestureEvent, time: String) -> String {
         let fields: [String] = [
-            time, event.gesture.word, event.phase.word, event.direction?.word ?? "", event.side?.word ?? "",
+            time, event.kind.word, event.phase.word, event.direction?.word ?? "", event.side?.word ?? "",
             event.count.map { "\($0)" } ?? "", event.axis?.word ?? "",
             event.angle.map { decimal($0 * degreesPerRadian, 2) } ?? "", event.strength.map { decimal($0, 3) } ?? "",
             event.duration.map { decimal($0, 3) } ?? "", event.reason?.word ?? "", event.from?.word ?? "",
@@ -161,29 +154,19 @@ enum EventRow {
         return fields.joined(separator: ",") + "\n"
     }
 
-    /// The row of a learned gesture.
-    static func text(_ event: LearnedEvent, _ name: String, time: String) -> String {
-        let values = [
-            "t_s": time, "gesture": name, "phase": GesturePhase.recognized.word,
-            "strength": decimal(event.strength, 3), "duration": decimal(event.duration, 3),
-        ]
-        return header.dropLast().split(separator: ",").map { values[String($0)] ?? "" }.joined(separator: ",") + "\n"
-    }
-
-    /// A learned gesture in words, with what its score consists of.
-    static func sentence(_ event: LearnedEvent, _ name: String) -> String {
+    /// What the score of a learned gesture consists of.
+    static func sentence(_ score: LearnedScore) -> String {
         let parts = [
-            ("shape", event.shape), ("loudness", event.loudness), ("tempo", event.tempo),
-            ("not alone", event.isolation),
+            ("shape", score.shape), ("loudness", score.loudness), ("tempo", score.tempo),
+            ("not alone", score.isolation),
         ]
-        return "\(name) recognized, \(decimal(event.strength, 1)) m/s², after \(decimal(event.duration, 2)) s, "
-            + "confidence \(decimal(event.confidence, 2)): \(decimal(event.score, 2)) from example \(event.example + 1) ("
+        return "\(decimal(score.score, 2)) from example \(score.example + 1) ("
             + parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ") + ")"
     }
 
     /// An event in words.
     static func sentence(_ event: GestureEvent) -> String {
-        var parts = ["\(event.gesture.word) \(event.phase.word)"]
+        var parts = ["\(event.kind.word) \(event.phase.word)"]
         if let count = event.count { parts.append("\(count)") }
         if let direction = event.direction { parts.append(direction.word) }
         if let from = event.from, let to = event.to { parts.append("from \(from.word) to \(to.word)") }
@@ -197,6 +180,7 @@ enum EventRow {
         if let reversals = event.reversals { parts.append("\(reversals) reversals") }
         if let height = event.height { parts.append("height \(decimal(height, 2)) m") }
         if let duration = event.duration { parts.append("after \(decimal(duration, 2)) s") }
+        if let confidence = event.confidence { parts.append("confidence \(decimal(confidence, 2))") }
         if let reason = event.reason { parts.append(reason.explanation(of: event.gesture)) }
         if event.isSimulated { parts.append("simulated") }
         return parts.joined(separator: ", ")

@@ -31,8 +31,8 @@ enum TuneCommand {
             """,
         operands: [
             Operand(
-                "GESTURE", help: Gesture.allCases.map(\.word).joined(separator: ", "), isRequired: false,
-                suggestions: .words(Gesture.allCases.map(\.word)))
+                "GESTURE", help: Gesture.builtIn.map(\.word).joined(separator: ", "), isRequired: false,
+                suggestions: .words(Gesture.builtIn.map(\.word)))
         ],
         options: CommandUsage.configurationOptions + [
             Option("times", value: "N", help: "how often you make the gesture, 2 to 20; 5 by default"),
@@ -82,8 +82,8 @@ enum TuneCommand {
         guard let word = arguments.operand(0) else {
             throw Failure(.usage, lines: ["GESTURE is missing", usage.synopsis, "More: jostle \(usage.name) --help"])
         }
-        guard let gesture = Gesture(word: word) else {
-            let known = Gesture.allCases.map(\.word)
+        guard let gesture = Gesture(word: word), gesture != .learned else {
+            let known = Gesture.builtIn.map(\.word)
             let suggestion = EditDistance.suggestion(for: word, among: known)
             throw Failure(
                 .usage, "\"\(word)\" cannot be tuned; these can: \(known.joined(separator: ", "))\(suggestion)")

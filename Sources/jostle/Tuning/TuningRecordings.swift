@@ -208,7 +208,7 @@ struct TuningContents {
     /// sleeps.
     private static func settings(_ settings: JostleSettings) -> JSONValue {
         var settings = settings
-        for gesture in Gesture.allCases { settings.quietHours[gesture] = nil }
+        for gesture in Gesture.builtIn { settings.quietHours[gesture] = nil }
         let sensor = ["rate", "accelerometer_range", "gyroscope_range", "batch", "mount_matrix"]
         let values = sensor.compactMap { name in
             ConfigurationSchema.value(of: "sensor.\(name)", in: settings).map { JSONValue.Member(name, $0) }

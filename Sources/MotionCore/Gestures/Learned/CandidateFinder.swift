@@ -212,15 +212,25 @@ struct CandidateFinder: ~Copyable {
     }
 
     private func isOnPath(of gesture: Int, _ candidate: GestureCandidate) -> Bool {
+        isOnPath(of: gesture, begunBefore: candidate.end - candidate.length / 2)
+    }
+
+    private func isOnPath(of gesture: Int, begunBefore frame: Int) -> Bool {
         let learned = self.learned
         let row = (count + 2) % 3 * points
         for copy in learned.members[gesture].copies {
             for point in learned.starts[copy]..<learned.starts[copy + 1] - 1 {
                 let isGood = residuals[row + point] < CandidateFinder.likely * learned.energiesSoFar[point]
-                if isGood, Int(beginnings[row + point]) < candidate.end - candidate.length / 2 { return true }
+                if isGood, Int(beginnings[row + point]) < frame { return true }
             }
         }
         return false
+    }
+
+    /// Whether what began at a frame or before, and not just now, may be or become a gesture.
+    func isLikely(_ gesture: Int, startedBy frame: Int) -> Bool {
+        if ends[gesture].residual < CandidateFinder.likely, ends[gesture].start <= frame { return true }
+        return isActive && isOnPath(of: gesture, begunBefore: min(frame + 1, count - CandidateFinder.shortest))
     }
 
     /// Scores a candidate.

@@ -79,7 +79,7 @@ package struct GestureLearner: ~Copyable {
         self.shapes = shapes
         ownThreshold = min(Rule.cap, Rule.spread * median + Rule.margin)
         gesture = LearnedGesture(examples: examples, threshold: ownThreshold)
-        finder = CandidateFinder(LearnedGestures([gesture]))
+        finder = CandidateFinder(LearnedGestures(gesture))
     }
 
     /// The RMS of an example's energy: 1 is 5 m/s² or 3 rad/s.

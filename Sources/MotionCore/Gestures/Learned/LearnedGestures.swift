@@ -16,6 +16,35 @@ package struct LearnedGesture: Equatable, Sendable {
     }
 }
 
+/// How a learned gesture is recognised.
+package struct LearnedGestureSettings: Equatable, Sendable {
+    package var name: GestureName
+    package var gesture: LearnedGesture
+    package var common = RecognizerSettings(cooldown: LearnedGestureSettings.cooldown)
+    /// The gestures that wait while a movement may still become this one, and are dropped if it does. Default: what such
+    /// movements often contain.
+    package var held = LearnedGestureSettings.usuallyHeld
+    /// Distinguishes its events, `GestureEvent.variant`: 0 for those of the program's settings.
+    package var variant: UInt16 = 0
+
+    package static let usuallyHeld = GestureSet.flick.union(.turn).union(.tap)
+
+    /// The default, s.
+    static var cooldown: Double { 0.5 }
+
+    /// The most gestures, and the most frames of all their examples: a movement is compared with each of them.
+    package static let mostGestures = 10
+    package static let mostFrames = 2500
+
+    package init(name: GestureName, _ gesture: LearnedGesture) {
+        self.name = name
+        self.gesture = gesture
+    }
+
+    /// The score below which a movement is the gesture: 30 % more at sensitivity 10.
+    fileprivate var threshold: Double { gesture.threshold * common.gain(step: 1.054) }
+}
+
 /// Learned gestures, prepared for their recognition. Immutable, so that every thread may read it.
 package final class LearnedGestures: @unchecked Sendable {
     /// The tempi at which each example is also known, as a share of its own. The path is the same, so rates grow with the
@@ -24,6 +53,7 @@ package final class LearnedGestures: @unchecked Sendable {
     static let tempiCount = tempi.count
 
     struct Member {
+        var settings: LearnedGestureSettings
         var threshold: Float
         /// The copies of its examples, by their numbers.
         var copies: Range<Int>
@@ -44,21 +74,28 @@ package final class LearnedGestures: @unchecked Sendable {
     /// The sum of squares up to each frame of each copy.
     let energiesSoFar: FixedBuffer<Float>
     let shapes: ShapeTable
+    /// How long another gesture waits for one of these at most, s: as long as the longest takes, and 0.4 s.
+    private(set) var longestWait = 0.0
+
+    /// Prepares a gesture that has no name yet.
+    convenience init(_ gesture: LearnedGesture) {
+        self.init([LearnedGestureSettings(name: GestureName(), gesture)])
+    }
 
     /// Prepares these gestures. It compares each with all others, which takes tenths of a second.
-    package init(_ gestures: [LearnedGesture]) {
+    package init(_ gestures: [LearnedGestureSettings]) {
         var copies: [[MotionFrame]] = []
-        for gesture in gestures {
+        for settings in gestures {
             let first = copies.count
-            for example in gesture.examples {
+            for example in settings.gesture.examples {
                 for tempo in LearnedGestures.tempi { copies.append(LearnedGestures.played(example, tempo)) }
             }
             let lengths = copies[first...].map { $0.count }
             members.append(
                 Member(
-                    threshold: Float(gesture.threshold), copies: first..<copies.count,
+                    settings: settings, threshold: Float(settings.threshold), copies: first..<copies.count,
                     lengths: (lengths.min() ?? 0)...(lengths.max() ?? 0),
-                    longest: gesture.examples.map { $0.count }.max() ?? 0))
+                    longest: settings.gesture.examples.map { $0.count }.max() ?? 0))
         }
         var count = 0
         for copy in copies {
@@ -79,7 +116,14 @@ package final class LearnedGestures: @unchecked Sendable {
             energies.append(sum)
             shapes.set(index, count: copy.count) { copy[$0] }
         }
+        longestWait = Double(members.reduce(0) { max($0, $1.longest) } + LearnedRecognizer.patience) / MotionFrame.rate
         if gestures.count > 1 { findNested(gestures) }
+    }
+
+    /// The member whose event it is; `nil` if it is that of another gesture.
+    func member(of event: GestureEvent) -> Int? {
+        guard event.gesture == .learned else { return nil }
+        return members.firstIndex { $0.settings.name == event.name && $0.settings.variant == event.variant }
     }
 
     /// A movement at `tempo` times its tempo.
@@ -94,12 +138,13 @@ package final class LearnedGestures: @unchecked Sendable {
     }
 
     /// Finds which gestures also occur within others.
-    private func findNested(_ gestures: [LearnedGesture]) {
+    private func findNested(_ gestures: [LearnedGestureSettings]) {
         for (index, gesture) in gestures.enumerated() {
             let alone = LearnedGestures([gesture])
             for (number, other) in gestures.enumerated() where number != index {
+                let examples = other.gesture.examples
                 var found = 0
-                for example in other.examples {
+                for example in examples {
                     var finder = CandidateFinder(alone)
                     var isFound = false
                     let rest = [MotionFrame](repeating: .zero, count: 16)
@@ -109,7 +154,7 @@ package final class LearnedGestures: @unchecked Sendable {
                     }
                     if isFound { found += 1 }
                 }
-                guard found > other.examples.count / 3 else { continue }
+                guard found > examples.count / 3 else { continue }
                 members[index].containers.append(number)
             }
         }

@@ -1,16 +1,7 @@
 internal import CMotionMath
 
-/// A learned gesture that was recognised.
-package struct LearnedEvent: Sendable, Equatable, BitwiseCopyable {
-    /// The number of the gesture.
-    package var gesture: Int
-    package var timestamp: Timestamp
-    /// How like its nearest example it was: 1 for the same, 0.5 for just like enough.
-    package var confidence: Double
-    /// The highest linear acceleration, m/s².
-    package var strength: Double
-    /// Seconds.
-    package var duration: Double
+/// What a movement is judged by that may be a learned gesture.
+package struct LearnedScore: Sendable, Equatable, BitwiseCopyable {
     /// The score, and what it consists of: differences of shape, loudness and tempo from the nearest example, and movement just
     /// before and after.
     package var score: Double
@@ -31,7 +22,7 @@ package struct LearnedRecognizer: ~Copyable {
     /// How much the length counts between candidates that overlap.
     private static let lengthWeight: Float = 0.3
     /// Frames that a candidate waits for a better one: 0.4 s.
-    private static let patience = 10
+    static let patience = 10
     /// Below this energy of a cell, nothing is computed at rest.
     private static let idle: Float = 0.1
     /// Recognised candidates that are remembered, so that none is part of two.
@@ -44,6 +35,8 @@ package struct LearnedRecognizer: ~Copyable {
     private var due = 0
     private let past = FixedBuffer<GestureCandidate?>(repeating: nil, count: LearnedRecognizer.remembered)
     private var pastCount = 0
+    /// The score of the last gesture.
+    private(set) var score: LearnedScore?
 
     package init(_ learned: LearnedGestures) {
         self.learned = learned
@@ -58,7 +51,7 @@ package struct LearnedRecognizer: ~Copyable {
     }
 
     /// Processes a cell; returns an event if a gesture was recognised.
-    mutating func update(_ cell: GestureCell) -> LearnedEvent? {
+    mutating func update(_ cell: GestureCell) -> GestureEvent? {
         if waiting == nil, !finder.isActive, MotionFrame(of: cell).energy < LearnedRecognizer.idle {
             finder.interrupt()
             sampler.reset()
@@ -102,16 +95,35 @@ package struct LearnedRecognizer: ~Copyable {
         candidate.score / threshold - lengthWeight * Float(log(Double(candidate.length)))
     }
 
-    private func event(_ found: GestureCandidate, at timestamp: Timestamp) -> LearnedEvent {
-        var strength = 0.0
-        for index in found.start..<found.end { strength = max(strength, finder.frame(index).accelerationLength) }
+    private mutating func event(_ found: GestureCandidate, at timestamp: Timestamp) -> GestureEvent {
         let learned = self.learned
         let member = learned.members[found.gesture]
-        return LearnedEvent(
-            gesture: found.gesture, timestamp: timestamp, confidence: 1 - Double(found.score / member.threshold) / 2,
-            strength: strength, duration: Double(found.length) / MotionFrame.rate, score: Double(found.score),
-            shape: Double(found.distance.shape), loudness: Double(found.distance.loudness),
+        score = LearnedScore(
+            score: Double(found.score), shape: Double(found.distance.shape), loudness: Double(found.distance.loudness),
             tempo: Double(found.distance.tempo), isolation: Double(found.isolation),
             example: (found.copy - member.copies.lowerBound) / LearnedGestures.tempiCount)
+        var event = GestureEvent(.learned, .recognized, at: timestamp)
+        event.name = member.settings.name
+        event.variant = member.settings.variant
+        event.confidence = 1 - Double(found.score / member.threshold) / 2
+        event.duration = Double(found.length) / MotionFrame.rate
+        var strength = 0.0
+        for index in found.start..<found.end {
+            strength = max(strength, finder.frame(index).measuredAcceleration.length)
+        }
+        event.strength = strength
+        return event
+    }
+
+    /// Whether the movement whose middle was so many seconds ago may still become a gesture that holds this one back.
+    func holds(_ gesture: Gesture, sinceMiddle seconds: Double) -> Bool {
+        guard finder.isActive || waiting != nil else { return false }
+        let middle = finder.count - Int(seconds * MotionFrame.rate)
+        let learned = self.learned
+        for (number, member) in learned.members.enumerated() where member.settings.held.contains(gesture) {
+            if let waiting, waiting.gesture == number, waiting.start <= middle { return true }
+            if finder.isLikely(number, startedBy: middle) { return true }
+        }
+        return false
     }
 }

@@ -4,7 +4,7 @@
 /// every processor, and in the text of a template.
 package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
     /// Frames a second.
-    static let rate = 25.0
+    package static let rate = 25.0
     /// Steps in a unit.
     static let steps: Float = 512
     /// m/s² and rad/s in a unit.
@@ -14,7 +14,7 @@ package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
     /// Three of acceleration, three of rotation rate, two zeros.
     var values: SIMD8<Float>
 
-    static let zero = MotionFrame(values: .zero)
+    package static let zero = MotionFrame(values: .zero)
 
     /// The sum of the squares of the differences, added in a fixed order.
     @inline(__always)
@@ -31,10 +31,12 @@ package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
     /// How much moves: the length of the vector.
     var energy: Float { squaredDistance(to: .zero).squareRoot() }
 
-    /// The length of the acceleration, m/s².
-    var accelerationLength: Double {
-        let (x, y, z) = (Double(values[0]), Double(values[1]), Double(values[2]))
-        return MotionFrame.acceleration * (x * x + y * y + z * z).squareRoot()
+    /// The linear acceleration, m/s², and the rotation rate, rad/s.
+    package var measuredAcceleration: Vector3 {
+        MotionFrame.acceleration * Vector3(Double(values[0]), Double(values[1]), Double(values[2]))
+    }
+    package var measuredRate: Vector3 {
+        MotionFrame.rotationRate * Vector3(Double(values[3]), Double(values[4]), Double(values[5]))
     }
 
     /// Steps in a unit, of the numbers in a template and of those of everyday movement.
