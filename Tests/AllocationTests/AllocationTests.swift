@@ -19,7 +19,8 @@ struct AllocationTests {
         #expect(result.output.contains("counted 100 of 100 deliberate allocations"), "\(result.output)")
         // Without this, a check that runs no stage would pass.
         let stages = [
-            "pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst", "kernel-to-sample",
+            "pipeline-rest", "pipeline-motion", "pipeline-learned", "fifo-to-event", "fifo-to-event-worst",
+            "kernel-to-sample",
             "magnetometer",
         ]
         for stage in stages {

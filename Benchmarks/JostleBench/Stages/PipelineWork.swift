@@ -10,6 +10,33 @@ struct PipelineWork: StageWork, ~Copyable {
         samples = SampleLoop(recording)
     }
 
+    /// With so many learned gestures of as many examples each: parts of the recording, 1.4 s long, so that movement comes near
+    /// them.
+    init(_ recording: Recording, learning count: Int) {
+        self.init(recording)
+        pipeline.recordFrames()
+        var frames: [MotionFrame] = []
+        for sample in recording.samples {
+            pipeline.process(sample) { _ in }
+            while let frame = pipeline.takeFrame() { frames.append(frame.frame) }
+        }
+        let moving = MotionFrame.stretches(frames).flatMap { $0 }
+        let length = 35
+        let examples = (0..<count * count).map { number in
+            let start = number * max(1, moving.count - length) / (count * count)
+            return Array(moving[start..<min(start + length, moving.count)])
+        }
+        let gestures = (0..<count).compactMap { number in
+            GestureName(utf8: [UInt8(ascii: "a") + UInt8(number)]).map { name in
+                LearnedGestureSettings(
+                    name: name,
+                    LearnedGesture(examples: Array(examples[count * number..<count * (number + 1)]), threshold: 0.3))
+            }
+        }
+        pipeline = MotionPipeline()
+        pipeline.apply(LearnedGestures(gestures))
+    }
+
     mutating func run(_ count: Int) -> Int {
         var events = 0
         for _ in 0..<count {

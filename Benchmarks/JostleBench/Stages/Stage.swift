@@ -4,6 +4,7 @@ internal import MotionCore
 enum Stage: String, CaseIterable {
     case pipelineAtRest = "pipeline-rest"
     case pipelineInMotion = "pipeline-motion"
+    case learned = "pipeline-learned"
     case hotPath = "fifo-to-event"
     case hotPathAtWorst = "fifo-to-event-worst"
     case driver = "driver"
@@ -19,6 +20,7 @@ enum Stage: String, CaseIterable {
         switch self {
         case .pipelineAtRest: "pipeline, board at rest"
         case .pipelineInMotion: "pipeline, board turned and shaken"
+        case .learned: "the same, with five learned gestures of five examples"
         case .hotPath: "FIFO bytes -> driver -> pipeline -> event"
         case .hotPathAtWorst: "the same, tilted mounting, clipping, unreliable bus"
         case .driver: "FIFO bytes -> driver -> sample"
@@ -37,7 +39,7 @@ enum Stage: String, CaseIterable {
     /// Whether it recognises gestures.
     var recognizesGestures: Bool {
         switch self {
-        case .pipelineInMotion, .hotPath, .hotPathAtWorst, .gestures: true
+        case .pipelineInMotion, .learned, .hotPath, .hotPathAtWorst, .gestures: true
         case .pipelineAtRest, .driver, .kernel, .magnetometer, .attitude, .ring, .chip: false
         }
     }
@@ -47,6 +49,7 @@ enum Stage: String, CaseIterable {
         switch self {
         case .pipelineAtRest: Runner(PipelineWork(material.rest))
         case .pipelineInMotion: Runner(PipelineWork(material.movement))
+        case .learned: Runner(PipelineWork(material.movement, learning: 5))
         case .hotPath: Runner(HotPathWork(material.movement))
         case .hotPathAtWorst: Runner(HotPathWork.atWorst(material.clipped))
         case .driver: Runner(DriverWork(material.movement))

@@ -124,54 +124,61 @@ struct CandidateFinder: ~Copyable {
         }
     }
 
+    /// Continues the paths through the points of a copy with a frame, as far as their residuals are below `most`.
+    private func follow(_ copy: Range<Int>, _ frame: MotionFrame, _ index: Int, most: Float) {
+        // The frames before and the present one, each at the copy's first point. What is infinite leads nowhere; a step of the
+        // frame before or the point before was computed if a path leads through it.
+        let first = copy.lowerBound
+        let residual = residuals.base + index % 3 * points + first
+        let before = residuals.base + (index + 2) % 3 * points + first
+        let earlier = residuals.base + (index + 1) % 3 * points + first
+        let beginning = beginnings.base + index % 3 * points + first
+        let beginningBefore = beginnings.base + (index + 2) % 3 * points + first
+        let beginningEarlier = beginnings.base + (index + 1) % 3 * points + first
+        let step = steps.base + (index & 1) * points + first
+        let stepBefore = steps.base + (1 - index & 1) * points + first
+        let example = learned.frames.base + first
+
+        step[0] = frame.squaredDistance(to: example[0])
+        residual[0] = step[0] < most ? step[0] : .infinity
+        beginning[0] = Int32(truncatingIfNeeded: index)
+        // The residuals of the frame before at the point before, and at the one before that.
+        var (one, two) = (before[0], Float.infinity)
+        for point in 1..<copy.count {
+            let three = earlier[point &- 1]
+            let next = before[point]
+            if one < .infinity || two < .infinity || three < .infinity {
+                let own = frame.squaredDistance(to: example[point])
+                step[point] = own
+                var (least, start) = (one + own, beginningBefore[point &- 1])
+                if two < .infinity {
+                    let sum = two + step[point &- 1] + own
+                    if sum < least { (least, start) = (sum, beginningBefore[point &- 2]) }
+                }
+                if three < .infinity {
+                    let sum = three + 0.5 * (stepBefore[point] + own)
+                    if sum < least { (least, start) = (sum, beginningEarlier[point &- 1]) }
+                }
+                residual[point] = least < most ? least : .infinity
+                beginning[point] = start
+            } else {
+                residual[point] = .infinity
+            }
+            (one, two) = (next, one)
+        }
+    }
+
     /// Continues the paths of all copies with a frame.
     private mutating func follow(_ index: Int, isLast: Bool, limit: (Int) -> Float, emit: (GestureCandidate) -> Void) {
         let learned = self.learned
         let frame = history.frame(index)
-        let (row, before, earlier) = (index % 3 * points, (index + 2) % 3 * points, (index + 1) % 3 * points)
-        let (stepRow, stepBefore) = ((index & 1) * points, (1 - index & 1) * points)
+        let (row, before) = (index % 3 * points, (index + 2) % 3 * points)
         for gesture in 0..<learned.members.count {
             let copies = learned.members[gesture].copies
             var best = PathEnd()
             for copy in copies {
-                let (from, to) = (learned.starts[copy], learned.starts[copy + 1])
-                let most = CandidateFinder.loose * learned.energies[copy]
-                for point in from..<to {
-                    var (one, two, three) = (Float.infinity, Float.infinity, Float.infinity)
-                    if point > from {
-                        one = residuals[before + point - 1]
-                        three = residuals[earlier + point - 1]
-                        if point > from + 1 { two = residuals[before + point - 2] }
-                        if min(one, two, three) == .infinity {
-                            residuals[row + point] = .infinity
-                            continue
-                        }
-                    }
-                    let step = frame.squaredDistance(to: learned.frames[point])
-                    steps[stepRow + point] = step
-                    var residual = step
-                    var start = Int32(truncatingIfNeeded: index)
-                    if point > from {
-                        residual = one + step
-                        start = beginnings[before + point - 1]
-                        if two < .infinity {
-                            let sum = two + steps[stepRow + point - 1] + step
-                            if sum < residual {
-                                residual = sum
-                                start = beginnings[before + point - 2]
-                            }
-                        }
-                        if three < .infinity {
-                            let sum = three + 0.5 * (steps[stepBefore + point] + step)
-                            if sum < residual {
-                                residual = sum
-                                start = beginnings[earlier + point - 1]
-                            }
-                        }
-                    }
-                    residuals[row + point] = residual < most ? residual : .infinity
-                    beginnings[row + point] = start
-                }
+                let to = learned.starts[copy + 1]
+                follow(learned.starts[copy]..<to, frame, index, most: CandidateFinder.loose * learned.energies[copy])
                 let relative = residuals[row + to - 1] / learned.energies[copy]
                 if relative < best.residual {
                     best = PathEnd(residual: relative, start: Int(beginnings[row + to - 1]), last: index)
