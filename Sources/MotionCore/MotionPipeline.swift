@@ -310,6 +310,9 @@ extension MotionPipeline {
     /// Removes and returns a learned gesture that the last sample has completed.
     package mutating func takeLearned() -> LearnedEvent? { gestures.takeLearned() }
 
+    /// Removes and returns what the last movement lacked to be a learned gesture. Call after each sample.
+    package mutating func takeLearnedMiss() -> LearnedMiss? { gestures.takeLearnedMiss() }
+
     /// Has the frames recorded by which learned gestures are compared, for `takeFrame`. Allocates.
     package mutating func recordFrames() { gestures.recordFrames() }
 

@@ -53,7 +53,10 @@ package struct GestureRecognizers: ~Copyable {
     /// Whether to keep near misses for `takeNearMiss()`. Default: false.
     package var explainsNearMisses: Bool {
         get { misses.isEnabled }
-        set { misses.isEnabled = newValue }
+        set {
+            misses.isEnabled = newValue
+            learned?.explainsNearMisses = newValue
+        }
     }
 
     /// The gestures that may not begin now; those in progress still end normally. Default: none.
@@ -98,6 +101,7 @@ package struct GestureRecognizers: ~Copyable {
     /// Replaces the learned gestures; `nil` for none. Allocates.
     mutating func apply(_ gestures: LearnedGestures?) {
         learned = gestures.map { LearnedRecognizer($0) }
+        learned?.explainsNearMisses = misses.isEnabled
     }
 
     /// Removes and returns the oldest learned gesture that was recognised.
@@ -105,6 +109,9 @@ package struct GestureRecognizers: ~Copyable {
         defer { recognised = nil }
         return recognised
     }
+
+    /// Removes and returns the last near miss of a learned gesture.
+    mutating func takeLearnedMiss() -> LearnedMiss? { learned?.takeMiss() }
 
     /// Has the frames of what follows recorded, for `takeFrame`. Allocates.
     mutating func recordFrames() { frames = FrameRecorder() }

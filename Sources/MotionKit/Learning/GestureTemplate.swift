@@ -67,7 +67,8 @@ public struct GestureTemplate: Equatable, Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func checksum(_ lines: some Sequence<some StringProtocol>) -> String {
+    /// The checksum of the lines before it. Not private, so that invented texts can have one.
+    static func checksum(_ lines: some Sequence<some StringProtocol>) -> String {
         var checksum = Checksum()
         for line in lines {
             for byte in line.utf8 { checksum.add(byte: byte) }

@@ -58,6 +58,9 @@ enum ReplayCommand {
                 if explains { Output.line("\(reader.timeText) s: \(EventRow.sentence(event, name))") }
             }
             guard explains else { continue }
+            if let miss = pipeline.takeLearnedMiss() {
+                Output.line("\(reader.timeText) s: no \(templates[miss.event.gesture].name): \(miss.words)")
+            }
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
             for event in recognised { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
         }
@@ -172,13 +175,9 @@ enum EventRow {
 
     /// A learned gesture in words, with what its score consists of.
     static func sentence(_ event: LearnedEvent, _ name: String) -> String {
-        let parts = [
-            ("shape", event.shape), ("loudness", event.loudness), ("tempo", event.tempo),
-            ("not alone", event.isolation),
-        ]
         return "\(name) recognized, \(decimal(event.strength, 1)) m/s², after \(decimal(event.duration, 2)) s, "
-            + "confidence \(decimal(event.confidence, 2)): \(decimal(event.score, 2)) from example \(event.example + 1) ("
-            + parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ") + ")"
+            + "confidence \(decimal(event.confidence, 2)): \(decimal(event.score, 2)) from example \(event.example + 1) "
+            + "(\(event.scoreParts))"
     }
 
     /// An event in words.
@@ -200,6 +199,33 @@ enum EventRow {
         if let reason = event.reason { parts.append(reason.explanation(of: event.gesture)) }
         if event.isSimulated { parts.append("simulated") }
         return parts.joined(separator: ", ")
+    }
+}
+
+extension LearnedEvent {
+    /// What the score consists of.
+    var scoreParts: String {
+        let parts = [("shape", shape), ("loudness", loudness), ("tempo", tempo), ("not alone", isolation)]
+        return parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ")
+    }
+}
+
+extension LearnedMiss {
+    /// What it lacked, and by how much.
+    var words: String {
+        let example = "example \(event.example + 1)"
+        let fault =
+            switch lack {
+            case .shape: "it went another way than \(example)"
+            case .weaker: "it was smaller or gentler than \(example)"
+            case .stronger: "it was larger or more violent than \(example)"
+            case .quicker: "it was quicker than \(example)"
+            case .slower: "it was slower than \(example)"
+            case .movementBefore: "something moved just before it"
+            case .movementAfter: "something moved just after it"
+            }
+        return "\(fault) (\(decimal(event.score, 2)) from \(example), less than \(decimal(threshold, 2)) is needed: "
+            + "\(event.scoreParts))"
     }
 }
 
