@@ -92,6 +92,38 @@ import VirtualIMU
             ).isEmpty)
     }
 
+    /// The near misses of a trajectory between rests, and the number of events.
+    private func misses(_ gesture: LearnedGesture, _ part: any Trajectory) -> (misses: [LearnedMiss], events: Int) {
+        var pipeline = MotionPipeline()
+        pipeline.explainsNearMisses = true
+        pipeline.apply(LearnedGestures([gesture]))
+        var (misses, events) = ([LearnedMiss](), 0)
+        forEachSample(Rest(1), part, Rest(1), rate: 200) { sample in
+            pipeline.process(sample) { _ in }
+            if pipeline.takeLearned() != nil { events += 1 }
+            if let miss = pipeline.takeLearnedMiss() { misses.append(miss) }
+        }
+        return (misses, events)
+    }
+
+    @Test func aNearMissSaysWhatItLacked() throws {
+        let gesture = try learned()
+        #expect(misses(gesture, movement()) == ([], 1))
+        let lacks: [(any Trajectory, LearnedMiss.Lack)] = [
+            (movement(wide: 0.55), .weaker), (movement(wide: 2.1), .stronger), (movement(wide: 2, slow: 2.2), .slower),
+            (MotionSequence([Walk(duration: 3), movement()]), .movementBefore),
+        ]
+        for (part, lack) in lacks {
+            let (misses, events) = misses(gesture, part)
+            #expect(misses.map(\.lack) == [lack] && events == 0, "\(misses)")
+            let miss = try #require(misses.first)
+            #expect(miss.threshold == Double(Float(gesture.threshold)) && miss.event.score >= miss.threshold)
+            #expect(miss.event.confidence <= 0.5 && (0..<3).contains(miss.event.example))
+        }
+        #expect(misses(gesture, Rest(2)) == ([], 0))
+        #expect(LearnedMiss.Lack.weaker.reason == .tooWeak && LearnedMiss.Lack.slower.reason == .wrongPace)
+    }
+
     @Test func aWeakOneIsNot() throws {
         // A third as wide: too weak, although the shape is the same.
         #expect(events([try learned()], movement(wide: 0.2)).isEmpty)

@@ -60,8 +60,8 @@ package struct LearningSession: ~Copyable {
         /// The gesture is learned, from so many examples.
         case learned(Int, [Lesson.Remark])
         case tested(Int, Trial)
-        /// All trials are over.
-        case done(recognised: Int)
+        /// All trials are over. `isReliable`: whether the examples are so alike that most repetitions are recognised.
+        case done(recognised: Int, isReliable: Bool)
         /// Nothing was learned.
         case failed(Failure)
     }
@@ -113,6 +113,7 @@ package struct LearningSession: ~Copyable {
     private var recognised = 0
     /// The loudness of the weakest example.
     private var weakest = 0.0
+    private var isReliable = true
     private var first: Timestamp?
     private var last: Timestamp?
     /// Whether it has rested, so that a movement may begin.
@@ -271,6 +272,7 @@ package struct LearningSession: ~Copyable {
         reader.recognise(plan.others + [template])
         (phase, refusals) = (.testing, 0)
         interrupt()
+        isReliable = !lesson.remarks.contains(.veryDifferent)
         return .learned(kept.count, lesson.remarks)
     }
 
@@ -292,7 +294,10 @@ package struct LearningSession: ~Copyable {
         if case .recognised = trial { recognised += 1 }
         if tested == LearningSession.trials {
             let isGood = recognised >= LearningSession.fewestRecognised
-            end(with: isGood ? .done(recognised: recognised) : .failed(.unreliable(recognised: recognised)))
+            end(
+                with: isGood
+                    ? .done(recognised: recognised, isReliable: isReliable)
+                    : .failed(.unreliable(recognised: recognised)))
         }
         return .tested(tested, trial)
     }

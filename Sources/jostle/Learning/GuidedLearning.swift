@@ -86,8 +86,9 @@ struct GuidedLearning {
             for remark in remarks { dialogue.say(remark.words) }
             dialogue.say("Learned from \(count) examples. Now try it, \(LearningSession.trials) times.")
         case .tested(let number, let trial): dialogue.say("Trial \(number): \(trial.words)")
-        case .done(let recognised):
+        case .done(let recognised, let isReliable):
             dialogue.say("Recognised \(recognised) of \(LearningSession.trials).")
+            if isReliable { dialogue.say(expectation) }
         case .failed(let failure): throw Failure(.badData, failure.words)
         }
     }
@@ -114,6 +115,14 @@ struct GuidedLearning {
             dialogue.say(words)
         }
     }
+
+    /// What may be promised: docs/figures.md.
+    private let expectation = """
+        What to expect, if you make it as you have shown it, with a rest before and after: it is recognised nine times in ten
+        at least, and everyday movement sets it off less than once in ten hours of being worn. Do not expect that of other
+        people, of another mounting or while walking. How it fares on another day is not measured: if it is missed, add
+        examples with --more.
+        """
 
     /// How much moved in an example: a column for 0.08 s.
     private static func picture(_ energies: [Double]) -> String {

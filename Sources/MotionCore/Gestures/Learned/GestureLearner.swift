@@ -99,8 +99,8 @@ package struct GestureLearner: ~Copyable {
         static let spread = 1.6
         static let margin = 0.25
         static let everyday = 0.95
-        /// The threshold below which no example is recognised again.
-        static let hopeless = 0.45
+        /// The threshold below which everyday movement is too near.
+        static let near = 0.55
     }
 
     package private(set) var gesture: LearnedGesture
@@ -141,10 +141,10 @@ package struct GestureLearner: ~Copyable {
     package func duration(of example: Int) -> Double { shapes.duration(of: example) }
 
     /// Whether the threshold is low because everyday movement is near.
-    package var isLikeEverydayMovement: Bool { gesture.threshold < 0.55 && gesture.threshold < 0.9 * ownThreshold }
+    package var isLikeEverydayMovement: Bool { gesture.threshold < Rule.near && gesture.threshold < 0.9 * ownThreshold }
 
-    /// Whether everyday movement is so near that even examples without any difference would not help.
-    package var isEverydayMovement: Bool { Rule.everyday * nearest < Rule.hopeless }
+    /// Whether everyday movement is too near whatever the examples are like.
+    package var isEverydayMovement: Bool { Rule.everyday * nearest < Rule.near }
 
     /// The numbers of the examples to keep if there may be at most `count`: of the two that are most alike, the one that is also
     /// nearer to a third goes, the older of two that are as near, until few enough are left.
