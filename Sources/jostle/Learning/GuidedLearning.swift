@@ -104,7 +104,9 @@ struct GuidedLearning {
         case .moving: return dialogue.show("…")
         case .wait, .over: return
         case .rehearse: title = "Rehearsal"
-        case .show(let number, let count): title = "Example \(number) of \(count)"
+        case .show(let number, let count):
+            let isOneMore = count > plan.examples.lowerBound
+            title = "Example \(number)\(isOneMore ? ", because they differ" : " of \(count)")"
         case .test(let number, let count): title = "Trial \(number) of \(count)"
         }
         let words = "\(title): now, then hold it still"
