@@ -108,20 +108,41 @@ import VirtualIMU
 
     @Test func aNearMissSaysWhatItLacked() throws {
         let gesture = try learned()
-        #expect(misses(gesture, movement()) == ([], 1))
-        let lacks: [(any Trajectory, LearnedMiss.Lack)] = [
-            (movement(wide: 0.55), .weaker), (movement(wide: 2.1), .stronger), (movement(wide: 2, slow: 2.2), .slower),
-            (MotionSequence([Walk(duration: 3), movement()]), .movementBefore),
-        ]
-        for (part, lack) in lacks {
-            let (misses, events) = misses(gesture, part)
-            #expect(misses.map(\.lack) == [lack] && events == 0, "\(misses)")
-            let miss = try #require(misses.first)
+        var lacks: Set<LearnedMiss.Lack> = []
+        for (wide, slow) in [0.3, 0.4, 0.5, 0.7, 1, 1.8, 2.2, 2.6, 3].flatMap({ wide in
+            [0.5, 0.7, 1, 1.5, 2, 2.5].map { (wide, $0) }
+        }) {
+            let (misses, events) = misses(gesture, movement(wide: wide, slow: slow))
+            #expect(misses.count + events <= 1, "\(wide) \(slow) \(misses)")
+            #expect(wide != 1 || slow != 1 || events == 1)
+            guard let miss = misses.first else { continue }
+            lacks.insert(miss.lack)
             #expect(miss.threshold == Double(Float(gesture.threshold)) && miss.event.score >= miss.threshold)
             #expect(miss.event.confidence <= 0.5 && (0..<3).contains(miss.event.example))
+            switch miss.lack {
+            case .weaker, .stronger: #expect((miss.lack == .weaker) == (wide / slow < 1), "\(wide) \(slow)")
+            case .quicker: #expect(slow < 1.5)
+            case .slower: #expect(slow > 1)
+            case .shape, .movementBefore, .movementAfter: break
+            }
         }
+        #expect(lacks.isSuperset(of: [.weaker, .stronger]) && lacks.count > 2, "\(lacks)")
         #expect(misses(gesture, Rest(2)) == ([], 0))
         #expect(LearnedMiss.Lack.weaker.reason == .tooWeak && LearnedMiss.Lack.slower.reason == .wrongPace)
+    }
+
+    /// Whatever the threshold, what comes just before is the reason if the rest is as it was shown.
+    @Test func aNearMissNamesTheMovementAroundIt() throws {
+        var gesture = try learned()
+        var lacks: Set<LearnedMiss.Lack> = []
+        let turn = Turn(axis: Vector3(0, 0, 1), angle: 0.8, duration: 0.5)
+        for threshold in [0.15, 0.2, 0.25, 0.3, 0.35, 0.4] {
+            gesture.threshold = threshold
+            for parts in [[turn, movement()], [movement(), turn]] as [[any Trajectory]] {
+                lacks.formUnion(misses(gesture, MotionSequence(parts)).misses.map(\.lack))
+            }
+        }
+        #expect(lacks.isSuperset(of: [.movementBefore, .movementAfter]), "\(lacks)")
     }
 
     @Test func aWeakOneIsNot() throws {

@@ -26,7 +26,11 @@ package struct ShownExample: Sendable {
 
     /// Reads a recording through the pipeline of the agent.
     ///
-    /// - Parameter known: the gestures that are learned already.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - settings: those of the agent.
+    ///   - known: the gestures that are learned already.
+    /// - Throws: why the recording cannot be read.
     package init(
         path: String, _ settings: MotionSettings, known: [GestureTemplate] = []
     ) throws(RecordingError) {
@@ -49,7 +53,12 @@ package struct ExampleReader: ~Copyable {
     /// A day at 200 Hz.
     private static let mostSamples = 20_000_000
 
-    /// - Parameter known: the gestures that are learned already.
+    /// - Parameters:
+    ///   - settings: those of the agent.
+    ///   - calibration: the errors of the chip.
+    ///   - unknownRanges: the sensors whose ranges are unknown.
+    ///   - known: the gestures that are learned already.
+    ///   - keepsFrames: whether `frames` has them.
     package init(
         _ settings: MotionSettings, calibration: ChipCalibration = ChipCalibration(), unknownRanges: UnknownRanges = [],
         known: [GestureTemplate] = [], keepsFrames: Bool = false

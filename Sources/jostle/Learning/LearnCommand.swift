@@ -35,10 +35,12 @@ enum LearnCommand {
                 help: "write the gesture to this file instead of NAME.gesture; - for standard output"),
             Option("force", help: "replace NAME.gesture if it exists"),
             Option("more", value: "FILE", help: "add examples to this gesture; without --output the file is replaced"),
-            Option("times", value: "N", help: "the number of examples to show, 2 to 8; 3 to 5 by default, with --more 2"),
+            Option(
+                "times", value: "N", help: "the number of examples to show, 2 to 8; 3 to 5 by default, with --more 2"),
             Option(
                 "background", value: "FILE",
-                help: "a recording in which the gesture does not occur, or how long to take one first, such as 30min; may "
+                help:
+                    "a recording in which the gesture does not occur, or how long to take one first, such as 30min; may "
                     + "be repeated", isRepeatable: true),
             Option(
                 "not", value: "FILE", help: "a recording of what it must not be; may be repeated", isRepeatable: true),
@@ -102,14 +104,18 @@ enum LearnCommand {
         let all = earlier + examples
         var lesson = Lesson(Lesson.kept(of: all))
         guard !lesson.isRefused else {
-            throw Failure(.badData, LearningSession.Failure.tooDifferent(lesson.median, limit: Lesson.mostDifferent).words)
+            throw Failure(
+                .badData, LearningSession.Failure.tooDifferent(lesson.median, limit: Lesson.mostDifferent).words)
         }
         lesson.avoid(avoided.movement)
         let judged = Lesson(all)
         for (index, file) in files.enumerated() {
             let number = earlier.count + index
             let words =
-                ["\(decimal(judged.duration(of: number), 2)) s", "\(decimal(judged.distance(of: number), 2)) from the next"]
+                [
+                    "\(decimal(judged.duration(of: number), 2)) s",
+                    "\(decimal(judged.distance(of: number), 2)) from the next",
+                ]
                 + judged.findings(of: number).map(\.words)
             report("\(file): \(words.joined(separator: ", "))")
         }
@@ -234,7 +240,8 @@ private struct GestureOutput {
         path = "\(name).gesture"
         guard !arguments.has("force"), access(path, F_OK) == 0 else { return }
         throw Failure(
-            .cannotCreate, "\(path) exists: --more \(path) adds examples to it, --force replaces it, --output names another")
+            .cannotCreate,
+            "\(path) exists: --more \(path) adds examples to it, --force replaces it, --output names another")
     }
 
     /// Writes the gesture; a file is written as a whole or not at all.

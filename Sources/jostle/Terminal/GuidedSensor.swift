@@ -51,9 +51,10 @@ final class GuidedSensor {
     /// The chip and its ranges; `nil` before the first sample.
     var info: IMUInfo? { manager.sensorInfo }
 
-    /// Waits briefly and returns the samples since the last call.
+    /// Waits briefly.
     ///
     /// - Parameter missing: what was missing if the time is up.
+    /// - Returns: the samples since the last call.
     /// - Throws: status 75 if the user interrupts or the time limit is reached.
     func newSamples(_ missing: @autoclosure () -> String = "") throws -> [MotionSample] {
         try dialogue.wait(seconds: 0.05)

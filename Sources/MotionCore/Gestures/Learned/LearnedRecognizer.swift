@@ -74,6 +74,8 @@ package struct LearnedRecognizer: ~Copyable {
     /// A score below so many times the threshold is a near miss, and the frames after which nothing better can come.
     private static let nearly: Float = 1.5
     private static let settled = CandidateFinder.restFrames
+    /// What a movement's own slow beginning and end add to its score.
+    private static let ownBeginning: Float = 0.1
 
     private let learned: LearnedGestures
     private var sampler = FrameSampler()
@@ -200,7 +202,8 @@ package struct LearnedRecognizer: ~Copyable {
             let seconds = Double(found.length) / MotionFrame.rate
             lack = seconds < learned.shapes.duration(of: found.copy) ? .quicker : .slower
         }
-        if found.isolation >= excess, found.isolation > most {
+        // A movement that begins slowly is preceded by its own beginning.
+        if found.isolation >= excess, found.isolation - LearnedRecognizer.ownBeginning > most {
             lack = found.isFollowed ? .movementAfter : .movementBefore
         }
         miss = LearnedMiss(event: event(found, at: timestamp), threshold: Double(threshold), lack: lack)
