@@ -136,9 +136,10 @@ import VirtualIMU
         var gesture = try learned()
         var lacks: Set<LearnedMiss.Lack> = []
         let turn = Turn(axis: Vector3(0, 0, 1), angle: 0.8, duration: 0.5)
+        let shake = Shake(axis: Vector3(0, 1, 0), amplitude: 20, frequency: 5, cycles: 3)
         for threshold in [0.15, 0.2, 0.25, 0.3, 0.35, 0.4] {
             gesture.threshold = threshold
-            for parts in [[turn, movement()], [movement(), turn]] as [[any Trajectory]] {
+            for parts in [[turn, movement()], [movement(), shake]] as [[any Trajectory]] {
                 lacks.formUnion(misses(gesture, MotionSequence(parts)).misses.map(\.lack))
             }
         }
