@@ -204,6 +204,8 @@ import Testing
         let rest = ["learn", "nod", "--output", directory.path("nod.gesture"), "--for", "3"] + sensor("rest")
         try await JostleProgram(rest).outcome().expect(
             status: 75, errors: "the time is up, and nod is not learned; nothing was changed")
+        let nowhere = ["learn", "nod", "--output", directory.path("none/nod.gesture")] + sensor("rest")
+        try await JostleProgram(nowhere).outcome().expect(status: 73, errors: "none/nod.gesture: ")
         try await JostleProgram(["learn", "nod", "--from", "a", "--from", "b", "--times", "3"]).outcome().expect(
             status: 64, errors: "--times is for a sensor")
         try await JostleProgram(["learn", "nod", "--background", "3h"] + sensor("rest")).outcome().expect(

@@ -231,17 +231,18 @@ private struct GestureOutput {
 
     /// The file that the arguments say. A file that they do not name is not replaced without --force.
     ///
-    /// - Throws: status 73 if it exists.
+    /// - Throws: status 73 if it exists, or cannot be written: nobody shall show a gesture in vain.
     init(_ name: String, _ arguments: Arguments) throws {
-        if let path = arguments.value("output") ?? arguments.value("more") {
-            self.path = path
-            return
+        let named = arguments.value("output") ?? arguments.value("more")
+        path = named ?? "\(name).gesture"
+        if named == nil, !arguments.has("force"), access(path, F_OK) == 0 {
+            throw Failure(
+                .cannotCreate,
+                "\(path) exists: --more \(path) adds examples to it, --force replaces it, --output names another")
         }
-        path = "\(name).gesture"
-        guard !arguments.has("force"), access(path, F_OK) == 0 else { return }
-        throw Failure(
-            .cannotCreate,
-            "\(path) exists: --more \(path) adds examples to it, --force replaces it, --output names another")
+        guard path != "-", access(FileContents.parts(of: path).directory, W_OK) != 0 else { return }
+        let failure = SystemFailure(code: errno)
+        guard access(path, W_OK) == 0 else { throw Failure(.cannotCreate, "\(path): \(failure)") }
     }
 
     /// Writes the gesture; a file is written as a whole or not at all.
