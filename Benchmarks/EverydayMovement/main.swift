@@ -11,7 +11,8 @@ var movement = EverydayMovement()
 for path in words.dropFirst(2) {
     let name = path.split(separator: "/").last?.split(separator: ".").first ?? ""
     let activity = name.split(separator: "_").dropFirst().joined(separator: " ")
-    movement.add(try ShownRecording(path: path, MotionSettings()).frames, activity: activity)
+    let reader = try ExampleReader.read(path, MotionSettings(), keepsFrames: true)
+    movement.add(reader.frames, activity: activity)
 }
 try FileContents.replace(words[1], with: movement.bytes)
 print("\(movement.stretches.count) stretches, \(movement.bytes.count) bytes")

@@ -312,6 +312,9 @@ extension MotionPipeline {
         mutating get { gestures.learnedScore }
     }
 
+    /// Removes and returns what the last movement lacked to be a learned gesture. Call after each sample.
+    package mutating func takeLearnedMiss() -> LearnedMiss? { gestures.takeLearnedMiss() }
+
     /// Has the frames recorded by which learned gestures are compared, for `takeFrame`. Allocates.
     package mutating func recordFrames() { gestures.recordFrames() }
 

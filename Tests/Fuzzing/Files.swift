@@ -94,6 +94,27 @@ func decodeCalibration(_ bytes: [UInt8]) {
     require(CalibrationText.written(again) == text, "read differently: \(text)")
 }
 
+/// The lines get their checksum here. What is read is the same after it was written and read again, and can be recognised.
+func decodeTemplate(_ bytes: [UInt8]) {
+    let body = String(decoding: bytes, as: UTF8.self)
+    _ = try? GestureTemplate(body)
+    let lines = body.split(separator: "\n", omittingEmptySubsequences: false)
+    let text = body + "\nchecksum \(GestureTemplate.checksum(lines))\n"
+    let template: GestureTemplate
+    do { template = try GestureTemplate(text) } catch {
+        require("\(error)".utf8.count < 2000 + bytes.count, "a long message: \(error)")
+        return
+    }
+    require((try? GestureTemplate(template.text)) == template, "read differently: \(template.text)")
+    var finder = CandidateFinder(LearnedGestures([LearnedGestureSettings(template)]))
+    let rest = [MotionFrame](repeating: .zero, count: 16)
+    for frame in rest + template.gesture.examples[0] + rest {
+        finder.add(SampledFrame(frame), limit: { _ in 1 }) { candidate in
+            require(candidate.score.isFinite && candidate.start < candidate.end, "an impossible candidate")
+        }
+    }
+}
+
 /// The first byte chooses the file.
 func decodeState(_ bytes: [UInt8]) {
     let state = StateDirectory(path: directory)

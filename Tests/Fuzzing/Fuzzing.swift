@@ -12,6 +12,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
     "recording": decodeRecording,
     "calibration": decodeCalibration,
     "state": decodeState,
+    "template": decodeTemplate,
     "outbox": decodeOutbox,
     "iio": decodeIIOFrames,
     "mpu": { driveChip(.mpu, $0) },

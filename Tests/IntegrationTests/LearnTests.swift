@@ -2,9 +2,10 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: `jostle learn` makes a gesture of recordings, says what it thinks of them, and refuses what will not work;
-/// `jostle replay --gesture` finds it in others.
+/// Requirement: `jostle learn` makes a gesture of recordings or of what is shown to the sensor, says what it thinks of them, and
+/// refuses what will not work; `jostle replay --gesture` finds it in others.
 @Suite(.needsProgram) struct LearnTests {
+    private let rig = Rig()
     private let directory = TemporaryDirectory.new()
 
     /// A board that is turned to and fro about x between two rests; `wide` scales the angle, `slow` the time, and `first` is the
@@ -144,5 +145,137 @@ import Testing
         #expect(
             await observer.sees { "\((try $0.objects("config/reported").last) ?? [:])".contains("use jostle learn") })
         #expect(await agent.terminate() == 0)
+    }
+
+    // MARK: Where it goes
+
+    @Test func doesNotReplaceWhatIsNotNamed() async throws {
+        let files = try examples().flatMap { ["--from", $0] }
+        let run = { (options: [String]) in
+            try await JostleProgram(
+                ["learn", "nod"] + files + options, launcher: ["env", "-C", self.directory.path("")]
+            ).outcome()
+        }
+        let first = try await run([]).expect(
+            status: 0, output: "Written to nod.gesture. For ", "nod: { template: \(directory.path("nod.gesture")) }")
+        #expect(first.errors.isEmpty)
+        try await run([]).expect(status: 73, errors: "nod.gesture exists", "--more nod.gesture", "--force")
+        try await run(["--force"]).expect(status: 0, output: "Written to nod.gesture")
+        let plain = try await run(["--output", "-"]).expect(status: 0, output: "jostle gesture 1\n")
+        #expect(plain.output.hasPrefix("jostle gesture 1\n"))
+        #expect(try String(contentsOfFile: directory.path("nod.gesture"), encoding: .utf8) == plain.output)
+    }
+
+    @Test func addsExamplesOfAnotherDay() async throws {
+        let files = try examples()
+        try await learn("nod", files).expect(status: 0)
+        let file = directory.path("nod.gesture")
+        let another = try recording("another.csv", wide: 1.4, slow: 1.2)
+        try await jostle("learn", "nod", "--more", file, "--from", another).expect(
+            status: 0, output: "another.csv: ", "Learned from 4 examples")
+        // At most eight.
+        var six: [String] = []
+        for number in 0..<6 {
+            six += ["--from", try recording("six\(number).csv", wide: 0.8 + 0.1 * Double(number), slow: 1.1)]
+        }
+        try await JostleProgram(["learn", "nod", "--more", file] + six).outcome().expect(
+            status: 0, output: "Learned from 8 examples")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.components(separatedBy: "\nexample ").count == 9)
+        try await jostle("learn", "bow", "--more", file, "--from", another).expect(
+            status: 64, errors: "nod.gesture is nod, not bow")
+        try await jostle("learn", "nod", "--more", another, "--from", another).expect(
+            status: 65, errors: "no part of a gesture")
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+    }
+
+    @Test func namesTheGestureThatItIsLike() async throws {
+        let files = try examples()
+        try await learn("nod", files).expect(status: 0)
+        try await learn("bow", files, "--known", directory.path("nod.gesture")).expect(
+            status: 0, output: "like nod, which is learned already")
+    }
+
+    // MARK: With the sensor
+
+    /// A recording for the virtual sensor, which plays it again and again: movements between rests. The low rate leaves it time
+    /// on a machine that is busy with other tests.
+    private func movement(_ wides: [Double]) throws -> String {
+        let parts = try wides.enumerated().map { try recording("part\($0).csv", wide: $1) }
+        var (text, time) = (Recording.header + "\n", 0)
+        for part in parts {
+            let rows = try String(contentsOfFile: part, encoding: .utf8).split(separator: "\n").dropFirst()
+            for (number, row) in rows.enumerated() where number % 2 == 0 {
+                text += "\(Double(time) / 50)," + row.split(separator: ",").dropFirst().joined(separator: ",") + "\n"
+                time += 1
+            }
+        }
+        return try directory.write(text, to: "movement.csv")
+    }
+
+    private func sensor(_ trajectory: String) -> [String] {
+        ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"].flatMap { ["--set", $0] }
+    }
+
+    @Test func learnsFromTheSensor() async throws {
+        let path = directory.path("nod.gesture")
+        let movement = try movement([1, 1.05, 0.97])
+        let test = try recording("test.csv", wide: 1.02)
+        try await JostleProgram(["learn", "nod", "--output", path, "--check", test] + sensor(movement)).outcome()
+            .expect(
+                status: 0, output: "Sensor: ", "Rehearsal: now, then hold it still\n",
+                "Rehearsal: good. From here on it counts.",
+                "Example 1 of 3: now", "Example 1: ", " s, ", "Example 3: ", " from the next",
+                "Comparing them with everyday movement.", "Learned from 3 examples. Now try it, 3 times.",
+                "Trial 1 of 3: now",
+                "Trial 3: recognised, confidence 0.", "Recognised 3 of 3.", "nine times in ten",
+                "less than once in ten hours",
+                "Written to \(path). For ", "\(test): nod at ", without: "\u{1B}", "▁")
+        try await jostle("replay", test, "--gesture", path).expect(status: 0, output: ",nod,recognized,")
+    }
+
+    @Test func addsAnExampleFromTheSensor() async throws {
+        try await learn("nod", try examples()).expect(status: 0)
+        let path = directory.path("nod.gesture")
+        let more = ["learn", "nod", "--more", path, "--times", "2", "--background", "1s"]
+        try await JostleProgram(more + sensor(try movement([1.2]))).outcome().expect(
+            status: 0, output: "First wear the board for 1 s", "Good. Now show nod.", "Example 2: ",
+            "Learned from 5 examples", "Written to \(path)")
+    }
+
+    @Test func givesUpWithoutAFile() async throws {
+        // Too weak, always.
+        let weak = ["learn", "nod", "--output", directory.path("nod.gesture")] + sensor(try movement([0.28]))
+        try await JostleProgram(weak).outcome().expect(
+            status: 65, errors: "6 movements in a row did not do, the last for this: weak: move wider or faster",
+            output: "Once more: weak: move wider or faster")
+        let rest = ["learn", "nod", "--output", directory.path("nod.gesture"), "--for", "3"] + sensor("rest")
+        try await JostleProgram(rest).outcome().expect(
+            status: 75, errors: "the time is up, and nod is not learned; nothing was changed")
+        let nowhere = ["learn", "nod", "--output", directory.path("none/nod.gesture")] + sensor("rest")
+        try await JostleProgram(nowhere).outcome().expect(status: 73, errors: "none/nod.gesture: ")
+        try await JostleProgram(["learn", "nod", "--from", "a", "--from", "b", "--times", "3"]).outcome().expect(
+            status: 64, errors: "--times is for a sensor")
+        try await JostleProgram(["learn", "nod", "--background", "3h"] + sensor("rest")).outcome().expect(
+            status: 64, errors: "2 h at most")
+        #expect(!FileManager.default.fileExists(atPath: directory.path("nod.gesture")))
+    }
+
+    @Test func showsWhatToDoAtTheTerminal() async throws {
+        let terminal = try Terminal()
+        let path = directory.path("nod.gesture")
+        let child = try rig.run(
+            on: terminal, in: directory,
+            ["STATE_DIRECTORY=\(directory.path("state"))", Products.program.path, "learn", "nod", "--output", path]
+                + sensor(try movement([1])))
+        #expect(await eventually { terminal.text.contains("Example 1: ▁") || terminal.text.contains("Example 1: ▂") })
+        #expect(
+            terminal.text.contains("Rehearsal: now, then hold it still") && terminal.text.contains("Hold it still ["))
+        kill(child.identifier, SIGINT)
+        #expect(await terminal.exitStatus(of: child) == 75, "\(terminal.text)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path("")).allSatisfy {
+                !$0.contains("gesture")
+            })
     }
 }

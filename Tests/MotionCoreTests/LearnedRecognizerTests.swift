@@ -104,6 +104,59 @@ import VirtualIMU
             ).isEmpty)
     }
 
+    /// The near misses of a trajectory between rests, and the number of events.
+    private func misses(_ gesture: LearnedGesture, _ part: any Trajectory) -> (misses: [LearnedMiss], events: Int) {
+        var pipeline = MotionPipeline()
+        pipeline.explainsNearMisses = true
+        pipeline.apply(LearnedGestures(gesture))
+        var (misses, events) = ([LearnedMiss](), 0)
+        forEachSample(Rest(1), part, Rest(1), rate: 200) { sample in
+            pipeline.process(sample) { if $0.gesture == .learned { events += 1 } }
+            if let miss = pipeline.takeLearnedMiss() { misses.append(miss) }
+        }
+        return (misses, events)
+    }
+
+    @Test func aNearMissSaysWhatItLacked() throws {
+        let gesture = try learned()
+        var lacks: Set<LearnedMiss.Lack> = []
+        for (wide, slow) in [0.3, 0.4, 0.5, 0.7, 1, 1.8, 2.2, 2.6, 3].flatMap({ wide in
+            [0.5, 0.7, 1, 1.5, 2, 2.5].map { (wide, $0) }
+        }) {
+            let (misses, events) = misses(gesture, movement(wide: wide, slow: slow))
+            #expect(misses.count + events <= 1, "\(wide) \(slow) \(misses)")
+            #expect(wide != 1 || slow != 1 || events == 1)
+            guard let miss = misses.first else { continue }
+            lacks.insert(miss.lack)
+            #expect(miss.threshold == Double(Float(gesture.threshold)) && miss.score.score >= miss.threshold)
+            #expect(miss.event.confidence ?? 1 <= 0.5 && (0..<3).contains(miss.score.example))
+            switch miss.lack {
+            case .weaker, .stronger: #expect((miss.lack == .weaker) == (wide / slow < 1), "\(wide) \(slow)")
+            case .quicker: #expect(slow < 1.5)
+            case .slower: #expect(slow > 1)
+            case .shape, .movementBefore, .movementAfter: break
+            }
+        }
+        #expect(lacks.isSuperset(of: [.weaker, .stronger]) && lacks.count > 2, "\(lacks)")
+        #expect(misses(gesture, Rest(2)) == ([], 0))
+        #expect(LearnedMiss.Lack.weaker.reason == .tooWeak && LearnedMiss.Lack.slower.reason == .tooSlow)
+    }
+
+    /// Whatever the threshold, what comes just before is the reason if the rest is as it was shown.
+    @Test func aNearMissNamesTheMovementAroundIt() throws {
+        var gesture = try learned()
+        var lacks: Set<LearnedMiss.Lack> = []
+        let turn = Turn(axis: Vector3(0, 0, 1), angle: 0.8, duration: 0.5)
+        let shake = Shake(axis: Vector3(0, 1, 0), amplitude: 20, frequency: 5, cycles: 3)
+        for threshold in [0.15, 0.2, 0.25, 0.3, 0.35, 0.4] {
+            gesture.threshold = threshold
+            for parts in [[turn, movement()], [movement(), shake]] as [[any Trajectory]] {
+                lacks.formUnion(misses(gesture, MotionSequence(parts)).misses.map(\.lack))
+            }
+        }
+        #expect(lacks.isSuperset(of: [.movementBefore, .movementAfter]), "\(lacks)")
+    }
+
     @Test func aWeakOneIsNot() throws {
         // A third as wide: too weak, although the shape is the same.
         #expect(events([try learned()], movement(wide: 0.2)).isEmpty)

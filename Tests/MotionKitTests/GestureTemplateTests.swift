@@ -37,6 +37,27 @@ import Testing
         }
     }
 
+    /// A template may come from a foreign message: whatever numbers it has, it can be compared with.
+    @Test(arguments: [0, 1, Int16.max, Int16.min]) func anyNumbersCanBeRecognised(number: Int16) throws {
+        let lengths = [5, 5, 20, 60, 125, 125, 125, 125]
+        let examples = lengths.map { count in
+            (0..<count).map { MotionFrame(encoded: [number, $0 % 2 == 0 ? number : 0, 0, number, 0, number]) }
+        }
+        let template = try GestureTemplate(
+            GestureTemplate(name: try #require(GestureName("any")), LearnedGesture(examples: examples, threshold: 0.01))
+                .text)
+        var reader = ExampleReader(MotionSettings(), known: [template])
+        for index in 0..<2000 {
+            let force = Vector3(0, index / 100 % 2 == 0 ? 0 : 20 * Double(index % 7), 9.8)
+            reader.add(
+                MotionSample(
+                    timestamp: Timestamp(seconds: Double(index) / 100), acceleration: force, rotationRate: .zero,
+                    flags: .rotationRate))
+        }
+        let learned = reader.take().learned
+        #expect(learned.allSatisfy { $0.confidence?.isFinite ?? false })
+    }
+
     @Test func namesAreLikeTopics() {
         for name in ["a", "circle", "k9_x", String(repeating: "a", count: 32)] {
             #expect(GestureName(name)?.description == name)

@@ -154,6 +154,7 @@ extension Payloads {
         object.add("value", miss.value * miss.unit.factor, decimals: 3)
         object.add("limit", miss.limit * miss.unit.factor, decimals: 3)
         if miss.value.isFinite || miss.limit.isFinite { object.add("unit", miss.unit.symbol) }
+        if let example = miss.example { object.add("example", Int64(example + 1)) }
         if let direction = miss.direction { object.add("direction", direction.word) }
         if let precedence = miss.precedence { object.add("precedence", precedence.word) }
         if let gate = miss.gate { object.add("gate", gate.word) }
@@ -189,6 +190,7 @@ extension NearMiss.Reason {
     package var word: String {
         switch self {
         case .tooWeak: "too_weak"
+        case .tooStrong: "too_strong"
         case .tooFewReversals: "too_few_reversals"
         case .tooFewTaps: "too_few_taps"
         case .noQuietBefore: "no_quiet_before"
@@ -196,6 +198,7 @@ extension NearMiss.Reason {
         case .notAlongOneLine: "not_along_one_line"
         case .tooIrregular: "too_irregular"
         case .tooSlow: "too_slow"
+        case .tooQuick: "too_quick"
         case .wrongPace: "wrong_pace"
         case .tooPeaky: "too_peaky"
         case .likeSteps: "like_steps"

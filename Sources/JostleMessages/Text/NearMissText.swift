@@ -7,9 +7,13 @@ extension NearMiss {
     /// A sentence for people: which gesture was almost recognised, and what a person can change about the movement.
     package var explanation: String { "no \(kind.word): \(fault)" }
 
-    private var fault: String {
+    /// The clause without the gesture's name.
+    package var fault: String {
+        if let example { return fault(beside: "example \(example + 1)") }
         let own = gesture.facts.nearMisses[reason]
         return switch reason {
+        case .tooStrong: allowed("too strong")
+        case .tooQuick: needed("too quick")
         case .tooWeak: needed(unit == .rate ? "too slow" : own ?? "too weak")
         case .tooFewReversals: tooFew("swings to and fro")
         case .tooFewTaps: tooFew(value == 1 ? "tap" : "taps in a row")
@@ -37,6 +41,22 @@ extension NearMiss {
         case .otherDirection:
             "\(direction.map { "\($0.word) is" } ?? "its direction is") not in gestures.\(gesture.word).directions"
         }
+    }
+
+    /// That of a learned gesture, whose score was too high.
+    private func fault(beside example: String) -> String {
+        let fault =
+            switch reason {
+            case .tooWeak: "it was smaller or gentler than \(example)"
+            case .tooStrong: "it was larger or more violent than \(example)"
+            case .tooQuick: "it was quicker than \(example)"
+            case .tooSlow: "it was slower than \(example)"
+            case .noQuietBefore: "something moved just before it"
+            case .noQuietAfter: "something moved just after it"
+            default: "it went another way than \(example)"
+            }
+        return
+            "\(fault) (\(NumberText.decimal(value, 2)) from \(example), less than \(NumberText.decimal(limit, 2)) is needed)"
     }
 
     private var noQuietBefore: String {

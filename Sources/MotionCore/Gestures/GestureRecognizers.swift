@@ -18,6 +18,7 @@ package struct GestureRecognizers: ~Copyable {
     private var motion: MotionRecognizer
     private var vibration: VibrationRecognizer
     private var learned: LearnedRecognizer?
+    private var learnedMiss: LearnedMiss?
     /// The gestures with a waiting event that wait for a learned one.
     private var held: GestureSet = []
     private var frames: FrameRecorder?
@@ -54,7 +55,10 @@ package struct GestureRecognizers: ~Copyable {
     /// Whether to keep near misses for `takeNearMiss()`. Default: false.
     package var explainsNearMisses: Bool {
         get { misses.isEnabled }
-        set { misses.isEnabled = newValue }
+        set {
+            misses.isEnabled = newValue
+            learned?.explainsNearMisses = newValue
+        }
     }
 
     /// The gestures that may not begin now; those in progress still end normally. Default: none.
@@ -101,11 +105,18 @@ package struct GestureRecognizers: ~Copyable {
         learned = gestures.map { LearnedRecognizer($0) }
         arbiter.apply(gestures)
         held = []
+        learned?.explainsNearMisses = misses.isEnabled
     }
 
     /// The score of the last learned gesture.
     var learnedScore: LearnedScore? {
         mutating get { learned?.score }
+    }
+
+    /// Removes and returns the last near miss of a learned gesture.
+    mutating func takeLearnedMiss() -> LearnedMiss? {
+        defer { learnedMiss = nil }
+        return learnedMiss
     }
 
     /// Has the frames of what follows recorded, for `takeFrame`. Allocates.
@@ -118,6 +129,10 @@ package struct GestureRecognizers: ~Copyable {
     private mutating func update(_ cell: GestureCell, _ enabled: GestureSet, emit: (GestureEvent) -> Void) {
         arbiter.update(cell)
         if let event = learned?.update(cell) { propose(event, emit: emit) }
+        if misses.isEnabled, let miss = learned?.takeMiss() {
+            learnedMiss = miss
+            misses.add(miss.nearMiss)
+        }
         if arbiter.isAnyWaiting { updateHeld(at: cell.timestamp) }
         frames?.add(cell)
         if enabled.contains(.fall), let event = fall.update(cell, &misses) { propose(event, emit: emit) }

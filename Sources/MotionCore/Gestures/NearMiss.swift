@@ -22,6 +22,9 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     /// The direction, if that was the reason.
     public var direction: MotionDirection?
 
+    /// Of a learned gesture, the number of the example that was nearest, from 0.
+    public var example: Int?
+
     /// The gesture that took precedence, if that was the reason.
     public var precedence: Gesture?
 
@@ -78,6 +81,8 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     public enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         /// Peak acceleration, or RMS for vibration, or angular rate for turns, was too small.
         case tooWeak
+        /// It was larger or more violent than what was shown.
+        case tooStrong
         /// Swings to and fro.
         case tooFewReversals
         /// Taps in a row: too few, so that the number is not one of the configured counts.
@@ -92,6 +97,8 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooIrregular
         /// The half period or the duration, in seconds, was too long.
         case tooSlow
+        /// It took less time than what was shown.
+        case tooQuick
         /// Its swings were too slow or too quick: seconds of one swing.
         case wrongPace
         /// It was peaky or rough like blows.
@@ -130,7 +137,8 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
             case .tooWeak, .noQuietBefore, .noQuietAfter, .notStill, .setInMotion: .acceleration
             case .tooSlow, .wrongPace, .tooShort, .tooSoon, .partOfFall: .seconds
             case .notAlongOneLine, .tooSmallAngle, .gateClosed, .tilted, .notVertical: .angle
-            case .tooFewReversals, .tooFewTaps, .tooIrregular, .tooPeaky, .likeSteps, .notConvincing, .excluded,
+            case .tooStrong, .tooQuick, .tooFewReversals, .tooFewTaps, .tooIrregular, .tooPeaky, .likeSteps,
+                .notConvincing, .excluded,
                 .notBraked, .otherDirection:
                 .one
             }

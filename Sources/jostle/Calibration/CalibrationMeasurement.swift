@@ -7,15 +7,13 @@ internal import MotionCore
 internal import MotionKit
 
 /// Reads the sensor for a calibration and waits until the board lies still.
-///
-/// Samples arrive on the delivery thread and are processed on the main thread, which also handles signals. The manager
-/// gets no state directory, so that nothing is stored but the result, at the end.
 final class CalibrationMeasurement {
-    let settings: JostleSettings
+    /// The settings for this sensor.
+    var settings: JostleSettings { sensor.settings }
     let dialogue: Dialogue
 
     /// A short description of the sensor.
-    let title: String
+    var title: String { sensor.title }
 
     /// The chip's stored calibration.
     let known: StoredCalibration
@@ -27,10 +25,8 @@ final class CalibrationMeasurement {
     var lastTurn: TurnSegment? { sequence.lastTurn }
     var lastDamage: TurnRecorder.Damage? { sequence.lastDamage }
 
-    private let manager: MotionManager
-    private let inbox = Locked<[MotionSample]>([])
-    private let deadline: Timestamp
-    /// Samples taken from the inbox but not processed yet.
+    private let sensor: GuidedSensor
+    /// Samples taken from the sensor but not processed yet.
     private var waiting: ArraySlice<MotionSample> = []
     private var sequence = PoseSequence()
     /// The last reason why the board did not count as still.
@@ -44,27 +40,10 @@ final class CalibrationMeasurement {
         _ settings: JostleSettings, dialogue: Dialogue, limit: Double, storesWithoutAsking: Bool
     ) throws {
         self.dialogue = dialogue
-        deadline = WallClock.monotonic.advanced(bySeconds: limit)
-        manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
-        let device = try OpenSensor.open(settings, before: "calibrate")
-        var effective = settings
-        effective.motion = device.effective(settings.motion)
-        self.settings = effective
-        title = device.title
+        sensor = try GuidedSensor(settings, before: "calibrate", dialogue: dialogue, limit: limit)
         storage = CalibrationStorage(
-            name: device.storageName, storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
+            name: sensor.storageName, storesWithoutAsking: storesWithoutAsking, dialogue: dialogue)
         known = storage.load()
-        manager.addSampleHandler { [inbox] samples in inbox.withLock { $0 += samples } }
-        manager.addSensorHandler { event, _ in
-            switch event {
-            case .failed(.measurement(let fault)): dialogue.say("This cannot be right: \(fault.explanation).")
-            case .failed(let fault): dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
-            case .gap(let lost, let fault):
-                dialogue.say("\(decimal(lost, 3)) s of samples are missing: \(fault.explanation).")
-            case .none, .streaming: break
-            }
-        }
-        try manager.start(with: device)
     }
 
     // MARK: Measuring
@@ -74,14 +53,7 @@ final class CalibrationMeasurement {
     /// - Throws: status 75 if the user interrupts or the time limit is reached.
     private func sample() throws -> MotionSample {
         while waiting.isEmpty {
-            try dialogue.wait(seconds: 0.05)
-            guard WallClock.monotonic < deadline else {
-                throw Failure(.temporary, "the time is up, and \(lastUnrest); nothing was changed")
-            }
-            waiting = inbox.withLock { samples in
-                defer { samples = [] }
-                return samples[...]
-            }
+            waiting = try sensor.newSamples(lastUnrest)[...]
         }
         return waiting.removeFirst()
     }
@@ -135,7 +107,7 @@ final class CalibrationMeasurement {
     ///
     /// - Returns: what keeps its result.
     func stop() -> CalibrationStorage {
-        manager.stop()
+        sensor.stop()
         return storage
     }
 }

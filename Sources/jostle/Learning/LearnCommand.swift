@@ -2,81 +2,194 @@ internal import Documents
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 
-/// `jostle learn`: makes a gesture of recorded examples.
+/// `jostle learn`: makes a gesture of a movement that somebody shows, to the sensor or in recordings.
 enum LearnCommand {
     static let usage = CommandUsage(
-        name: "learn", summary: "learn a gesture from recordings that show it",
+        name: "learn", summary: "learn a gesture that you show",
         details: """
-            Record a movement three to eight times, each in a recording of its own, with a second of rest before and after:
-            `jostle record circle-1.csv --for 5`. `jostle learn` takes from each the movement that is most like those of the
-            others, says what it thinks of them, and writes the gesture. It ends with status 65 if the examples have too
-            little in common. `jostle replay RECORDING --gesture FILE` shows where a recording has the gesture.
+            Show a movement to the board's sensor: a rehearsal, three to five examples with a second of rest before and after
+            each, and three trials. Each example is judged at once, and one that will not do is repeated. The gesture is
+            written into NAME.gesture in the current directory, and the lines for the configuration are printed. Ctrl-C and the
+            end of --for leave everything unchanged, with exit status 75. The service occupies the sensor while it runs: stop it
+            before, and start it afterwards.
 
-            Everyday movement of other people comes with the program. --background adds recordings of your own, --not those
-            of a movement that must not be this gesture.
+            With --from, the examples are recordings instead: a movement in each, with a second of rest before and after it, as
+            from `jostle record circle-1.csv --for 5`. `jostle learn` takes from each the movement that is most like those of the
+            others. It ends with status 65 if the examples have too little in common. `jostle replay RECORDING --gesture FILE`
+            shows where a recording has the gesture.
+
+            Everyday movement of other people comes with the program. --background adds your own, --not a recording of a
+            movement that must not be this gesture. --more adds examples of another day to a gesture: at most eight are kept,
+            those that are least alike. Give --background and --not again with it.
             """,
         operands: [Operand("NAME", help: "the gesture's name: a-z, 0-9 and _")],
         options: CommandUsage.configurationOptions + [
             Option("from", value: "FILE", help: "a recording of one example; repeat it for each", isRepeatable: true),
-            Option("output", value: "FILE", help: "write the gesture to this file; - for standard output"),
             Option(
-                "background", value: "FILE", help: "a recording in which the gesture does not occur; may be repeated",
-                isRepeatable: true),
+                "output", value: "FILE",
+                help: "write the gesture to this file instead of NAME.gesture; - for standard output"),
+            Option("force", help: "replace NAME.gesture if it exists"),
+            Option("more", value: "FILE", help: "add examples to this gesture; without --output the file is replaced"),
+            Option(
+                "times", value: "N", help: "the number of examples to show, 2 to 8; 3 to 5 by default, with --more 2"),
+            Option(
+                "background", value: "FILE",
+                help:
+                    "a recording in which the gesture does not occur, or how long to take one first, such as 30min; may "
+                    + "be repeated", isRepeatable: true),
             Option(
                 "not", value: "FILE", help: "a recording of what it must not be; may be repeated", isRepeatable: true),
             Option(
+                "known", value: "FILE", help: "another learned gesture, which it should not be like; may be repeated",
+                isRepeatable: true),
+            Option(
                 "check", value: "FILE", help: "say where this recording has the gesture; may be repeated",
                 isRepeatable: true),
+            Option("for", value: "SECONDS", help: "give up after this time; 900 by default, beside the background"),
         ])
 
     static func run(_ arguments: Arguments) throws {
+        let signals = SignalWaiter()
         let word = arguments.operand(0) ?? ""
         guard let name = GestureName(learned: word) else {
             let refusal = GestureName.refusal
             throw Failure(.usage, "\(word) \(refusal.reason); allowed: \(refusal.allowed)")
         }
-        let files = arguments.values("from")
-        guard LearnedGesture.counts.contains(files.count) else {
-            throw Failure(.usage, "\(files.count) examples: --from FILE is needed 2 to 8 times, better 3 to 5")
+        let more = try arguments.value("more").map { path in
+            let template = try GestureFile.read(path)
+            guard template.name == name else { throw Failure(.usage, "\(path) is \(template.name), not \(name)") }
+            return template
         }
-        guard let output = arguments.value("output") else { throw Failure(.usage, "--output FILE is missing") }
-        let settings = try Configuration.load(arguments).settings.motion
-        let shown = try files.map { try ShownRecording(path: $0, settings) }
-        let lesson = try Lesson(files, shown)
-        var learner = GestureLearner(lesson.examples)
-        let like = try avoid(arguments, settings, &learner)
-        guard learner.median <= Lesson.mostDifferent else {
-            throw Failure(
-                .badData,
-                "the examples have too little in common (\(decimal(learner.median, 2)) on average, "
-                    + "\(decimal(Lesson.mostDifferent, 2)) at most): show the same movement again, as wide and as fast")
+        let output = try GestureOutput(name, arguments)
+        let loaded = try Configuration.load(arguments)
+        let settings = loaded.settings.motion
+        let known = try arguments.values("known").map(GestureFile.read).filter { $0.name != name }
+        let report = output.path == "-" ? Output.warn : Output.line
+        let template: GestureTemplate
+        if arguments.has("from") {
+            template = try learn(name, more, known, settings, arguments, report)
+        } else {
+            template = try guide(name, more, known, loaded.settings, arguments, signals)
         }
-        let template = GestureTemplate(name: name, learner.gesture)
-        let report = output == "-" ? Output.warn : Output.line
-        for line in lesson.advice(learner, like: like) { report(line) }
-        try Failure.with(.cannotCreate) {
-            let file = try OutputFile(path: output)
-            try file.write(template.text)
-            try file.flush()
-        }
+        try output.write(template)
+        if output.path != "-" { output.sayWhatToDo(template, arguments) }
         for path in arguments.values("check") { try check(path, template, settings, report) }
     }
 
-    /// Keeps the gesture apart from everyday movement; returns the activity that is nearest.
-    private static func avoid(
-        _ arguments: Arguments, _ settings: MotionSettings, _ learner: inout GestureLearner
-    ) throws -> String? {
-        var movement = try LearnCommand.everyday() ?? EverydayMovement()
-        for path in arguments.values("background") + arguments.values("not") {
-            movement.add(try ShownRecording(path: path, settings).frames, activity: path)
+    /// Learns from recordings.
+    private static func learn(
+        _ name: GestureName, _ more: GestureTemplate?, _ known: [GestureTemplate], _ settings: MotionSettings,
+        _ arguments: Arguments, _ report: (String) -> Void
+    ) throws -> GestureTemplate {
+        for option in ["times", "for"] where arguments.has(option) {
+            throw Failure(.usage, "--\(option) is for a sensor, not for recordings")
         }
-        var nearest: String?
-        for stretch in movement.stretches where learner.avoid(stretch.frames) { nearest = stretch.activity }
-        return nearest
+        let files = arguments.values("from")
+        guard more != nil ? files.count <= 8 : LearnedGesture.counts.contains(files.count) else {
+            throw Failure(.usage, "\(files.count) examples: --from FILE is needed 2 to 8 times, better 3 to 5")
+        }
+        let avoided = try avoided(arguments, settings)
+        guard avoided.background == 0 else {
+            throw Failure(.usage, "--background is a time, which needs the sensor: give it a recording, or no --from")
+        }
+        let earlier = (more?.gesture.examples ?? []).map { ShownExample(movement: $0) }
+        let examples = try examples(files, settings, known, beside: earlier)
+        let all = earlier + examples
+        var lesson = Lesson(Lesson.kept(of: all))
+        guard !lesson.isRefused else {
+            throw Failure(
+                .badData, LearningSession.Failure.tooDifferent(lesson.median, limit: Lesson.mostDifferent).words)
+        }
+        lesson.avoid(avoided.movement)
+        let judged = Lesson(all)
+        for (index, file) in files.enumerated() {
+            let number = earlier.count + index
+            let words =
+                [
+                    "\(decimal(judged.duration(of: number), 2)) s",
+                    "\(decimal(judged.distance(of: number), 2)) from the next",
+                ]
+                + judged.findings(of: number).map(\.words)
+            report("\(file): \(words.joined(separator: ", "))")
+        }
+        for remark in lesson.remarks { report(remark.words) }
+        let gesture = lesson.gesture
+        report("Learned from \(gesture.examples.count) examples, threshold \(decimal(gesture.threshold, 2)).")
+        return GestureTemplate(name: name, gesture)
+    }
+
+    /// The example in each recording: the movement that is most like those of the others, and those `beside` them.
+    private static func examples(
+        _ files: [String], _ settings: MotionSettings, _ known: [GestureTemplate], beside earlier: [ShownExample]
+    ) throws -> [ShownExample] {
+        let shown = try files.map { try ShownExample(path: $0, settings, known: known) }
+        let found = ShownMovements.alike((earlier + shown).map(\.movements)).dropFirst(earlier.count)
+        for (index, file) in files.enumerated() where shown[index].movements.movements.isEmpty {
+            throw Failure(
+                .badData, "\(file): no movement between two rests; record a second of rest before and after it")
+        }
+        return zip(shown, found).map { example, movement in
+            var example = example
+            example.movements = ShownMovements(movements: movement.map { [$0] } ?? [])
+            return example
+        }
+    }
+
+    /// Learns from the sensor.
+    private static func guide(
+        _ name: GestureName, _ more: GestureTemplate?, _ known: [GestureTemplate], _ settings: JostleSettings,
+        _ arguments: Arguments, _ signals: SignalWaiter
+    ) throws -> GestureTemplate {
+        let avoided = try avoided(arguments, settings.motion)
+        var plan = LearningSession.Plan(name: name)
+        plan.earlier = more?.gesture.examples ?? []
+        plan.others = known
+        plan.avoided = avoided.movement
+        plan.background = avoided.background
+        if more != nil { plan.examples = 2...2 }
+        if let times = try arguments.count("times", within: LearnedGesture.counts) { plan.examples = times...times }
+        let limit = try arguments.seconds("for") ?? 900
+        let dialogue = Dialogue(signals: signals)
+        return try GuidedLearning(plan, settings, dialogue, limit: limit + plan.background).run()
+    }
+
+    /// The movement that the gesture must not be, and the seconds for which more is to be taken from the sensor.
+    private static func avoided(
+        _ arguments: Arguments, _ settings: MotionSettings
+    ) throws -> (movement: EverydayMovement, background: Double) {
+        var movement = try LearnCommand.everyday() ?? EverydayMovement()
+        var background = 0.0
+        for value in arguments.values("background") {
+            if let seconds = try LearnCommand.seconds(value) {
+                background += seconds
+            } else {
+                try add(value, settings, to: &movement)
+            }
+        }
+        for path in arguments.values("not") { try add(path, settings, to: &movement) }
+        return (movement, background)
+    }
+
+    private static func add(_ path: String, _ settings: MotionSettings, to movement: inout EverydayMovement) throws {
+        let reader = try ExampleReader.read(path, settings, keepsFrames: true)
+        movement.add(reader.frames, activity: path)
+    }
+
+    /// The seconds of a time with its unit; `nil` if the text is none.
+    ///
+    /// - Throws: status 64 if it is longer than two hours.
+    private static func seconds(_ text: String) throws -> Double? {
+        let units: [String: Double] = ["s": 1, "m": 60, "min": 60, "h": 3600]
+        let number = text.prefix { $0.isNumber || $0 == "." }
+        let unit = text.dropFirst(number.count).drop { $0 == " " }
+        guard let count = Double(number), count > 0, let factor = units[String(unit)] else { return nil }
+        guard count * factor <= 7200 else { throw Failure(.usage, "--background is \"\(text)\", not 2 h at most") }
+        return count * factor
     }
 
     /// The everyday movement that comes with the program.
@@ -111,64 +224,54 @@ enum LearnCommand {
     }
 }
 
-/// The examples of a gesture, and what to say of them.
-private struct Lesson {
-    /// The largest median distance between examples.
-    static let mostDifferent = 0.80
-    /// The median distance above which one in ten is missed, the loudness of an example that is too weak, the longest that
-    /// repeats well, s, and the largest ratio of tempi.
-    private static let different = 0.5
-    private static let weak = 0.35
-    private static let longest = 3.0
-    private static let tempo = 2.0
+/// The file of a gesture that was learned.
+private struct GestureOutput {
+    let path: String
 
-    let files: [String]
-    let shown: [ShownRecording]
-    let examples: [[MotionFrame]]
+    /// The file that the arguments say. A file that they do not name is not replaced without --force.
+    ///
+    /// - Throws: status 73 if it exists, or cannot be written: nobody shall show a gesture in vain.
+    init(_ name: GestureName, _ arguments: Arguments) throws {
+        let named = arguments.value("output") ?? arguments.value("more")
+        path = named ?? "\(name).gesture"
+        if named == nil, !arguments.has("force"), access(path, F_OK) == 0 {
+            throw Failure(
+                .cannotCreate,
+                "\(path) exists: --more \(path) adds examples to it, --force replaces it, --output names another")
+        }
+        guard path != "-", access(FileContents.parts(of: path).directory, W_OK) != 0 else { return }
+        let failure = SystemFailure(code: errno)
+        guard access(path, W_OK) == 0 else { throw Failure(.cannotCreate, "\(path): \(failure)") }
+    }
 
-    init(_ files: [String], _ shown: [ShownRecording]) throws {
-        self.files = files
-        self.shown = shown
-        let found = ShownMovements.alike(shown.map(\.movements))
-        examples = try zip(files, found).map { file, movement in
-            guard let movement else {
-                throw Failure(
-                    .badData, "\(file): no movement between two rests; record a second of rest before and after it")
+    /// Writes the gesture; a file is written as a whole or not at all.
+    func write(_ template: GestureTemplate) throws {
+        var status = stat()
+        if path != "-", stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG {
+            return try Failure.about(path, .cannotCreate) {
+                try FileContents.replace(path, with: Array(template.text.utf8))
             }
-            return movement
+        }
+        try Failure.with(.cannotCreate) {
+            let file = try OutputFile(path: path)
+            try file.write(template.text)
+            try file.flush()
         }
     }
 
-    /// What the examples are like.
-    func advice(_ learner: borrowing GestureLearner, like activity: String?) -> [String] {
-        var lines: [String] = []
-        let durations = examples.indices.map { learner.duration(of: $0) }
-        for (index, file) in files.enumerated() {
-            var words = ["\(decimal(durations[index], 2)) s", "\(decimal(learner.distances[index], 2)) from the next"]
-            if learner.loudness(of: index) < Lesson.weak { words.append("weak: move wider or faster") }
-            if learner.distances[index] > max(0.6, 2 * learner.median) {
-                words.append("unlike the others: show it again")
-            }
-            if shown[index].isClipped { words.append("at the end of the sensor's range: raise it") }
-            if !shown[index].hasRotationRate {
-                words.append("without a gyroscope, which recognises less and more falsely")
-            }
-            lines.append("\(file): \(words.joined(separator: ", "))")
-        }
-        if learner.median > Lesson.different {
-            lines.append("The examples differ: expect to repeat it one time in ten.")
-        }
-        if let most = durations.max(), let least = durations.min() {
-            if most > Lesson.longest { lines.append("It is long: gestures below 3 s are repeated more alike.") }
-            if most > Lesson.tempo * least { lines.append("The tempo varies more than twofold: keep it.") }
-        }
-        if learner.isLikeEverydayMovement, let activity {
-            lines.append("It is like \(activity): choose another movement.")
-        }
-        let fixed = shown.reduce(GestureSet()) { $0.union($1.gestures) }
-        if !fixed.isEmpty { lines.append("Also recognised in the examples: \(fixed.words.joined(separator: ", ")).") }
-        lines.append("Learned from \(examples.count) examples, threshold \(decimal(learner.gesture.threshold, 2)).")
-        return lines
+    /// Says where the gesture is, and what to add to the configuration.
+    func sayWhatToDo(_ template: GestureTemplate, _ arguments: Arguments) {
+        let file = Configuration.file(arguments) ?? "/etc/jostle/jostle.yaml"
+        Output.line("Written to \(path). For \(file):")
+        Output.text(
+            """
+
+            gestures:
+              learned:
+                \(template.name): { template: \(realPath(path) ?? path) }
+
+
+            """)
     }
 }
 

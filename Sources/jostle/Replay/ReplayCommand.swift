@@ -53,7 +53,10 @@ enum ReplayCommand {
             }
             try output.write(pipeline.state.attitude, recognised, time: reader.timeText)
             guard explains else { continue }
-            while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
+            let learned = pipeline.takeLearnedMiss().map { ": \($0.score.parts)" } ?? ""
+            while let miss = pipeline.takeNearMiss() {
+                Output.line("\(reader.timeText) s: \(miss.explanation)\(miss.gesture == .learned ? learned : "")")
+            }
             for event in recognised {
                 let score = event.gesture == .learned ? pipeline.learnedScore.map { ": \(EventRow.sentence($0))" } : nil
                 Output.line("\(reader.timeText) s: \(EventRow.sentence(event))\(score ?? "")")
@@ -156,12 +159,7 @@ enum EventRow {
 
     /// What the score of a learned gesture consists of.
     static func sentence(_ score: LearnedScore) -> String {
-        let parts = [
-            ("shape", score.shape), ("loudness", score.loudness), ("tempo", score.tempo),
-            ("not alone", score.isolation),
-        ]
-        return "\(decimal(score.score, 2)) from example \(score.example + 1) ("
-            + parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ") + ")"
+        "\(decimal(score.score, 2)) from example \(score.example + 1) (\(score.parts))"
     }
 
     /// An event in words.
@@ -185,6 +183,19 @@ enum EventRow {
         if event.isSimulated { parts.append("simulated") }
         return parts.joined(separator: ", ")
     }
+}
+
+extension LearnedScore {
+    /// What the score consists of.
+    var parts: String {
+        let parts = [("shape", shape), ("loudness", loudness), ("tempo", tempo), ("not alone", isolation)]
+        return parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ")
+    }
+}
+
+extension LearnedMiss {
+    /// What it lacked, by how much, and what its score consists of.
+    var words: String { "\(nearMiss.fault): \(score.parts)" }
 }
 
 /// A number with at most `decimals` decimals.

@@ -146,15 +146,13 @@ extension TuningMovements {
 /// Reads the sensor while the user makes the gesture and handles the board.
 private final class TuningMeasurement {
     /// A short description of the sensor.
-    let title: String
+    var title: String { source.title }
 
     /// The chip's stored calibration.
     let calibration: ChipCalibration
 
     private let dialogue: Dialogue
-    private let manager: MotionManager
-    private let inbox = Locked<[MotionSample]>([])
-    private let deadline: Timestamp
+    private let source: GuidedSensor
     private let gesture: Gesture
 
     /// Opens the sensor and starts reading; fails `limit` seconds from now.
@@ -163,35 +161,18 @@ private final class TuningMeasurement {
     ) throws {
         self.gesture = gesture
         self.dialogue = dialogue
-        deadline = WallClock.monotonic.advanced(bySeconds: limit)
-        manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
-        let device = try OpenSensor.open(settings, before: "tune")
-        title = device.title
+        source = try GuidedSensor(settings, before: "tune", dialogue: dialogue, limit: limit)
         calibration =
             CalibrationStore(stateDirectory: Configuration.stateDirectory)
-            .load(device.storageName, or: dialogue.say).effective
-        manager.addSampleHandler { [inbox] samples in inbox.withLock { $0 += samples } }
-        manager.addSensorHandler { event, _ in
-            if case .failed(let fault) = event {
-                dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
-            }
-        }
-        try manager.start(with: device)
+            .load(source.storageName, or: dialogue.say).effective
     }
 
     /// The chip and its ranges; `nil` before the first sample.
-    var sensor: IMUInfo? { manager.sensorInfo }
+    var sensor: IMUInfo? { source.info }
 
     /// Waits briefly and returns the samples since the last call.
     private func newSamples() throws -> [MotionSample] {
-        try dialogue.wait(seconds: 0.05)
-        guard WallClock.monotonic < deadline else {
-            throw Failure(.temporary, "the time is up; nothing was changed")
-        }
-        let new = inbox.withLock { samples in
-            defer { samples = [] }
-            return samples
-        }
+        let new = try source.newSamples()
         try TuningMovements.checkGyroscope(new, for: gesture)
         return new
     }
@@ -245,6 +226,6 @@ private final class TuningMeasurement {
 
     /// Stops reading.
     func close() {
-        manager.stop()
+        source.stop()
     }
 }

@@ -7,6 +7,8 @@ struct GestureCandidate: BitwiseCopyable {
     /// The score, and its parts.
     var distance: ShapeTable.Distance
     var isolation: Float
+    /// Whether more moved after it than before.
+    var isFollowed: Bool
     /// The copy of an example that it is most like.
     var copy: Int
 
@@ -246,10 +248,11 @@ struct CandidateFinder: ~Copyable {
         let start = stretch.lowerBound
         guard count - start < FrameHistory.capacity - CandidateFinder.framesBefore else { return }
         shape.set(0, count: stretch.count) { history.frame(start + $0) }
-        let isolation = CandidateFinder.isolationWeight * self.isolation(stretch)
+        let (before, after) = surroundings(stretch)
+        let isolation = CandidateFinder.isolationWeight * (0.5 * (before + after))
         var candidate = GestureCandidate(
             gesture: gesture, start: start, end: stretch.upperBound, distance: ShapeTable.Distance(),
-            isolation: isolation, copy: -1)
+            isolation: isolation, isFollowed: after > before, copy: -1)
         var left = limit - isolation
         for copy in learned.members[gesture].copies {
             guard let distance = shape.distance(0, to: learned.shapes, copy, below: left) else { continue }
@@ -261,7 +264,7 @@ struct CandidateFinder: ~Copyable {
     }
 
     /// How much moved in the 0.32 s before and the 0.2 s after, against the movement itself: 0 for rest, 1 for as much.
-    private func isolation(_ stretch: Range<Int>) -> Float {
+    private func surroundings(_ stretch: Range<Int>) -> (before: Float, after: Float) {
         func rms(_ frames: Range<Int>) -> Float {
             guard !frames.isEmpty else { return 0 }
             var sum: Float = 0
@@ -271,6 +274,6 @@ struct CandidateFinder: ~Copyable {
         let within = rms(stretch) + 1e-6
         let before = max(history.first, stretch.lowerBound - CandidateFinder.framesBefore)..<stretch.lowerBound
         let after = stretch.upperBound..<min(stretch.upperBound + CandidateFinder.wait, count)
-        return 0.5 * (min(1, rms(before) / within) + min(1, rms(after) / within))
+        return (min(1, rms(before) / within), min(1, rms(after) / within))
     }
 }

@@ -1,20 +1,20 @@
-/// The movements in a recording that shows a gesture once.
+/// The movements in which somebody shows a gesture once.
 package struct ShownMovements: Sendable {
-    /// The share of the strongest movement's energy that one must have: people return to where they began, and fidget.
-    private static let weakest: Float = 0.3
-
     package private(set) var movements: [[MotionFrame]] = []
+    /// Seconds of the longest movement that has not the length of an example; 0 if there is none.
+    package private(set) var unsuitable = 0.0
 
+    /// The movements in a recording.
     package init(_ recorded: [SampledFrame]) {
-        var history = FrameHistory()
-        var found: [(frames: [MotionFrame], energy: Float)] = []
-        for frame in recorded {
-            guard let range = history.add(frame), LearnedGesture.lengths.contains(range.count) else { continue }
-            let energy = range.reduce(Float(0)) { $0 + history.energy($1) * history.energy($1) }
-            found.append((range.map { history.frame($0) }, energy))
-        }
-        let strongest = found.reduce(Float(0)) { max($0, $1.energy) }
-        movements = found.filter { $0.energy >= ShownMovements.weakest * strongest }.map { $0.frames }
+        var collector = MovementCollector()
+        for frame in recorded { collector.add(frame) }
+        self = collector.take()
+    }
+
+    /// Movements that are known already; `unsuitable`: frames.
+    package init(movements: [[MotionFrame]], unsuitable: Int = 0) {
+        self.movements = movements
+        self.unsuitable = Double(unsuitable) / MotionFrame.rate
     }
 
     /// The movement of each recording that is most like those of the others; `nil` for a recording without one.
@@ -40,6 +40,56 @@ package struct ShownMovements: Sendable {
     }
 }
 
+/// Collects the movements between rests in which somebody shows a gesture.
+package struct MovementCollector: ~Copyable {
+    /// The share of the strongest movement's energy that one must have: people return to where they began, and fidget.
+    private static let weakest: Float = 0.3
+
+    private var history = FrameHistory()
+    private var found: [(frames: [MotionFrame], energy: Float)] = []
+    private var unsuitable = 0
+    /// Frames for which it has been moving or resting.
+    private var frames = 0
+
+    package init() {}
+
+    /// Whether a movement is in progress.
+    package var isMoving: Bool { history.isMoving }
+
+    /// Whether a movement has ended since the last `take`.
+    package var hasMoved: Bool { !found.isEmpty || unsuitable > 0 }
+
+    /// For how long it has been moving, or resting, s.
+    package var seconds: Double { Double(frames) / MotionFrame.rate }
+
+    package mutating func add(_ frame: SampledFrame) {
+        let wasMoving = history.isMoving
+        let ended = history.add(frame)
+        frames = history.isMoving == wasMoving ? frames + 1 : 0
+        guard let ended else { return }
+        guard LearnedGesture.lengths.contains(ended.count) else {
+            unsuitable = max(unsuitable, ended.count)
+            return
+        }
+        let energy = ended.reduce(Float(0)) { $0 + history.energy($1) * history.energy($1) }
+        found.append((ended.map { history.frame($0) }, energy))
+    }
+
+    /// Removes and returns the movements so far, but those that are weak beside the strongest.
+    package mutating func take() -> ShownMovements {
+        let strongest = found.reduce(Float(0)) { max($0, $1.energy) }
+        let kept = found.filter { $0.energy >= MovementCollector.weakest * strongest }.map { $0.frames }
+        defer { (found, unsuitable) = ([], 0) }
+        return ShownMovements(movements: kept, unsuitable: unsuitable)
+    }
+
+    /// What follows is not the continuation of what was.
+    package mutating func interrupt() {
+        history.interrupt()
+        (found, unsuitable, frames) = ([], 0, 0)
+    }
+}
+
 /// Makes a gesture of examples: how much they differ, how near everyday movement comes, and so how like them a movement must be.
 package struct GestureLearner: ~Copyable {
     /// The threshold: at most `cap`; a multiple of the examples' median distance from one another, and a margin; and a share of
@@ -49,6 +99,8 @@ package struct GestureLearner: ~Copyable {
         static let spread = 1.6
         static let margin = 0.25
         static let everyday = 0.95
+        /// The threshold below which everyday movement is too near.
+        static let near = 0.55
     }
 
     package private(set) var gesture: LearnedGesture
@@ -62,7 +114,7 @@ package struct GestureLearner: ~Copyable {
     private let shapes: ShapeTable
     private var finder: CandidateFinder
 
-    /// At least two examples.
+    /// Learns from two examples or more; of one it is only known how near everyday movement comes.
     package init(_ examples: [[MotionFrame]]) {
         let shapes = ShapeTable(count: examples.count)
         for (index, example) in examples.enumerated() { shapes.set(index, count: example.count) { example[$0] } }
@@ -89,7 +141,29 @@ package struct GestureLearner: ~Copyable {
     package func duration(of example: Int) -> Double { shapes.duration(of: example) }
 
     /// Whether the threshold is low because everyday movement is near.
-    package var isLikeEverydayMovement: Bool { gesture.threshold < 0.55 && gesture.threshold < 0.9 * ownThreshold }
+    package var isLikeEverydayMovement: Bool { gesture.threshold < Rule.near && gesture.threshold < 0.9 * ownThreshold }
+
+    /// Whether everyday movement is too near whatever the examples are like.
+    package var isEverydayMovement: Bool { Rule.everyday * nearest < Rule.near }
+
+    /// The numbers of the examples to keep if there may be at most `count`: of the two that are most alike, the one that is also
+    /// nearer to a third goes, the older of two that are as near, until few enough are left.
+    package static func spread(_ examples: [[MotionFrame]], keeping count: Int) -> [Int] {
+        let shapes = ShapeTable(count: examples.count)
+        for (index, example) in examples.enumerated() { shapes.set(index, count: example.count) { example[$0] } }
+        var kept = Array(examples.indices)
+        while kept.count > max(count, 1) {
+            var least = (place: 0, distances: [Float]())
+            for (place, index) in kept.enumerated() {
+                let distances = kept.filter { $0 != index }.compactMap {
+                    shapes.distance(index, to: shapes, $0, below: .infinity)?.sum
+                }.sorted()
+                if place == 0 || distances.lexicographicallyPrecedes(least.distances) { least = (place, distances) }
+            }
+            kept.remove(at: least.place)
+        }
+        return kept
+    }
 
     /// Lowers the threshold so that this stretch of movement is not the gesture. Returns whether it is the nearest so far.
     package mutating func avoid(_ stretch: [MotionFrame]) -> Bool {

@@ -63,7 +63,8 @@
             return lines.joined(separator: "\n") + "\n"
         }
 
-        private static func checksum(_ lines: some Sequence<some StringProtocol>) -> String {
+        /// The checksum of the lines before it. Not private, so that invented texts can have one.
+        package static func checksum(_ lines: some Sequence<some StringProtocol>) -> String {
             var checksum = Checksum()
             for line in lines {
                 for byte in line.utf8 { checksum.add(byte: byte) }

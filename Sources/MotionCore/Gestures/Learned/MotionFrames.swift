@@ -29,7 +29,7 @@ package struct MotionFrame: Sendable, Equatable, BitwiseCopyable {
     var squaredRate: Float { (values[3] * values[3] + values[4] * values[4]) + values[5] * values[5] }
 
     /// How much moves: the length of the vector.
-    var energy: Float { squaredDistance(to: .zero).squareRoot() }
+    package var energy: Float { squaredDistance(to: .zero).squareRoot() }
 
     /// The linear acceleration, m/s², and the rotation rate, rad/s.
     package var measuredAcceleration: Vector3 {
