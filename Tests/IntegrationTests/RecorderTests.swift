@@ -116,6 +116,46 @@ import Testing
         #expect(await second.agent.terminate() == 0)
     }
 
+    /// The same recordings on the board and from a desk, with clear errors.
+    @Test func commandLineManagesRecordings() async throws {
+        let rig = try await agent("rest")
+        try rig.send("keep", "{\"before\":1,\"after\":1}")
+        #expect(await rig.replies("keep") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
+        let name = "recording-000001-keep.csv"
+        let content = try String(contentsOfFile: file(name), encoding: .utf8)
+        let places = [
+            ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(rig.broker.port)"], ["--set", "device.id=dut"],
+        ]
+        func recordings(_ place: [String], _ words: String...) async throws -> Outcome {
+            try await JostleProgram(
+                ["recordings"] + words + place, environment: ["STATE_DIRECTORY": directory.path("state")]
+            ).outcome()
+        }
+        for (number, place) in places.enumerated() {
+            let copy = directory.path("copy-\(number).csv")
+            try await recordings(place, "fetch", name, copy).expect(status: 0, output: "jostle replay \(copy)")
+            #expect(try String(contentsOfFile: copy, encoding: .utf8) == content)
+            try await recordings(place, "fetch", name, copy).expect(status: 73, errors: "File exists")
+            try await recordings(place, "label", name, "not shake").expect(status: 0, output: "labelled \"not shake\"")
+            let list = try await recordings(place, "list").expect(status: 0)
+            #expect(list.output.contains(name) && list.output.contains("not shake"), "\(list)")
+            try await recordings(place, "label", name, "").expect(status: 0, output: "without a label now")
+            #expect(!(try await recordings(place, "list").output.contains("not shake")))
+            try await recordings(place, "label", name, "a,b").expect(status: 64, errors: "is no label")
+            let missing = number == 0 ? 64 : 66
+            try await recordings(place, "delete", "../../etc/passwd").expect(
+                status: Int32(missing), errors: "there is no recording")
+            try await recordings(place, "fetch", name).expect(status: 64, errors: "FILE is missing")
+            try await recordings(place, "list", name).expect(status: 64, errors: "is too much")
+            try await recordings(place, "lst").expect(status: 64, errors: "did you mean \"list\"?")
+        }
+        try await recordings(places[0], "delete", name).expect(status: 0, output: "deleted")
+        #expect(!exists(name))
+        try await recordings(places[1], "delete", name).expect(status: 66, errors: "there is no recording")
+        try await recordings(places[1], "list").expect(status: 0, output: "There are no recordings in")
+        #expect(await rig.agent.terminate() == 0)
+    }
+
     @Test func recordingsAreBounded() async throws {
         let rig = try await agent("rest", "recorder.max_files=2")
         for number in 1...4 {

@@ -257,7 +257,7 @@ enum RecordingsExamination {
         return [
             .ok(
                 .recordings,
-                "\(labels.count) labelled recordings (\(names)): sudo jostle tune \(gesture.word) --labelled finds the sensitivity "
+                "\(words.count) labelled recordings (\(names)): sudo jostle tune \(gesture.word) --labelled finds the sensitivity "
                     + "that fits them")
         ]
     }
