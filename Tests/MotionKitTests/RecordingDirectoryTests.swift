@@ -60,7 +60,12 @@ import Testing
                 samples(0.1), to: names[names.count - 1], label: nil, within: .init(files: 99, bytes: 1 << 20))
         }
         let second = directory
+        for left in ["recording-000013-keep.labels.csv", ".new-recording-000013-keep.csv", "mine.labels.csv"] {
+            #expect(FileManager.default.createFile(atPath: state.path("recordings/\(left)"), contents: nil))
+        }
         second.prepare()
+        // What a power cut left is gone, so that it cannot become that of another recording.
+        #expect(try self.names().filter { !$0.hasSuffix("-fall.csv") } == ["mine.labels.csv"])
         names.append(second.newName(for: "keep"))
         #expect(names == names.sorted() && names.last == "recording-000013-keep.csv")
         #expect(second.newName(for: nil) == "recording-14.csv")

@@ -36,12 +36,16 @@ final class NewestValues<Element: BitwiseCopyable & Sendable>: @unchecked Sendab
     func append(_ values: UnsafeBufferPointer<Element>) {
         guard let base = values.baseAddress else { return }
         _ = copies.load(ordering: .acquiring)
-        let first = min(values.count, size - next)
-        (storage + next).update(from: base, count: first)
-        storage.update(from: base + first, count: values.count - first)
-        next += values.count
-        if next >= size { next -= size }
-        given.add(values.count, ordering: .releasing)
+        let room = size - next
+        (storage + next).initialize(from: base, count: min(values.count, room))
+        if values.count < room {
+            next += values.count
+        } else {
+            // The rest goes to the beginning.
+            next = values.count - room
+            storage.initialize(from: base + room, count: next)
+        }
+        given.store(given.load(ordering: .relaxed) + values.count, ordering: .releasing)
     }
 
     /// The values for which `isWanted`, oldest first; they must follow one another.

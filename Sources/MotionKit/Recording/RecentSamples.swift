@@ -12,8 +12,8 @@ package struct RecentSamples: Sendable {
     /// A chip's own rate is at most so many times the nominal one.
     package static let rateTolerance = 1.15
 
-    /// The most bytes of a row of a recording.
-    package static let largestRow = 130
+    /// The most bytes of a row of a recording, with a magnetometer.
+    package static let largestRow = 110
 
     /// From the first sample to the last, s.
     package var seconds: Double {

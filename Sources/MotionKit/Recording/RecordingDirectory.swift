@@ -129,7 +129,13 @@ package final class RecordingDirectory: Sendable {
     package func prepare() {
         let names = DirectoryContents.names(ofOptional: path)
         for name in names where name.hasPrefix(RecordingDirectory.unfinished) { unlink("\(path)/\(name)") }
-        let last = names.compactMap { RecordingName($0)?.number }.max()
+        // Labels without their recording would be those of the next one with its number.
+        let recordings = Set(names.filter { RecordingName($0) != nil })
+        for name in names where name.hasSuffix(RecordingLabels.suffix) {
+            let recording = "\(name.dropLast(RecordingLabels.suffix.count)).csv"
+            if RecordingName(recording) != nil, !recordings.contains(recording) { unlink("\(path)/\(name)") }
+        }
+        let last = recordings.compactMap { RecordingName($0)?.number }.max()
         state.withLock { $0.last = max($0.last ?? 0, last ?? 0) }
     }
 

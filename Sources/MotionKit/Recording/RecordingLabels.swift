@@ -32,7 +32,7 @@ package struct RecordingLabels: Equatable, Sendable {
     /// The longest file, bytes.
     private static let longestFile = 65_536
     private static let header = "start_s,end_s,label"
-    private static let suffix = ".labels.csv"
+    static let suffix = ".labels.csv"
 
     /// What a label must be; for a message.
     package static let allowedLabels =
