@@ -26,26 +26,38 @@ import Testing
         #expect(values.copy { $0 < 0 }.isEmpty)
     }
 
-    /// While one thread writes as fast as it can, every copy is without a gap.
-    @Test func copiesAreWholeWhileItIsWritten() async {
+    /// What was replaced while it was copied is left out, however much that is.
+    @Test(arguments: [0, 100, 256, 300, 500, 756, 2000])
+    func leavesOutWhatWasReplacedMeanwhile(late: Int) {
         let values = NewestValues<Int>(capacity: 500)
-        let isOver = Flag()
-        let writer = Task.detached {
-            var count = 0
-            while !isOver.isSet {
-                append(count..<count + 20, to: values)
-                count += 20
+        for start in stride(from: 0, to: 2000, by: 100) { append(start..<start + 100, to: values) }
+        var rest = late
+        let copy = values.copy { value in
+            // The producer goes on in the middle of the copy.
+            while value == 1750, rest > 0 {
+                append(2000 + late - rest..<2000 + late - rest + min(rest, 100), to: values)
+                rest -= min(rest, 100)
             }
+            return true
         }
-        for _ in 0..<2000 {
+        #expect(copy == Array(min(2000, 1500 + late)..<2000))
+    }
+
+    /// One thread copies while another writes.
+    @Test func threadsShareIt() async {
+        let values = NewestValues<Int>(capacity: 100_000)
+        let writer = Task.detached {
+            for start in stride(from: 0, to: 100_000, by: 20) { append(start..<start + 20, to: values) }
+        }
+        var last = 0
+        while last < 100_000 {
             let copy = values.copy { _ in true }
-            guard let first = copy.first else { continue }
-            guard copy == Array(first..<first + copy.count), copy.count <= 500 else {
-                Issue.record("\(copy)")
+            guard copy == Array(0..<copy.count), copy.count >= last else {
+                Issue.record("\(copy.count) after \(last)")
                 break
             }
+            last = copy.count
         }
-        isOver.set()
         await writer.value
     }
 }

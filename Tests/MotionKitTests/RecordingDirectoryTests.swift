@@ -1,5 +1,6 @@
 import BrokerTestSupport
 import Foundation
+import IMUDrivers
 import LinuxSystem
 import MotionCore
 import Testing
@@ -203,6 +204,28 @@ import Testing
         } throws: { error in
             if case RecordingError.malformed("x", line, _) = error { true } else { false }
         }
+    }
+
+    /// The readings of a magnetometer are in the rows of their time.
+    @Test func hasTheMagnetometer() throws {
+        let memory = SampleMemory(seconds: 2, rate: 200, hasField: true)
+        #expect(memory.byteCount == (1035 + 256) * 72 + (518 + 256) * 32)
+        var batch = SampleBatch(capacity: 128)
+        for sample in Movement.rest(0.5) { batch.append(sample) }
+        let first = batch[0].timestamp
+        memory.append(MagneticSample(timestamp: first, field: Vector3(20, -5, 40)))
+        memory.append(batch)
+        let info = IMUInfo(
+            name: "X", identity: 0, nominalRate: 200, accelerometerRange: 78.5, gyroscopeRange: 35, bandwidth: 98)
+        let recent = memory.copy(from: first, to: first.advanced(bySeconds: 10), info)
+        let size = try directory.write(recent, to: "recording-000001-keep.csv", label: nil, within: limits)
+        #expect(size < 100 * RecentSamples.largestRow)
+        var reader = try RecordingReader(path: state.path("recordings/recording-000001-keep.csv"))
+        #expect(reader.hasField && reader.accelerometerRange == 78.5)
+        _ = try reader.next()
+        #expect(reader.field?.field == Vector3(20, -5, 40))
+        _ = try reader.next()
+        #expect(reader.field == nil)
     }
 
     // MARK: The memory
