@@ -118,11 +118,13 @@ import Testing
 
     /// The same recordings on the board and from a desk, with clear errors.
     @Test func commandLineManagesRecordings() async throws {
-        let rig = try await agent("rest")
-        try rig.send("keep", "{\"before\":1,\"after\":1}")
+        // A recording of several parts.
+        let rig = try await agent("rest", "sensor.rate=500Hz")
+        try rig.send("keep", "{\"before\":4,\"after\":5}")
         #expect(await rig.replies("keep") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
         let name = "recording-000001-keep.csv"
         let content = try String(contentsOfFile: file(name), encoding: .utf8)
+        #expect(content.utf8.count > 120_000)
         let places = [
             ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(rig.broker.port)"], ["--set", "device.id=dut"],
         ]

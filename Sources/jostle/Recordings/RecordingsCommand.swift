@@ -233,8 +233,16 @@ private struct RemoteRecordings: RecordingPlace {
     private func ask(_ fill: (inout JSONObject) -> Void) throws -> RemoteAnswer {
         var request = JSONObject()
         fill(&request)
-        let answer = try device.request("recordings", request, within: RemoteRecordings.answerTime, signals: signals)
-        guard answer.isAccepted else { throw answer.refusal }
-        return answer
+        var attempts = 5
+        while true {
+            let answer = try device.request("recordings", request, within: RemoteRecordings.answerTime, signals: signals)
+            attempts -= 1
+            // Others send commands to the board too.
+            guard answer.error == "too_many", attempts > 0 else {
+                guard answer.isAccepted else { throw answer.refusal }
+                return answer
+            }
+            if signals.wait(seconds: 1) { throw BrokerError.interrupted }
+        }
     }
 }
