@@ -235,7 +235,8 @@ private struct RemoteRecordings: RecordingPlace {
         fill(&request)
         var attempts = 5
         while true {
-            let answer = try device.request("recordings", request, within: RemoteRecordings.answerTime, signals: signals)
+            let answer = try device.request(
+                "recordings", request, within: RemoteRecordings.answerTime, signals: signals)
             attempts -= 1
             // Others send commands to the board too.
             guard answer.error == "too_many", attempts > 0 else {
