@@ -9,7 +9,7 @@
     && __has_include("index.html") && __has_include("login.html") && __has_include("login.js") \
     && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") && __has_include("recording.js") \
     && __has_include("settings.js") && __has_include("spectrum.js") && __has_include("text.js") && __has_include("theme.js") \
-    && __has_include("timeline.js"))
+    && __has_include("timeline.js") && __has_include("verdicts.js"))
 #error "a file of the web page is missing in Assets"
 #endif
 
@@ -35,7 +35,8 @@
     X(spectrum_js, "spectrum.js") \
     X(text_js, "text.js") \
     X(theme_js, "theme.js") \
-    X(timeline_js, "timeline.js")
+    X(timeline_js, "timeline.js") \
+    X(verdicts_js, "verdicts.js")
 
 #define COPY(symbol, file) \
     __asm__(".pushsection .rodata\n" \

@@ -97,6 +97,7 @@ package final class Agent {
                 manager: manager, output: Agent.streamOutput(topics.nearMiss, client), isSimulated: isSimulated),
             log: log
         ) { mailbox.post(.device(.replies($0))) }
+        host.recorder.prepare()
         let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
         let opened = file.open()
         opened.log { log.write($0, $1) }
@@ -185,6 +186,7 @@ package final class Agent {
     /// Puts the chip to sleep, publishes `offline` and stops every thread, within two seconds.
     private func stop() {
         parts.host.endJobs()
+        parts.host.recorder.finish(within: 0.3)
         parts.manager.stop()
         // Store the last events and pass them to the client before the farewell.
         loop.flush(within: 0.3)

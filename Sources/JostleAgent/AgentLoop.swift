@@ -57,6 +57,7 @@ final class AgentLoop {
         core.owner = self
         core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         core.settings.setSensingStopped(isSensorStopped)
+        core.events.recording = { [recorder = parts.host.recorder] in recorder.keep(on: $0) }
         core.outbox = Outbox(opened, limits: settings.mqtt.outbox, eventExpiry: settings.mqtt.eventExpiry)
         // The embedded broker's retained messages end with it, and only programs on this machine can read them.
         guard settings.mqtt.broker != .embedded else { return }

@@ -23,6 +23,20 @@ package enum FileContents {
         return bytes
     }
 
+    /// At most `count` bytes of a regular file from a byte on, and its size: fstat(2), pread(2).
+    package static func part(of path: String, from offset: Int, count: Int) throws(SystemFailure) -> ([UInt8], Int) {
+        let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard file >= 0 else { throw SystemFailure(code: errno) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw SystemFailure(code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegularFile }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let done = pread(file, &bytes, count, off_t(offset))
+        guard done >= 0 else { throw SystemFailure(code: errno) }
+        return (Array(bytes.prefix(done)), Int(status.st_size))
+    }
+
     /// The content as text. Invalid UTF-8 is replaced.
     package static func text(
         of path: String, limit: Int, mayBePipe: Bool = false

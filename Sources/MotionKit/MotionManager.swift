@@ -21,6 +21,7 @@ public final class MotionManager: Sendable {
 
     private struct Shared {
         var imu: IMUSettings
+        var memorySeconds = 0.0
         var settings: MotionSettings
         /// The gestures that may not begin now.
         var silenced: GestureSet = []
@@ -117,6 +118,19 @@ public final class MotionManager: Sendable {
         set { shared.withLock { $0.imu = newValue } }
     }
 
+    /// Seconds of samples that `recentSamples` reaches back; 0 keeps none. A change takes effect at the next start. The memory
+    /// is fixed: 83 bytes for a sample at the nominal rate, 2.5 s more of them, and 18 kB.
+    package var memorySeconds: Double {
+        get { shared.withLock { $0.memorySeconds } }
+        set { shared.withLock { $0.memorySeconds = newValue } }
+    }
+
+    /// What the sensor measured between two instants, as far as it is kept; `nil` if nothing runs or nothing is kept.
+    package func recentSamples(from start: Timestamp, to end: Timestamp) -> RecentSamples? {
+        guard let exchange, let memory = exchange.memory, let info = exchange.snapshot.info else { return nil }
+        return memory.copy(from: start, to: end, info)
+    }
+
     /// Opens the sensor and begins to read it, without blocking the caller; does nothing if it runs already.
     ///
     /// - Throws: `SensorError`, which says what to do about it.
@@ -135,7 +149,8 @@ public final class MotionManager: Sendable {
     /// Begins to read a device that is open already; does nothing if one runs.
     package func start(with device: any SensorDevice) throws(SensorError) {
         guard try mayStart() else { return }
-        guard let exchange = SensorExchange() else { throw SensorError.resources }
+        let memory = memorySeconds > 0 ? SampleMemory(seconds: memorySeconds, of: device) : nil
+        guard let exchange = SensorExchange(memory: memory) else { throw SensorError.resources }
         let references = ReferenceSaver(
             store: stateDirectory.map { ReferenceStore(stateDirectory: $0) }, writer: writer)
         let calibrations = CalibrationSaver(

@@ -154,6 +154,72 @@ import Testing
         #expect(kept == ["2-shake", "mine"])
     }
 
+    // MARK: Labelled recordings of the agent
+
+    private func record(_ number: Int, _ text: String, until end: Int = 3, label: String?) throws {
+        _ = try directory.write(text, to: "state/recordings/recording-\(number).csv")
+        guard let label else { return }
+        _ = try directory.write(
+            "start_s,end_s,label\n0,\(end),\(label)\n", to: "state/recordings/recording-\(number).labels.csv")
+    }
+
+    /// What somebody said about recordings counts, without a sensor and besides it; what was kept before does too.
+    @Test func countsLabelledRecordings() async throws {
+        try await tune("shake", "--labelled").expect(status: 66, errors: "no recording of this board is labelled shake")
+        try FileManager.default.createDirectory(
+            atPath: directory.path("state/recordings"), withIntermediateDirectories: true)
+        // Two shakes in one recording are one label.
+        let twice =
+            Recording.shake()
+            + Recording.shake().split(separator: "\n").dropFirst().map { row in
+                let fields = row.split(separator: ",", maxSplits: 1)
+                return "\(3 + (Double(fields[0]) ?? 0)),\(fields[1])\n"
+            }.joined()
+        try record(1, twice, until: 6, label: "shake")
+        try record(2, Recording.shake(duration: 6), label: "shake")
+        try record(3, Recording.tilted, label: "everyday")
+        try record(4, Recording.shake(), label: "not shake")
+        try record(5, Recording.shake(), label: "tap")
+        try record(6, Recording.shake(), label: nil)
+        let alone = try await tune("shake", "--labelled", "--take", "5").expect(
+            status: 0, output: "The labelled recordings of this board count: 2 with shake, 2 without.")
+        #expect(alone.output.contains("2 of 2           1"), "\(alone.output)")
+
+        _ = try await keep()
+        try await tune("shake", "--labelled", "--take", "5").expect(status: 0, output: "3 with shake, 3 without")
+        let live = try await tune(
+            "shake", "--times", "2", "--handling", "1", "--set", "sensor.driver=virtual", "--set",
+            "sensor.trajectory=shake", "--take", "5"
+        ).expect(status: 0, output: "3 with shake, 3 without")
+        #expect(live.output.contains("of 5 "), "\(live.output)")
+
+        let archive = directory.path("all.tar")
+        try await tune("--export", archive).expect(status: 0, output: "recordings/recording-1.csv")
+        let list = try ChildProcess(["tar", "-tf", archive], in: directory)
+        #expect(await eventually { list.exitStatus() != nil })
+        #expect(list.exitStatus() == 0)
+        try await tune("shake", "--labelled", "--times", "2").expect(status: 64, errors: "--times is for a sensor")
+        try record(7, "", label: "a,b,c,d")
+        try await tune("shake", "--labelled").expect(status: 65, errors: "recording-7.labels.csv:2: ")
+    }
+
+    @Test func doctorSaysThatThereAreSome() async throws {
+        try FileManager.default.createDirectory(
+            atPath: directory.path("state/recordings"), withIntermediateDirectories: true)
+        func doctor() async throws -> String {
+            try await JostleProgram(
+                ["doctor", "--set", "sensor.driver=virtual", "--set", "mqtt.broker=mqtt://127.0.0.1:1"],
+                environment: ["STATE_DIRECTORY": directory.path("state")]
+            ).outcome().output
+        }
+        try record(1, Recording.shake(), label: "a note")
+        #expect(!(try await doctor().contains("labelled")))
+        try record(2, Recording.shake(), label: "not shake")
+        try record(3, Recording.shake(), label: "tap")
+        let text = try await doctor()
+        #expect(text.contains("2 labelled recordings (shake, tap): sudo jostle tune shake --labelled"), "\(text)")
+    }
+
     @Test func saysIfItCannotKeep() async throws {
         _ = try directory.write("", to: "state")
         try await keep().expect(status: 73, errors: "the recordings are not kept: ")

@@ -89,6 +89,7 @@ import Testing
         (#"{"fleet":{"remote":[]}}"#, "fleet.remote", "cannot be set over MQTT"),
         (#"{"sensor":{"driver":"virtual"}}"#, "sensor.driver", "cannot be set over MQTT"),
         (#"{"commands":{"allow":["restart"]}}"#, "commands.allow", "cannot be set over MQTT"),
+        (#"{"recorder":{"on":["fall"]}}"#, "recorder.on", "cannot be set over MQTT"),
         (#"{"actions":[]}"#, "actions", "cannot be set over MQTT"),
         (
             #"{"gestures":{"shake":{"when":{"tilt_above":50,"tilt_below":40}}}}"#, "gestures.shake.when.tilt_above",

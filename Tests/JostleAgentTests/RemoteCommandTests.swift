@@ -73,6 +73,19 @@ import Testing
             ("record", "{\"seconds\":601}", "seconds must be 1.0 to 600.0 s, not 601.0"),
             ("record", "{\"seconds\":\"5\"}", "must be a number"),
             ("record", "{\"stop\":1}", "stop must be true or false"),
+            ("keep", "{\"before\":-1}", "before must not be negative"),
+            ("keep", "{\"after\":\"5\"}", "after must be a number"),
+            ("keep", "{\"name\":\"../x\"}", "keep has no argument \"name\"; it has before, after and label"),
+            ("keep", "{\"label\":\"a,b\"}", "label must be a gesture, \"not\" and a gesture, or another text"),
+            ("keep", "{\"label\":\"\"}", "label must be a gesture"),
+            ("recordings", "{\"list\":true,\"delete\":\"a\"}", "exclude one another"),
+            ("recordings", "{\"list\":false}", "exclude one another"),
+            ("recordings", "{\"delete\":7}", "delete must be a string"),
+            ("recordings", "{\"label\":\"recording-1.csv\"}", "as is missing"),
+            ("recordings", "{\"label\":\"recording-1.csv\",\"as\":\"a\\nb\"}", "as must be a gesture"),
+            ("recordings", "{\"as\":\"shake\"}", "as is for label"),
+            ("recordings", "{\"offset\":1}", "offset is for fetch"),
+            ("recordings", "{\"fetch\":\"recording-1.csv\",\"offset\":-1}", "offset must not be negative"),
             ("stream", "{\"duration\":3601}", "duration must be 1.0 to 3600.0 s, not 3601.0"),
             ("stream", "{\"rate\":0}", "rate must be 1.0 to 1000.0 Hz, not 0.0"),
             ("stream", "{\"interval\":0.009}", "interval must be 0.01 to 1.0 s, not 0.009"),
@@ -104,7 +117,8 @@ import Testing
             .ping: RemotePing.self, .getState: RemoteGetState.self, .identify: RemoteIdentify.self,
             .tare: RemoteTare.self, .simulate: RemoteSimulate.self, .start: RemoteSensing.self,
             .stop: RemoteSensing.self, .stream: RemoteStream.self, .record: RemoteRecord.self,
-            .calibrate: RemoteCalibrate.self, .log: RemoteLog.self, .restart: RemoteRestart.self,
+            .keep: RemoteKeep.self, .recordings: RemoteRecordings.self, .calibrate: RemoteCalibrate.self,
+            .log: RemoteLog.self, .restart: RemoteRestart.self,
         ]
         for command in JostleSettings.Command.allCases {
             let arguments =
@@ -134,6 +148,19 @@ import Testing
         #expect(refusal?.code == .unknownCommand)
         #expect(refusal?.message.contains("the commands are ping, get-state, ") == true)
         #expect(self.refusal(of: "simualte", "")?.message.hasSuffix("; did you mean \"simulate\"?") == true)
+    }
+
+    @Test(
+        arguments: [
+            ("", RemoteRecordings.Action.list), ("{\"list\":true}", .list),
+            ("{\"fetch\":\"a\"}", .fetch("a", offset: 0)),
+            ("{\"fetch\":\"a\",\"offset\":7}", .fetch("a", offset: 7)), ("{\"delete\":\"a\"}", .delete("a")),
+            ("{\"label\":\"a\",\"as\":\"not shake\"}", .label("a", "not shake")),
+            ("{\"label\":\"a\",\"as\":\"\"}", .label("a", nil)),
+        ])
+    func parsesRecordings(arguments: String, action: RemoteRecordings.Action) throws {
+        let command = try RemoteCommands.read("recordings", Array(arguments.utf8)) as? RemoteRecordings
+        #expect(command?.action == action)
     }
 
     /// `jostle calibrate` calls it gyro.

@@ -63,8 +63,8 @@ import Testing
         (
             "frobnicate=1",
             """
-            allowed: device, sensor, attitude, motion, gestures, actions, publish, settings, commands, fleet, mqtt, \
-            home_assistant, page, log
+            allowed: device, sensor, attitude, motion, gestures, actions, publish, settings, commands, recorder, fleet, \
+            mqtt, home_assistant, page, log
             """
         ),
     ])

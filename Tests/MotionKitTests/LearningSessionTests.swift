@@ -155,7 +155,7 @@ import VirtualIMU
 
     /// The frames of a movement, as a background has them.
     private func frames(_ movement: any Trajectory) -> [SampledFrame] {
-        var reader = ExampleReader(try plan().settings, keepsFrames: true)
+        var reader = ExampleReader(MotionSettings(), keepsFrames: true)
         for sample in samples(movement) { reader.add(sample) }
         return reader.frames
     }

@@ -13,6 +13,7 @@ enum Stage: String, CaseIterable {
     case attitude = "attitude"
     case gestures = "gestures"
     case ring = "ring"
+    case memory = "memory"
     case chip = "virtual-chip"
 
     /// A short description of the stage.
@@ -29,6 +30,7 @@ enum Stage: String, CaseIterable {
         case .attitude: "attitude filter only"
         case .gestures: "all recognizers, without the attitude filter"
         case .ring: "ring: push and pop of a sample"
+        case .memory: "memory of the last seconds: a sample of a batch"
         case .chip: "virtual MPU-6050: generating a sample"
         }
     }
@@ -40,7 +42,7 @@ enum Stage: String, CaseIterable {
     var recognizesGestures: Bool {
         switch self {
         case .pipelineInMotion, .learned, .hotPath, .hotPathAtWorst, .gestures: true
-        case .pipelineAtRest, .driver, .kernel, .magnetometer, .attitude, .ring, .chip: false
+        case .pipelineAtRest, .driver, .kernel, .magnetometer, .attitude, .ring, .memory, .chip: false
         }
     }
 
@@ -58,6 +60,7 @@ enum Stage: String, CaseIterable {
         case .attitude: Runner(AttitudeWork(material.movement))
         case .gestures: Runner(GesturesWork(material.movement))
         case .ring: Runner(RingWork(material.movement))
+        case .memory: Runner(MemoryWork(material.movement))
         case .chip: Runner(ChipWork())
         }
     }

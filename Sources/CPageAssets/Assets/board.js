@@ -193,7 +193,7 @@ export class BoardView {
     const at = performance.now();
     this.feed.handle(name, data, at);
     this.context.counters.samples = this.feed.received;
-    for (const part of [...this.panels, this.vibration, this.health, this.compass]) part.handle(name, data);
+    for (const part of [...this.panels, this.vibration, this.health, this.compass, this.log.verdicts]) part.handle(name, data);
     const content = object(data);
     this.#note(name, content, at);
     if (name === "hello") [this.#openedAt, this.tare.hidden] = [at, content.control !== true];
@@ -214,7 +214,7 @@ export class BoardView {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.asking);
     removeEventListener("keydown", this.onKey);
-    for (const part of this.panels) part.close();
+    for (const part of [...this.panels, this.log.verdicts]) part.close();
     this.root.remove();
   }
 
@@ -320,6 +320,7 @@ export class BoardView {
     this.plots.update();
     this.vibration.update(this.colors, at, this.#isOld("vibration") ? this.#newest(sources.vibration) ?? 0 : undefined);
     this.recording.update(at);
+    this.log.update();
     this.health.update(this.#saidAt.health);
     setText(this.source, this.#sourceText(at));
     if (this.attitude.isDue || this.plots.areInSight) this.#request();

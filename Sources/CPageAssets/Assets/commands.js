@@ -194,8 +194,8 @@ export class CommandsPanel {
     if (command === "" || Object.keys(payload).length === 0) return;
     this.settle(command);
     // Nobody pressed a button for it: the page asks for every sample again and again. A refusal stands below the curves.
-    // The lines of a log stand in a place of their own.
-    if (command === "stream" || command === "log") return;
+    // The lines of a log stand in a place of their own, and the gestures say what became of a label.
+    if (command === "stream" || command === "log" || command === "recordings") return;
     if (command === "calibrate") this.calibration.take(payload);
     this.add(command, answerWords(command, payload), payload.ok === false ? "failed" : "good", payload.t);
   }

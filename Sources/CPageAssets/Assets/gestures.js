@@ -1,5 +1,6 @@
 // The log of gestures as they happen, and of movements that were almost one.
 import { clean, dayAndTime, element, finite, isTime, number, object, setText } from "./text.js";
+import { Verdicts } from "./verdicts.js";
 
 const mostRows = 200;
 /** Milliseconds after which a gesture is listed, but not announced. */
@@ -42,8 +43,10 @@ export class GestureLog {
     this.voice = element("p", { class: "unseen", "aria-live": "polite" });
     const hide = () => this.list.classList.toggle("hide-missed");
     const box = element("input", { type: "checkbox", checked: true, onchange: hide });
+    this.verdicts = new Verdicts(context);
     root.append(
-      element("div", { class: "tools" }, element("label", {}, box, " Near misses")), this.empty, this.list, this.voice);
+      element("div", { class: "tools" }, element("label", {}, box, " Near misses")), this.verdicts.root, this.empty, this.list,
+      this.voice);
   }
 
   /** Takes a phase of a gesture, unless it came before. */
@@ -55,6 +58,8 @@ export class GestureLog {
     const begun = this.#open.get(gesture);
     const goesOn = begun && ["changed", "ended", "cancelled"].includes(phase) && !(time < begun.time);
     const row = goesOn ? begun : this.#insert(time, clean(gesture));
+    if (!goesOn) row.verdict = this.verdicts.make(event, time);
+    if (!goesOn && row.verdict) row.item.append(row.verdict.button);
     this.#fill(row, event, time);
     if (phase === "ended" || phase === "cancelled") this.#open.delete(gesture);
     // What is open may have begun before anybody looked.
@@ -67,6 +72,11 @@ export class GestureLog {
   takeMiss(miss) {
     const text = clean(miss.text) || `no ${clean(miss.gesture)}: ${clean(miss.reason).replaceAll("_", " ")}`;
     this.#mark(this.#insert(isTime(miss.t) ? miss.t : undefined, text), "missed");
+  }
+
+  /** Shows the buttons of gestures of which it can be said that they were none. */
+  update() {
+    for (const { verdict } of this.#rows) if (verdict) this.verdicts.update(verdict);
   }
 
   #isKnown(id) {

@@ -127,9 +127,17 @@ extension CommandRefusal {
 /// All of them have the correlation data of the command. If it has none, that of the replies is empty: only a device that
 /// speaks MQTT 3.1.1 replies without it, and then its result topic is all that a requester can go by.
 struct ReplyAddress: Equatable, Sendable {
-    private let topic: String
+    private var topic: String?
     private let responseTopic: String?
     private let correlationData: [UInt8]
+
+    /// The address without the result topic, which every client of the broker may read; `nil` without a response topic.
+    var onResponseTopicOnly: ReplyAddress? {
+        guard responseTopic != nil else { return nil }
+        var address = self
+        address.topic = nil
+        return address
+    }
 
     /// Takes the response topic and correlation data from `message`.
     init(to message: MQTTMessage, resultTopic: String, replyPrefix: String) {
@@ -178,6 +186,11 @@ struct CommandReply: Sendable {
     init(to address: ReplyAddress, post: @escaping Post) {
         self.address = address
         self.post = post
+    }
+
+    /// Replies to the response topic only; `nil` without one.
+    var onResponseTopicOnly: CommandReply? {
+        address.onResponseTopicOnly.map { CommandReply(to: $0, post: post) }
     }
 
     /// Reports success, progress or a result.

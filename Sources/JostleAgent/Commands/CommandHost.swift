@@ -49,6 +49,8 @@ final class CommandHost {
     let output: StreamOutput
     /// Publishes near misses, for the configuration and for `stream` commands.
     let nearMisses: NearMissPublisher
+    /// Keeps the last seconds, and has the recordings.
+    let recorder: Recorder
     /// The directory that contains the board's LEDs.
     let lights: String
     var manager: MotionManager { sensor.manager }
@@ -72,6 +74,9 @@ final class CommandHost {
         self.nearMisses = nearMisses
         self.log = log
         self.lights = lights
+        recorder = Recorder(
+            settings.recorder, manager: sensor.manager, stateDirectory: identity.stateDirectory, log: log)
+        sensor.willStop = { [weak recorder] in recorder?.flush() }
     }
 
     /// Carries out a command and sends its reply.
@@ -135,11 +140,14 @@ final class CommandHost {
         for (command, job) in jobs where !needingSensorOnly || job.needsSensor { _ = stop(command) }
     }
 
-    /// The earliest deadline of the running jobs.
-    var nextDeadline: Timestamp? { jobs.values.filter { !$0.isOver }.compactMap(\.deadline).min() }
+    /// The earliest deadline of the running jobs and of the recorder.
+    var nextDeadline: Timestamp? {
+        jobs.values.filter { !$0.isOver }.compactMap(\.deadline).min().earlier(recorder.nextDeadline)
+    }
 
     /// Advances the jobs that are due and forgets those that have ended.
     func advanceJobs(to now: Timestamp) {
+        recorder.advance(to: now)
         guard !jobs.isEmpty else { return }
         for job in jobs.values where !job.isOver && job.deadline.map({ $0 <= now }) ?? false { job.advance(to: now) }
         jobs = jobs.filter { !$0.value.isOver }

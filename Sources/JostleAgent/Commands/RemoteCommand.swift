@@ -55,6 +55,8 @@ enum RemoteCommands {
         case .stream:
             return try RemoteStream(arguments("duration", "rate", "fields", "interval", "near_misses", "stop"))
         case .record: return try RemoteRecord(arguments("seconds", "stop"))
+        case .keep: return try RemoteKeep(arguments("before", "after", "label"))
+        case .recordings: return try RemoteRecordings(arguments("list", "fetch", "offset", "delete", "label", "as"))
         case .calibrate: return try RemoteCalibrate(arguments("what", "poses", "seconds", "stop"))
         case .start, .stop:
             _ = try arguments()

@@ -49,10 +49,10 @@ private final class Recording: CommandJob {
         let shared = self.shared
         let manager = host.manager
         let log = host.log
-        let recordings = RecordingDirectory(stateDirectory: host.identity.stateDirectory)
+        let (recordings, limits) = (host.recorder.recordings, host.recorder.limits)
         let thread = WorkerThread(name: "jostle-record") {
             do {
-                try Recording.begin(manager, recordings, seconds: seconds, reply, shared)
+                try Recording.begin(manager, recordings, limits, seconds: seconds, reply, shared)
             } catch {
                 let refusal = CommandRefusal(.resources, "\(error)")
                 log.warning(refusal.line(for: JostleSettings.Command.record.rawValue))
@@ -80,18 +80,19 @@ private final class Recording: CommandJob {
 
     /// Creates the file, sends the first reply and starts to record. Stops at once if `end` was called meanwhile.
     private static func begin(
-        _ manager: MotionManager, _ recordings: RecordingDirectory, seconds: Double, _ reply: CommandReply,
-        _ shared: Shared
+        _ manager: MotionManager, _ recordings: RecordingDirectory, _ bounds: RecordingDirectory.Limits,
+        seconds: Double, _ reply: CommandReply, _ shared: Shared
     ) throws {
-        let file = try recordings.next(bytes: RemoteRecord.maximumBytes)
-        let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.maximumBytes)
-        let recorder = try SampleRecorder(manager, path: file.path, limits: limits) { outcome in
-            if case .failed(let error) = outcome.end {
-                reply.refuse(CommandRefusal(.failed, "\(error)"))
-            } else {
-                reply.send(Recording.answer(outcome, file))
-            }
-            shared.flag.raise()
+        let limits = SampleRecorder.Limits(seconds: seconds, bytes: min(RemoteRecord.maximumBytes, bounds.bytes))
+        let rows = seconds * (manager.sensorInfo?.nominalRate ?? 0) * RecentSamples.rateTolerance
+        let file = try recordings.next(
+            bytes: min(limits.bytes, Int(rows) * RecentSamples.largestRow), within: bounds)
+        let recorder: SampleRecorder
+        do {
+            recorder = try record(manager, recordings, file, limits, reply, shared)
+        } catch {
+            recordings.close(file)
+            throw error
         }
         var answer = JSONObject()
         answer.add("file", file.name)
@@ -103,6 +104,22 @@ private final class Recording: CommandJob {
             return state.isEnding
         }
         if isEnding { recorder.stop() }
+    }
+
+    /// Starts to record; the last reply comes at the end.
+    private static func record(
+        _ manager: MotionManager, _ recordings: RecordingDirectory, _ file: RecordingDirectory.NewFile,
+        _ limits: SampleRecorder.Limits, _ reply: CommandReply, _ shared: Shared
+    ) throws -> SampleRecorder {
+        try SampleRecorder(manager, path: file.path, limits: limits) { outcome in
+            recordings.close(file)
+            if case .failed(let error) = outcome.end {
+                reply.refuse(CommandRefusal(.failed, "\(error)"))
+            } else {
+                reply.send(Recording.answer(outcome, file))
+            }
+            shared.flag.raise()
+        }
     }
 
     private static func answer(_ outcome: SampleRecorder.Outcome, _ file: RecordingDirectory.NewFile) -> JSONObject {

@@ -18,6 +18,9 @@ final class SensorSwitch {
     /// Whether sensing is switched off.
     private(set) var isStopped: Bool
 
+    /// Called before the manager stops, for what needs its last samples.
+    var willStop: (() -> Void)?
+
     /// Creates a switch for `device`, an open sensor. If `device` is `nil`, sensing is off, and the first `start` opens
     /// `selection`.
     init(manager: MotionManager, selection: SensorSelection, imu: IMUSettings, device: (any SensorDevice)?) {
@@ -75,6 +78,7 @@ final class SensorSwitch {
     /// - Returns: whether sensing was on.
     func stop() -> Bool {
         guard !isStopped else { return false }
+        willStop?()
         manager.stop()
         isStopped = true
         return true
@@ -97,6 +101,7 @@ final class SensorSwitch {
             self.imu = imu
             return
         }
+        willStop?()
         manager.stop()
         do {
             try open(imu)

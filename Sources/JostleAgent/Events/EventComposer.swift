@@ -14,6 +14,9 @@ struct EventComposer {
     private let run: String
     private let isSimulated: Bool
 
+    /// The recording in which an event will be, which it then names; asked once for each event.
+    var recording: ((GestureEvent) -> String?)?
+
     private var count: UInt64 = 0
     /// Gestures since the start: a gesture counts when it begins.
     private(set) var gestures: UInt64 = 0
@@ -34,8 +37,10 @@ struct EventComposer {
 
     /// The changes to the outbox for an event: its message, and whether its gesture is open.
     mutating func updates(for event: GestureEvent, at now: ClockReading) -> [Outbox.Update] {
-        let fields = Payloads.fields(event, isSimulated: isSimulated || event.isSimulated).fields
         let stamp = stamp(event)
+        let fields = Payloads.fields(
+            event, isSimulated: isSimulated || event.isSimulated, recording: stamp.recording
+        ).fields
         var time = EventTime(event.timestamp, now)
         time.wall = stamp.time
         let message = Outbox.Update.add(
@@ -72,7 +77,8 @@ struct EventComposer {
     private mutating func stamp(_ event: GestureEvent) -> EventStamp {
         if let stamped, stamped.event == event { return stamped.stamp }
         count += 1
-        let stamp = EventStamp(id: "\(run)-\(count)", time: WallClock.milliseconds(at: event.timestamp))
+        let stamp = EventStamp(
+            id: "\(run)-\(count)", time: WallClock.milliseconds(at: event.timestamp), recording: recording?(event))
         stamped = (event, stamp)
         return stamp
     }
@@ -97,6 +103,9 @@ struct EventStamp: Equatable, Sendable {
 
     /// When the event was measured, milliseconds since 1970.
     var time: Int64
+
+    /// The recording in which it will be.
+    var recording: String?
 }
 
 /// An event with all the values that a template can use.
@@ -108,7 +117,8 @@ struct EventFacts {
     private let isSimulated: Bool
 
     init(event: GestureEvent, stamp: EventStamp, device: String, isSimulated: Bool) {
-        let object = Payloads.event(event, id: stamp.id, at: stamp.time, isSimulated: isSimulated)
+        let object = Payloads.event(
+            event, id: stamp.id, at: stamp.time, isSimulated: isSimulated, recording: stamp.recording)
         payload = object.description
         values = try? JSONReader.read(object.bytes, source: .message("event"))
         self.device = device

@@ -140,17 +140,15 @@ extension ConfigurationBuilder {
         }
     }
 
-    /// Rules about gestures that there are not.
+    /// Gestures that are named, but that there are not.
     private var unknownGestures: [DocumentProblem] {
-        settings.actions.enumerated().compactMap { index, action in
-            let path = "actions[\(index)].on"
-            guard settings[action.on] == nil, let position = provenance[path] ?? provenance["actions"] else {
-                return nil
-            }
+        let rules = settings.actions.enumerated().map { ("actions[\($0)].on", $1.on) }
+        return (rules + settings.recorder.gestures.map { ("recorder.on", $0) }).compactMap { path, kind in
+            guard settings[kind] == nil, let position = provenance[path] ?? provenance["actions"] else { return nil }
             let words = settings.gestureKinds.map(\.word)
             return DocumentProblem(
-                at: position, path: path, found: action.on.word,
-                "is unknown\(EditDistance.suggestion(for: action.on.word, among: words))", allowed: words.listed())
+                at: position, path: path, found: kind.word,
+                "is unknown\(EditDistance.suggestion(for: kind.word, among: words))", allowed: words.listed())
         }
     }
 

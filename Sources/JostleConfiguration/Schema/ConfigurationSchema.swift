@@ -14,8 +14,8 @@ package enum ConfigurationSchema {
         "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",
         [
             .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures), actions,
-            .section(publish), .section(settings), .section(commands), .section(fleet), .section(mqtt),
-            .section(homeAssistant), .section(page), .section(log),
+            .section(publish), .section(settings), .section(commands), .section(recorder), .section(fleet),
+            .section(mqtt), .section(homeAssistant), .section(page), .section(log),
         ])
 
     private static let device = Section(
@@ -142,6 +142,23 @@ package enum ConfigurationSchema {
                 "allow", \.commands.allow,
                 .anyNumber(of: .choice(JostleSettings.Command.allCases.map { ($0.rawValue, $0) })),
                 "The allowed commands; the others are refused. An empty list allows none.")
+        ], effect: .agentRestart)
+
+    private static let recorder = Section(
+        "recorder", "What is kept of the last seconds, and when.",
+        [
+            .key(
+                "seconds", \.recorder.seconds, .quantity(.duration, 1...60, zeroIsOff: true),
+                "Time of which the samples are in memory (s). Larger takes more: 16.6 kB a second at 200 Hz. 0 is off."),
+            .key(
+                "on", \.recorder.gestures, .anyNumber(of: .gestureKind),
+                "The gestures that are kept as a recording when they begin or are recognised."),
+            .key(
+                "max_files", \.recorder.maximumFiles, .integer(1...500),
+                "The most recordings in the state directory. The oldest are deleted first, those with a label last."),
+            .key(
+                "max_bytes", \.recorder.maximumBytes, .integer(1_000_000...1_000_000_000),
+                "The most bytes of these recordings. 15 s at 200 Hz are about 230 kB."),
         ], effect: .agentRestart)
 
     private static let settings = Section(

@@ -13,7 +13,7 @@ package struct RemoteKeys: Equatable, Sendable {
     let setting: String
 
     /// The sections and keys that no message may change, whatever the patterns are.
-    private static let localOnly = ["mqtt", "device", "fleet", "settings", "commands", "actions", "page"]
+    private static let localOnly = ["mqtt", "device", "fleet", "settings", "commands", "recorder", "actions", "page"]
 
     /// The only one of these keys that a fleet can set, if the device's own file lists it in `fleet.remote`: what is
     /// installed is signed by the device's apt repository.

@@ -32,6 +32,9 @@ package struct JostleSettings: Equatable, Sendable {
     /// Which commands over MQTT are allowed.
     package var commands = Commands()
 
+    /// What is kept of the last seconds, and when.
+    package var recorder = Recorder()
+
     /// Which keys may be set over MQTT, on the device's `set` topics.
     package var settings = SettingsAccess()
 
@@ -342,6 +345,8 @@ extension JostleSettings {
         case stop
         case stream
         case record
+        case keep
+        case recordings
         case calibrate
         case log
         case restart
@@ -353,6 +358,25 @@ extension JostleSettings {
         /// and that neither fill the disk nor show more than is published anyway. `tare` is allowed too, although its
         /// effect lasts if `attitude.reference` is `stored`.
         package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
+
+        package init() {}
+    }
+}
+
+extension JostleSettings {
+    /// The recorder: the last seconds of samples in memory, which become a recording when a gesture or a command asks for it.
+    package struct Recorder: Equatable, Sendable {
+        /// Seconds of samples in memory. Default 30; 0 is off. Larger takes more memory: 16.6 kB a second at 200 Hz.
+        package var seconds = 30.0
+
+        /// The gestures that are kept when they begin or are recognised. Default: none.
+        package var gestures: [GestureKind] = []
+
+        /// The most recordings in the state directory, those of the command `record` included. Default 50.
+        package var maximumFiles = 50
+
+        /// The most bytes of all these recordings. Default 20 MB.
+        package var maximumBytes = 20_000_000
 
         package init() {}
     }

@@ -70,14 +70,16 @@ package enum Payloads {
     }
 
     /// A phase of a gesture.
-    package static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
+    package static func event(
+        _ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool, recording: String? = nil
+    ) -> JSONObject {
         var object = head(id: id, at: time)
-        object.add(contentsOf: fields(event, isSimulated: isSimulated))
+        object.add(contentsOf: fields(event, isSimulated: isSimulated, recording: recording))
         return object
     }
 
-    /// A phase of a gesture, without the common fields `id` and `t`.
-    package static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
+    /// A phase of a gesture, without the common fields `id` and `t`. It may name the recording in which the gesture will be.
+    package static func fields(_ event: GestureEvent, isSimulated: Bool, recording: String? = nil) -> JSONObject {
         var object = JSONObject()
         object.add("gesture", event.kind.word)
         object.add("phase", event.phase.word)
@@ -99,6 +101,7 @@ package enum Payloads {
         object.add("reason", event.reason?.word)
         if event.isAdopted { object.add("adopted", true) }
         if isSimulated { object.add("simulated", true) }
+        object.add("recording", recording)
         return object
     }
 }

@@ -1,4 +1,4 @@
-internal import Documents
+package import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 package import LinuxSystem
@@ -37,6 +37,9 @@ package struct RemoteAnswer: Sendable {
 
     /// A field of the answer as text; `nil` if it is absent.
     package func text(_ name: String) -> String? { tree[name]?.text }
+
+    /// A field of the answer; `nil` if it is absent.
+    package func value(_ name: String) -> JSONValue? { tree[name] }
 
     /// A field of the answer as a number; `nil` if it is absent or not a number.
     package func number(_ name: String) -> Double? { tree[name]?.text.flatMap(Double.init) }

@@ -17,6 +17,7 @@ package final class RemoteDevice {
     private let topics: Topics
     private let view: BrokerView
     private var received: ReceivedMessages
+    private var isConnected = false
 
     /// Prepares a connection to the agent `id` over the configured broker. `request` connects.
     ///
@@ -28,7 +29,8 @@ package final class RemoteDevice {
         self.id = id
     }
 
-    /// Connects, sends a command and waits for the answer, at most `seconds` in all. Call it once.
+    /// Connects, sends a command and waits for the answer, at most `seconds` in all. Another call must be for the same
+    /// command.
     ///
     /// - Throws: if no answer arrives. A refused command is an answer, not an error.
     package func request(
@@ -36,7 +38,8 @@ package final class RemoteDevice {
     ) throws -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         // MQTT 3.1.1 has no response topics. A device that speaks it answers on the command's public result topic only.
-        try connect(subscribingTo: topics.result(of: command), until: deadline, signals)
+        if !isConnected { try connect(subscribingTo: topics.result(of: command), until: deadline, signals) }
+        isConnected = true
 
         // What has arrived is no answer.
         received.take(from: view)

@@ -31,6 +31,11 @@ package struct SampleBatch: ~Copyable {
         count = 0
     }
 
+    /// Calls `body` with the samples in place, oldest first.
+    package func withSamples(_ body: (UnsafeBufferPointer<MotionSample>) -> Void) {
+        body(UnsafeBufferPointer(start: UnsafePointer(storage.base), count: count))
+    }
+
     /// The sample at `index`, oldest first.
     package subscript(index: Int) -> MotionSample {
         get {

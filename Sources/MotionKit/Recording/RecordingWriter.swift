@@ -80,9 +80,9 @@ package struct RecordingWriter: ~Copyable {
         return [vector.x, vector.y, vector.z].map { ",\(fixed($0, decimals: decimals))" }.joined()
     }
 
-    /// Passes buffered rows to the operating system.
-    package func flush() throws(RecordingError) {
-        try file.flush()
+    /// Passes buffered rows to the operating system, and with `toDisk` to the disk.
+    package func flush(toDisk: Bool = false) throws(RecordingError) {
+        try file.flush(toDisk: toDisk)
     }
 }
 
@@ -109,9 +109,11 @@ package struct OutputFile: ~Copyable {
         guard fputs(text, file) >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }
 
-    /// Passes buffered text to the operating system.
-    package func flush() throws(RecordingError) {
-        guard fflush(file) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
+    /// Passes buffered text to the operating system, and with `toDisk` to the disk: fsync(2).
+    package func flush(toDisk: Bool = false) throws(RecordingError) {
+        guard fflush(file) == 0, !toDisk || fsync(fileno(file)) == 0 else {
+            throw .system(path: path, SystemFailure(code: errno))
+        }
     }
 }
 

@@ -64,6 +64,9 @@ final class SensorExchange: Sendable {
     /// The near misses of a simulation, likewise.
     let simulatedNearMisses = Ring<NearMiss>(capacity: 32)
 
+    /// The last seconds of samples, if they are kept.
+    let memory: SampleMemory?
+
     /// What was dropped because a ring was full: the delivery thread did not keep up.
     let droppedMessages = Atomic<Int>(0)
     let droppedSamples = Atomic<Int>(0)
@@ -90,10 +93,11 @@ final class SensorExchange: Sendable {
     private let latest = Mutex(SensorSnapshot())
 
     /// - Returns: `nil` if the system has no descriptor left.
-    init?() {
+    init?(memory: SampleMemory? = nil) {
         guard let sensorWake = WakeSignal(), let deliveryWake = WakeSignal() else { return nil }
         self.sensorWake = sensorWake
         self.deliveryWake = deliveryWake
+        self.memory = memory
     }
 
     // MARK: For the other threads

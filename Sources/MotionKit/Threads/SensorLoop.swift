@@ -176,9 +176,11 @@ struct SensorLoop: ~Copyable {
         let wantsFields = !handlers.fields.isEmpty
         while let field = device.takeField() {
             pipeline.process(field)
+            exchange.memory?.append(field)
             if wantsFields, !exchange.fields.push(field) { exchange.droppedSamples.add(1, ordering: .relaxed) }
         }
         guard !batch.isEmpty else { return }
+        exchange.memory?.append(batch)
         let wantsSamples = !handlers.samples.isEmpty
         let wantsMeasured = !handlers.measured.isEmpty
         var hasOutput = wantsSamples || wantsMeasured

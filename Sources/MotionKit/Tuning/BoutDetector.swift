@@ -12,12 +12,25 @@ package struct BoutDetector: Sendable {
         package var peak: Double
         /// Peak rate of rotation, rad/s.
         package var peakRate: Double
+        /// Whether the movement was made in this time, and nobody said how often.
+        package var isVague: Bool
 
-        package init(start: Timestamp, end: Timestamp, peak: Double = 0, peakRate: Double = 0) {
+        package init(
+            start: Timestamp, end: Timestamp, peak: Double = 0, peakRate: Double = 0, isVague: Bool = false
+        ) {
             self.start = start
             self.end = end
             self.peak = peak
             self.peakRate = peakRate
+            self.isVague = isVague
+        }
+
+        /// The same, so many seconds later.
+        package func moved(by seconds: Double) -> Bout {
+            var bout = self
+            bout.start = start.advanced(bySeconds: seconds)
+            bout.end = end.advanced(bySeconds: seconds)
+            return bout
         }
     }
 

@@ -84,7 +84,7 @@ package struct SensitivityTuning: Sendable {
                 return !used.contains(event) && time >= bout.start && time <= trial.latestRecognition(of: bout)
             }
             guard let first = within.first else { continue }
-            used.formUnion(trial.allowsRepetition ? within : [first])
+            used.formUnion(trial.allowsRepetition || bout.isVague ? within : [first])
             outcome.caught += 1
             demonstrations[index].sensitivities.append(sensitivity)
             if demonstrations[index].event == nil { demonstrations[index].event = shown[first] }

@@ -3,9 +3,11 @@ internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleMessages
 internal import JostleRuntime
 internal import LinuxSensors
 internal import LinuxSystem
+internal import MotionCore
 internal import MotionKit
 
 /// `jostle doctor`: examines everything that a working agent needs, and says what to do about what is missing.
@@ -84,6 +86,7 @@ enum DoctorCommand {
         let disk = BoardExamination.disk(of: agent.stateDirectory)
         report.add([BoardExamination.finding(disk, of: agent.stateDirectory)])
         report.add([StateExamination.finding(agent.stateDirectory, reader: agent.reader, unit: agent.unit)])
+        report.add(RecordingsExamination.findings(agent.stateDirectory))
         if let subject = sensor.subject {
             report.add(
                 try SensorMeasurement.findings(
@@ -235,6 +238,28 @@ enum StateExamination {
             return .ok(.state, "\(directory) can be written; \(holder) uses it")
         }
         return .failed(.state, "\(holder) uses \(directory), so that \(unit.name) cannot start", ["sudo kill \(other)"])
+    }
+}
+
+/// Examines the recordings of the agent: what somebody has said about them is of use to `jostle tune`.
+enum RecordingsExamination {
+    static func findings(_ state: String) -> [Finding] {
+        let directory = RecordingDirectory(stateDirectory: state)
+        let labels: [String]
+        do { labels = try directory.entries().flatMap(\.labels) } catch { return [] }
+        let words = labels.compactMap { label in
+            Gesture(
+                word: label.hasPrefix(RecordingLabels.negation)
+                    ? String(label.dropFirst(RecordingLabels.negation.count)) : label)
+        }
+        guard let gesture = words.first else { return [] }
+        let names = Gesture.allCases.filter(words.contains).map(\.word).joined(separator: ", ")
+        return [
+            .ok(
+                .recordings,
+                "\(words.count) labelled recordings (\(names)): sudo jostle tune \(gesture.word) --labelled finds the sensitivity "
+                    + "that fits them")
+        ]
     }
 }
 

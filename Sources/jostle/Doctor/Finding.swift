@@ -27,6 +27,7 @@ enum Examination: String, CaseIterable {
     case homeAssistant = "home_assistant"
     case agent
     case state = "state_directory"
+    case recordings
     case disk
     case memory
 

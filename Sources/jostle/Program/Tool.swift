@@ -89,6 +89,7 @@ extension Command {
             Command(usage: ScanCommand.usage, run: ScanCommand.run),
             Command(usage: RecordCommand.usage, run: RecordCommand.run),
             Command(usage: ReplayCommand.usage, run: ReplayCommand.run),
+            Command(usage: RecordingsCommand.usage, run: RecordingsCommand.run),
             Command(usage: CalibrateCommand.usage, run: CalibrateCommand.run),
             Command(usage: TuneCommand.usage, run: TuneCommand.run),
             Command(usage: LearnCommand.usage, run: LearnCommand.run),

@@ -21,13 +21,16 @@ enum TuneCommand {
             of taps, fits better, the command proposes that too. A value that was set over MQTT takes precedence over
             the file: the command says so, and offers to clear it.
 
-            Instead, you can pass recordings of both, made with `jostle record`. Nothing is written without confirmation
+            Instead, you can pass recordings of both, made with `jostle record`. Recordings of this board that are
+            labelled with the gesture, with "not" and the gesture, or with "everyday" (see jostle recordings) count
+            too, and with --labelled they alone. Nothing is written without confirmation
             or --yes; without a terminal --yes is required. The service occupies the sensor while it runs: stop it
             before, and start it afterwards.
 
             With your consent, the recordings are kept in the state directory, with labels, so that you can attach them
             to a bug report with --export. Nothing is sent. Without a terminal, --keep says so. At most 64 MiB are
-            kept; the oldest are deleted. --list shows them, --forget deletes them.
+            kept; the oldest are deleted. --list shows them, --forget deletes them. --export adds the labelled recordings of
+            the agent.
             """,
         operands: [
             Operand(
@@ -39,6 +42,7 @@ enum TuneCommand {
             Option("handling", value: "SECONDS", help: "how long you then handle the board; 60 by default"),
             Option("shown", value: "FILE", help: "a recording of the gesture, made several times"),
             Option("ordinary", value: "FILE", help: "a recording of ordinary handling"),
+            Option("labelled", help: "use the labelled recordings of this board, and not the sensor"),
             Option("take", value: "1…10", help: "write this sensitivity instead of the best one"),
             Option("yes", help: "write without asking"),
             Option("clear", help: "with --yes: also clear a value that was set over MQTT, which would win"),
@@ -60,13 +64,23 @@ enum TuneCommand {
         let settings = loaded.settings
         let dialogue = Dialogue(signals: signals)
         let recordings = TuningRecordings(for: Configuration.file(arguments))
-        let movements: TuningMovements
+        let measured: TuningMovements
+        var movements: TuningMovements
         var keeps = arguments.has("keep")
         if let recorded = try TuningMovements.read(gesture, arguments) {
+            measured = recorded
             movements = recorded
+        } else if arguments.has("labelled") {
+            movements = try labelled(gesture, recordings, arguments, dialogue)
+            measured = movements
         } else {
             keeps = try isConsentGiven(recordings, arguments, dialogue)
-            movements = try TuningMovements.collect(gesture, arguments, settings, dialogue)
+            measured = try TuningMovements.collect(gesture, arguments, settings, dialogue)
+            movements = measured
+            if let found = try recordings.labelled().movements(of: gesture) {
+                say(found.shown, found.others, gesture, dialogue)
+                movements = measured.behind(found.movements)
+            }
         }
         guard !movements.bouts.isEmpty else {
             throw Failure(.badData, "the gesture's samples contain no movement; nothing was changed")
@@ -74,8 +88,31 @@ enum TuneCommand {
         try tune(gesture, movements, taken, loaded, arguments, dialogue, signals) {
             (proposal) throws in
             guard keeps else { return }
-            try keep(movements, gesture, proposal, settings, in: recordings, arguments, dialogue)
+            try keep(measured, gesture, proposal, settings, in: recordings, arguments, dialogue)
         }
+    }
+
+    /// The movements of the labelled recordings alone.
+    private static func labelled(
+        _ gesture: Gesture, _ recordings: TuningRecordings, _ arguments: Arguments, _ dialogue: Dialogue
+    ) throws -> TuningMovements {
+        for option in ["times", "handling", "for"] where arguments.value(option) != nil {
+            throw Failure(.usage, "--\(option) is for a sensor, not for recordings")
+        }
+        if arguments.has("keep") { throw Failure(.usage, "--keep and --labelled exclude each other: they are kept") }
+        guard let found = try recordings.labelled().movements(of: gesture), found.shown > 0 else {
+            throw Failure(
+                .noInput,
+                "no recording of this board is labelled \(gesture.word): jostle recordings label NAME \(gesture.word)"
+            )
+        }
+        say(found.shown, found.others, gesture, dialogue)
+        return found.movements
+    }
+
+    private static func say(_ shown: Int, _ others: Int, _ gesture: Gesture, _ dialogue: Dialogue) {
+        dialogue.say(
+            "The labelled recordings of this board count: \(shown) with \(gesture.word), \(others) without.")
     }
 
     private static func gesture(_ arguments: Arguments) throws -> Gesture {
@@ -198,10 +235,7 @@ extension TuneCommand {
             throw Failure(.usage, "\(action) is about all recordings that are kept: it takes no GESTURE")
         }
         let recordings = TuningRecordings(for: Configuration.file(arguments))
-        let runs: [TuningRecordings.Run]
-        do { runs = try recordings.runs() } catch let failure as SystemFailure {
-            throw self.failure(failure, recordings.path)
-        }
+        let runs = try recordings.readableRuns()
         if let name = arguments.value("forget") {
             try forget(name, runs, recordings)
         } else if let file = arguments.value("export") {
@@ -210,11 +244,6 @@ extension TuneCommand {
             list(runs, recordings)
         }
         return true
-    }
-
-    private static func failure(_ error: SystemFailure, _ path: String) -> Failure {
-        guard error.code == EACCES else { return Failure(.noInput, "\(path): \(error)") }
-        return Failure(.permission, "\(path): \(error); use sudo")
     }
 
     private static func list(_ runs: [TuningRecordings.Run], _ recordings: TuningRecordings) {
@@ -254,7 +283,8 @@ extension TuneCommand {
 
     /// Writes all runs into a new tar file.
     private static func export(_ runs: [TuningRecordings.Run], to file: String, _ recordings: TuningRecordings) throws {
-        guard !runs.isEmpty else {
+        let labelled = try recordings.labelled().ofAgent
+        guard !runs.isEmpty || !labelled.isEmpty else {
             throw Failure(
                 .noInput, "no recordings are kept in \(recordings.path): jostle tune GESTURE --keep keeps some")
         }
@@ -268,8 +298,18 @@ extension TuneCommand {
                             path: "jostle-tune/\(run.name)/\(name)", content: bytes, mode: 0o644, owner: "", group: ""))
                 }
             }
+            for file in labelled {
+                let bytes = try FileContents.bytes(of: file.path, limit: TuningRecordings.capacity + 1)
+                for (path, content) in [
+                    (file.name, bytes), (RecordingLabels.path(ofRecording: file.name), Array(file.labels.text.utf8)),
+                ] {
+                    files.append(
+                        TarArchive.File(
+                            path: "jostle-tune/\(path)", content: content, mode: 0o644, owner: "", group: ""))
+                }
+            }
         } catch {
-            throw failure(error, recordings.path)
+            throw TuningRecordings.failure(error, recordings.path)
         }
         let contents = TarArchive.bytes(of: files, at: 0)
         do {
@@ -280,7 +320,8 @@ extension TuneCommand {
         }
         Output.line("\(file): \(megabytes(contents.count)), readable only for you")
         Output.line(
-            "It has \(runs.map(\.name).joined(separator: ", ")): recordings, labels, chip, rate, mounting, settings.")
+            "It has \((runs.map(\.name) + labelled.map(\.name)).joined(separator: ", ")): recordings, labels, chip, rate, "
+                + "mounting, settings.")
         Output.line("Nothing was sent. Look into it with tar tf before you attach it.")
     }
 

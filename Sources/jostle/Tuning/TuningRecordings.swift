@@ -15,12 +15,38 @@ struct TuningRecordings {
     /// Bytes that must stay free on the disk.
     private static let reserve = Double(64 << 20)
 
-    /// The directory of all runs.
+    /// The state directory, and in it the directory of all runs.
+    private let state: String
     let path: String
 
     /// Those beside the state of the agent that reads a configuration file.
     init(for file: String?) {
-        path = "\(LayersInForce.directory(for: file))/tune"
+        state = LayersInForce.directory(for: file)
+        path = "\(state)/tune"
+    }
+
+    /// The labelled recordings of this board.
+    func labelled() throws -> LabelledRecordings {
+        let runs = try readableRuns()
+        do {
+            return try LabelledRecordings(in: state, runs: runs)
+        } catch RecordingError.system(let path, let failure) {
+            throw TuningRecordings.failure(failure, path)
+        }
+    }
+
+    /// All runs.
+    ///
+    /// - Throws: a failure with its exit status.
+    func readableRuns() throws -> [Run] {
+        do { return try runs() } catch let failure as SystemFailure {
+            throw TuningRecordings.failure(failure, path)
+        }
+    }
+
+    static func failure(_ error: SystemFailure, _ path: String) -> Failure {
+        guard error.code == EACCES else { return Failure(.noInput, "\(path): \(error)") }
+        return Failure(.permission, "\(path): \(error); use sudo")
     }
 
     /// One run.
@@ -134,14 +160,9 @@ struct TuningContents {
     /// Writes the files into a directory.
     func write(into directory: String) throws {
         try write(movements.shown, to: "\(directory)/gesture.csv")
-        try write(labels(of: movements.bouts), to: "\(directory)/gesture.labels.csv")
+        try write(labels.text, to: "\(directory)/gesture.labels.csv")
         try write(movements.ordinary, to: "\(directory)/handling.csv")
-        let whole = movements.ordinary.first.flatMap { first in
-            movements.ordinary.last.map { (0.0, $0.timestamp.seconds(since: first.timestamp)) }
-        }
-        try write(
-            TuningContents.labels(whole.map { [($0.0, $0.1, "everyday")] } ?? []),
-            to: "\(directory)/handling.labels.csv")
+        try write(everyday.text, to: "\(directory)/handling.labels.csv")
         try write(about.indentedText() + "\n", to: "\(directory)/about.json")
     }
 
@@ -161,17 +182,22 @@ struct TuningContents {
 
     // MARK: Labels
 
-    private func labels(of bouts: [BoutDetector.Bout]) -> String {
-        guard let first = movements.shown.first else { return TuningContents.labels([]) }
-        return TuningContents.labels(
-            bouts.map {
-                ($0.start.seconds(since: first.timestamp), $0.end.seconds(since: first.timestamp), gesture.word)
+    private var labels: RecordingLabels {
+        guard let first = movements.shown.first else { return RecordingLabels([]) }
+        return RecordingLabels(
+            movements.bouts.map {
+                RecordingLabels.Row(
+                    start: $0.start.seconds(since: first.timestamp), end: $0.end.seconds(since: first.timestamp),
+                    label: gesture.word)
             })
     }
 
-    /// A file of labels; times are those of the recording.
-    private static func labels(_ rows: [(start: Double, end: Double, label: String)]) -> String {
-        "start_s,end_s,label\n" + rows.map { "\(decimal($0.start, 3)),\(decimal($0.end, 3)),\($0.label)\n" }.joined()
+    private var everyday: RecordingLabels {
+        guard let first = movements.ordinary.first, let last = movements.ordinary.last else {
+            return RecordingLabels([])
+        }
+        let end = last.timestamp.seconds(since: first.timestamp)
+        return RecordingLabels([.init(start: 0, end: end, label: RecordingLabels.everyday)])
     }
 
     // MARK: About

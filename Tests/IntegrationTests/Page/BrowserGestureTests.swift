@@ -84,6 +84,39 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: one press says that a gesture was none, or that one was missed; the board keeps a recording with a label.
+        @Test func aPressSaysWhatItWas() async throws {
+            let rig = try await BrowserRig.onBoard(
+                "shake", tab: "gestures", agent: ["commands.allow=[keep, recordings, stream]", "recorder.on=[fall]"],
+                page: ["page.control=true"])
+            let isOffered =
+                "[...document.querySelectorAll('.verdict')].some((one) => !one.hidden && one.textContent === 'No shake')"
+            #expect(await rig.browser.shows(isOffered))
+            try rig.browser.clickButton("No shake")
+            let status = "document.querySelector('.at-gestures [role=status]').textContent"
+            #expect(await rig.browser.shows("\(status).startsWith('Kept as recording-000001-keep.csv')"))
+            try rig.browser.run("document.querySelector('.at-gestures select').value = 'tap'")
+            try rig.browser.clickButton("I did it, and nothing happened")
+            #expect(await rig.browser.shows("\(status).startsWith('Kept as recording-000002-keep.csv')"))
+            try rig.observer.publish("jostle/dut/command/recordings")
+            await rig.observer.expect { observer in
+                let list = try observer.objects("command/recordings/result").last?["recordings"] as? [[String: Any]]
+                return list?.map { $0["labels"] as? [String] } == [["not shake"], ["tap"]]
+            }
+            try rig.expectQuietConsole()
+        }
+
+        /// Requirement: without control, or at a board that does not permit it, nothing can be said.
+        @Test func nobodySaysWhatIsNotPermitted() async throws {
+            let rig = try await BrowserRig.onBoard("shake", tab: "gestures", page: ["page.control=true"])
+            #expect(await rig.browser.shows("document.querySelector('.log .ended') !== null"))
+            let buttons: Int = try rig.browser.value(
+                "[...document.querySelectorAll('.at-gestures button')].filter((one) => one.getClientRects().length > 0).length"
+            )
+            #expect(buttons == 0)
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: curves go on after quick scrolling, also while the page is busy.
         @Test func plotsOutliveQuickScrolling() async throws {
             let rig = try await BrowserRig.onBoard("demo", tab: "motion", agent: ["sensor.rate=200Hz"])

@@ -1,0 +1,1 @@
+../../../Sources/MotionKit/Concurrency/NewestValues.swift
