@@ -153,8 +153,9 @@ import Testing
         let words = NearMiss.Reason.allCases.map(\.word)
         #expect(
             words == [
-                "too_weak", "too_few_reversals", "too_few_taps", "no_quiet_before", "no_quiet_after",
-                "not_along_one_line", "too_irregular", "too_slow", "wrong_pace", "too_peaky", "like_steps", "not_still",
+                "too_weak", "too_strong", "too_few_reversals", "too_few_taps", "no_quiet_before", "no_quiet_after",
+                "not_along_one_line", "too_irregular", "too_slow", "too_quick", "wrong_pace", "too_peaky", "like_steps",
+                "not_still",
                 "too_short", "too_small_angle", "not_convincing", "part_of_fall", "excluded", "too_soon", "gate_closed",
                 "set_in_motion", "not_braked", "other_direction", "tilted", "not_vertical",
             ])
