@@ -20,7 +20,8 @@ export class Verdicts {
 
   constructor(context) {
     this.context = context;
-    this.choice = element("select", { "aria-label": "Gesture" }, gestures.map((value) => element("option", { value, text: value })));
+    this.choice = element("select", { "aria-label": "Gesture" });
+    this.#offer([]);
     this.button = element("button", { type: "button", text: "I did it, and nothing happened", onclick: () => this.#miss() });
     this.status = element("span", { class: "muted", role: "status" });
     this.form = element("span", { class: "tools", hidden: true }, this.choice, this.button);
@@ -36,16 +37,26 @@ export class Verdicts {
     else if (name === "reported") {
       this.#allowed = valueAt(content, "settings.commands.allow");
       this.#seconds = quantity(valueAt(content, "settings.recorder.seconds"), units) ?? 0;
+      this.#offer(Object.keys(object(valueAt(content, "settings.gestures.learned"))).slice(0, 10).map(clean));
     } else if (name === "result") this.#answer(clean(content.command), object(content.payload));
     else return;
     this.form.hidden = !this.#may("keep");
+  }
+
+  /** Offers the built-in gestures and these learned ones. */
+  #offer(learned) {
+    const names = [...gestures, ...learned];
+    if (names.length === this.choice.length && names.every((name, index) => this.choice.options[index].value === name)) return;
+    const chosen = this.choice.value;
+    this.choice.replaceChildren(...names.map((value) => element("option", { value, text: value })));
+    if (names.includes(chosen)) this.choice.value = chosen;
   }
 
   /** A button that says that an event was no such gesture; `update` shows it while that can be said. */
   make(event, time) {
     const gesture = clean(event.gesture);
     const recording = typeof event.recording === "string" ? event.recording : undefined;
-    if (!gestures.includes(gesture) || (recording === undefined && time === undefined)) return undefined;
+    if (!/^[a-z][a-z0-9_]*$/.test(gesture) || (recording === undefined && time === undefined)) return undefined;
     const button = element("button", { type: "button", class: "verdict", hidden: true, text: `No ${gesture}`,
       "aria-label": `That was no ${gesture}` });
     button.onclick = () => {
