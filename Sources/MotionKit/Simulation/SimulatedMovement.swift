@@ -1,4 +1,4 @@
-internal import MotionCore
+package import MotionCore
 internal import VirtualIMU
 
 /// A movement to simulate while the real sensor continues: its name, and how often or for how long.
