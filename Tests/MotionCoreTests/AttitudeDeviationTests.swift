@@ -66,19 +66,23 @@ import Testing
                 let time = 0.001 * Double(step)
                 let envelope = min(1, max(0, (time - 2) / 2))
                 func sine(_ frequency: Double, _ phase: Double) -> Double { sin(2 * .pi * frequency * time + phase) }
+                let turning = envelope * self.turning
                 let turn =
-                    Vector3(
+                    turning
+                    * Vector3(
                         sine(0.7, 0) + 0.6 * sine(1.9, 1), sine(0.83, 2) + 0.6 * sine(2.3, 3),
-                        sine(0.61, 4) + 0.6 * sine(1.7, 5)) * (envelope * turning)
+                        sine(0.61, 4) + 0.6 * sine(1.7, 5))
                 attitude = (attitude * Quaternion(rotationVector: turn * 0.001)).normalized
                 // The attitude of the filter is that of half a sample after the latest one.
                 if step % (1000 / rate) == 500 / rate, step > 1000 / rate {
                     result.add(filter.attitude, filter.deviation, attitude, time: time)
                 }
                 guard step % (1000 / rate) == 0 else { continue }
+                let pushing = envelope * acceleration
                 let push =
-                    Vector3(sine(1.1, 1) + 0.7 * sine(1.6, 2), sine(1.3, 3) - 0.7 * sine(1.9, 4), sine(1.5, 5))
-                    * (envelope * acceleration)
+                    pushing
+                    * Vector3(
+                        sine(1.1, 1) + 0.7 * sine(1.6, 2), sine(1.3, 3) - 0.7 * sine(1.9, 4), sine(1.5, 5))
                 let index = step * rate / 1000
                 let force = attitude.unrotate(push + Vector3(0, 0, standardGravity)) + blow(index)
                 let measured = turn + Vector3(-turn.y, turn.x, turn.z) * scale + Vector3(0.005, -0.004, 0.003)
