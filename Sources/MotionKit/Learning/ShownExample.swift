@@ -62,10 +62,11 @@ package struct ExampleReader: ~Copyable {
         _ settings: MotionSettings, calibration: ChipCalibration = ChipCalibration(), unknownRanges: UnknownRanges = [],
         known: [GestureTemplate] = [], keepsFrames: Bool = false
     ) {
-        pipeline = MotionPipeline(settings: settings, calibration: calibration, unknownRanges: unknownRanges)
+        var pipeline = MotionPipeline(settings: settings, calibration: calibration, unknownRanges: unknownRanges)
         pipeline.recordFrames()
+        pipeline.recognise(known)
+        self.pipeline = pipeline
         self.keepsFrames = keepsFrames
-        recognise(known)
     }
 
     /// Reads a recording.
@@ -80,11 +81,7 @@ package struct ExampleReader: ~Copyable {
     }
 
     /// Recognises these learned gestures from now on, and explains what is almost one.
-    package mutating func recognise(_ known: [GestureTemplate]) {
-        guard !known.isEmpty else { return }
-        pipeline.explainsNearMisses = true
-        pipeline.apply(LearnedGestures(known.map { LearnedGestureSettings($0) }))
-    }
+    package mutating func recognise(_ known: [GestureTemplate]) { pipeline.recognise(known) }
 
     /// Whether a movement is in progress, and whether one has ended since the last `take`.
     package var isMoving: Bool { collector.isMoving }
@@ -122,5 +119,13 @@ package struct ExampleReader: ~Copyable {
     package mutating func interrupt() {
         collector.interrupt()
         found = ShownExample()
+    }
+}
+
+extension MotionPipeline {
+    fileprivate mutating func recognise(_ known: [GestureTemplate]) {
+        guard !known.isEmpty else { return }
+        explainsNearMisses = true
+        apply(LearnedGestures(known.map { LearnedGestureSettings($0) }))
     }
 }
