@@ -36,12 +36,14 @@ import Testing
         #expect(RecordingName(number: number, occasion: occasion).text == text)
     }
 
+    private static let tooLongName = "recording-000001-" + String(repeating: "a", count: 128) + ".csv"
+
     @Test(arguments: [
         "", "recording-.csv", "recording-1", "recording-01.csv", "recording-0.csv", "recording--1.csv",
         "recording-1-fall.csv", "recording-000001-.csv", "recording-000001-Fall.csv", "recording-000001-a.b.csv",
         "recording-000001-fall.labels.csv", "recording-000001-a/b.csv", "../recording-1.csv", "recording-1.csv/..",
         "recording-000001-\u{0}.csv", "recording-9223372036854775807.csv", ".new-recording-1.csv",
-        "recording-000001-\(String(repeating: "a", count: 128)).csv",
+        tooLongName,
     ])
     func refusesOtherNames(text: String) {
         #expect(RecordingName(text) == nil)
