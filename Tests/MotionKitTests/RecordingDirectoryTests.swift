@@ -201,11 +201,13 @@ import Testing
         ("start_s,end_s,label\n0,1,shake\n\nx,1,shake\n", 4), ("start_s,end_s,label\n0,nan,shake\n", 2),
     ])
     func refusesMalformedLabels(text: String, line: Int) {
-        #expect {
-            try RecordingLabels(parsing: text, path: "x")
-        } throws: { error in
-            if case RecordingError.malformed("x", line, _) = error { true } else { false }
+        var found: Int?
+        do throws(RecordingError) {
+            _ = try RecordingLabels(parsing: text, path: "x")
+        } catch {
+            if case .malformed("x", let number, _) = error { found = number }
         }
+        #expect(found == line)
     }
 
     /// The readings of a magnetometer are in the rows of their time.
