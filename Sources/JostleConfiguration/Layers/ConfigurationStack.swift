@@ -69,12 +69,11 @@ package struct ConfigurationStack: Equatable, Sendable {
         _ key: String, to value: JSONValue?, in name: String, isLearned: Bool = false
     ) throws(DocumentProblem) {
         let position = DocumentPosition(.layer(name))
-        let isTemplate = ConfigurationSchema.isTemplate(key)
-        if isTemplate, !isLearned {
+        if ConfigurationSchema.isTemplate(key), !isLearned {
             throw DocumentProblem(
                 at: position, path: key, "cannot be set: use jostle learn, a file, or a layer of the fleet")
         }
-        if !isTemplate, let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
+        if let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
         if value != nil, let layer = layer(governing: key) {
             throw DocumentProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
         }
@@ -164,9 +163,7 @@ extension ConfigurationBuilder {
         let contradictionsBefore = contradictions
         var result = self
         for entry in entries {
-            // A template was made on the device, by the command learn.
-            let isTemplate = ConfigurationSchema.isTemplate(entry.key)
-            if !isTemplate, let problem = keys.problem(of: entry.key, at: position) { return problem }
+            if let problem = keys.problem(of: entry.key, at: position) { return problem }
             result.apply(entry.tree(at: position))
             if let problem = result.problems.last { return problem }
         }
@@ -207,7 +204,7 @@ extension ConfigurationStack {
             if path == "actions", one.actionsSwitchedOn == other.actionsSwitchedOn { return nil }
             return change(of: path, setting, one, other)
         }
-        for name in Set(one.learned.keys).union(other.learned.keys).sorted(by: { "\($0)" < "\($1)" }) {
+        for name in Set(one.learned.keys).union(other.learned.keys).sorted() {
             let settings = ConfigurationSchema.learned(name).settings(under: "gestures.learned.\(name)")
             changes += settings.compactMap { change(of: $0.path, $0.setting, one, other) }
         }
@@ -311,6 +308,8 @@ extension ConfigurationStack {
 extension RemoteKeys {
     /// Why a key may not be changed, or that it does not exist; `nil` if it may be changed.
     func problem(of key: String, at position: DocumentPosition) -> DocumentProblem? {
+        // A template in a layer of single values is the device's own, whatever others may set.
+        if ConfigurationSchema.isTemplate(key) { return nil }
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard key.utf8.count <= RemoteKeys.longest, let section = names.first,
             allows(key) || !RemoteKeys.isLocalOnly(section) && allowsKey(in: section)

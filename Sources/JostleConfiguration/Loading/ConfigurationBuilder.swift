@@ -185,7 +185,7 @@ extension ConfigurationBuilder {
         let learned = settings.learned
         let position = { (path: String) in self.provenance.position(below: path) ?? DocumentPosition(.argument(path)) }
         var problems = learned.keys.filter { learned[$0]?.template == nil }.map { name in
-            let path = GestureKind(word: "\(name)")?.section ?? ""
+            let path = GestureKind(.learned, name).section
             return DocumentProblem(
                 at: position(path), path: path, "has no template",
                 allowed: "gestures with a template: what jostle learn \(name) wrote, or the path of its file")
@@ -203,9 +203,11 @@ extension ConfigurationBuilder {
         if frames > LearnedGestureSettings.mostFrames {
             problems.append(
                 DocumentProblem(
-                    at: position(path), path: path, found: "\(frames / 25) s",
+                    at: position(path), path: path, found: "\(frames / Int(MotionFrame.rate)) s",
                     "have too long examples: each is compared with every movement",
-                    allowed: "at most \(LearnedGestureSettings.mostFrames / 25) s of all examples together"))
+                    allowed:
+                        "at most \(LearnedGestureSettings.mostFrames / Int(MotionFrame.rate)) s of all examples together"
+                ))
         }
         return problems.sorted { $0.path < $1.path }
     }

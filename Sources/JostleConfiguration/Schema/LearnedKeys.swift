@@ -9,7 +9,7 @@ extension ConfigurationSchema {
     static let learned = Section.Member.table(
         name: "learned", summary: "The gestures that jostle learn made, by their names.",
         NamedElements(
-            names: { $0.learned.keys.map(\.description).sorted() },
+            names: { $0.learned.keys.sorted().map(\.description) },
             section: { name, _ in GestureName(learned: name).map(learned) }, unknown: { _, _ in GestureName.refusal }))
 
     /// The keys of a learned gesture.

@@ -21,7 +21,7 @@ extension JostleSettings {
 
     /// The learned gestures, by their names, with those switched off that are `silent`.
     package func learnedGestures(silent: Set<GestureName> = []) -> [LearnedGestureSettings] {
-        learned.sorted { "\($0.key)" < "\($1.key)" }.compactMap { name, learned in
+        learned.sorted { $0.key < $1.key }.compactMap { name, learned in
             guard let template = learned.template else { return nil }
             var settings = LearnedGestureSettings(name: name, template.gesture)
             settings.common = learned.common
@@ -92,7 +92,8 @@ extension NearMiss {
 extension JostleSettings {
     /// The built-in gestures and the learned ones.
     package var gestureKinds: [GestureKind] {
-        Gesture.builtIn.map { GestureKind($0) } + learnedGestures().compactMap { GestureKind(word: "\($0.name)") }
+        Gesture.builtIn.map { GestureKind($0) }
+            + learned.filter { $0.value.template != nil }.keys.sorted().map { GestureKind(.learned, $0) }
     }
 
     /// The common settings of a gesture; `nil` if there is no such learned one.

@@ -1,6 +1,6 @@
 /// The name of a learned gesture: 1 to 32 bytes of `a-z`, `0-9` and `_`, beginning with a letter. It has a fixed size, so that
 /// an event can carry it.
-public struct GestureName: Hashable, Sendable, BitwiseCopyable {
+public struct GestureName: Hashable, Comparable, Sendable, BitwiseCopyable {
     private var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
 
     /// The most bytes.
@@ -28,6 +28,13 @@ public struct GestureName: Hashable, Sendable, BitwiseCopyable {
     }
 
     public static func == (one: GestureName, other: GestureName) -> Bool { one.words == other.words }
+
+    /// The order of their bytes.
+    public static func < (one: GestureName, other: GestureName) -> Bool {
+        withUnsafeBytes(of: one.words) { one in
+            withUnsafeBytes(of: other.words) { one.lexicographicallyPrecedes($0) }
+        }
+    }
 
     public func hash(into hasher: inout Hasher) {
         withUnsafeBytes(of: words) { hasher.combine(bytes: $0) }
