@@ -55,6 +55,7 @@ final class AgentLoop {
         mount = settings.motion.mount
         actions = settings.actions
         core.owner = self
+        parts.host.gestures = self
         core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         core.settings.setSensingStopped(isSensorStopped)
         core.events.recording = { [recorder = parts.host.recorder] in recorder.keep(on: $0) }
@@ -279,6 +280,22 @@ extension AgentLoop: DeviceHost {
         where action.isEnabled && !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
             carryOut(action, on: event, at: now)
         }
+    }
+}
+
+extension AgentLoop: GestureKeeper {
+    func checkRoom(for name: GestureName) throws { try core.settings.checkRoom(for: name) }
+
+    func keep(_ template: GestureTemplate) throws {
+        let now = clocks.read()
+        core.perform(try core.settings.keep(template, at: now))
+    }
+
+    func forget(_ name: GestureName) -> Bool {
+        let now = clocks.read()
+        guard let effects = core.settings.forget(name, at: now) else { return false }
+        core.perform(effects)
+        return true
     }
 }
 

@@ -25,3 +25,12 @@ public struct MotionSettings: Equatable, Sendable {
     /// Creates the default settings.
     public init() {}
 }
+
+extension MotionSettings {
+    /// The settings for a command that measures the chip and keeps no reference attitude.
+    package var withoutReference: MotionSettings {
+        var settings = self
+        settings.reference = .none
+        return settings
+    }
+}

@@ -8,24 +8,8 @@ import Testing
     private let rig = Rig()
     private let directory = TemporaryDirectory.new()
 
-    /// A board that is turned to and fro about x between two rests; `wide` scales the angle, `slow` the time, and `first` is the
-    /// axis of the first half.
     private func recording(_ name: String, wide: Double = 1, slow: Double = 1, about first: Int = 0) throws -> String {
-        var text = Recording.header + "\n"
-        let half = 0.5 * slow
-        for index in 0..<Int(100 * (3 + 2 * half)) {
-            let time = Double(index) / 100 - 1.5
-            let phase = min(max(time, 0), 2 * half)
-            // The angle and its rate: there and back.
-            let part = phase < half ? phase / half : (2 * half - phase) / half
-            let angle = wide * 1.2 * 0.5 * (1 - cos(.pi * part))
-            let isMoving = time > 0 && time < 2 * half
-            let speed = isMoving ? wide * 1.2 * 0.5 * .pi / half * sin(.pi * part) * (phase < half ? 1 : -1) : 0
-            let rate = first == 0 ? [speed, 0, 0] : [0, 0, speed]
-            let (y, z) = first == 0 ? (9.80665 * sin(angle), 9.80665 * cos(angle)) : (0, 9.80665)
-            text += String(format: "%.3f,0,%.5f,%.5f,%.5f,0,%.5f\n", time + 1.5, y, z, rate[0], rate[2])
-        }
-        return try directory.write(text, to: name)
+        try directory.write(ShownMovement(wide: wide, slow: slow, first: first).recording, to: name)
     }
 
     private func learn(_ name: String, _ files: [String], _ more: String...) async throws -> Outcome {
@@ -198,19 +182,8 @@ import Testing
 
     // MARK: With the sensor
 
-    /// A recording for the virtual sensor, which plays it again and again: movements between rests. The low rate leaves it time
-    /// on a machine that is busy with other tests.
     private func movement(_ wides: [Double]) throws -> String {
-        let parts = try wides.enumerated().map { try recording("part\($0).csv", wide: $1) }
-        var (text, time) = (Recording.header + "\n", 0)
-        for part in parts {
-            let rows = try String(contentsOfFile: part, encoding: .utf8).split(separator: "\n").dropFirst()
-            for (number, row) in rows.enumerated() where number % 2 == 0 {
-                text += "\(Double(time) / 50)," + row.split(separator: ",").dropFirst().joined(separator: ",") + "\n"
-                time += 1
-            }
-        }
-        return try directory.write(text, to: "movement.csv")
+        try directory.write(ShownMovement.trajectory(wides), to: "movement.csv")
     }
 
     private func sensor(_ trajectory: String) -> [String] {
@@ -239,7 +212,7 @@ import Testing
         let path = directory.path("nod.gesture")
         let more = ["learn", "nod", "--more", path, "--times", "2", "--background", "1s"]
         try await JostleProgram(more + sensor(try movement([1.2]))).outcome().expect(
-            status: 0, output: "First wear the board for 1 s", "Good. Now show nod.", "Example 2: ",
+            status: 0, output: "First wear the board for 1 s", "Good. Now show it.", "Example 2: ",
             "Learned from 5 examples", "Written to \(path)")
     }
 
@@ -261,6 +234,71 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.path("nod.gesture")))
     }
 
+    /// A running agent learns from its own samples, keeps it over a restart, and forgets it when told.
+    @Test(.needsBroker) func theAgentLearnsOverMQTT() async throws {
+        let (trajectory, state) = (try movement([1, 1.05, 0.97]), directory.path("state"))
+        let rule = "actions=[{on: nod, publish: {topic: lamp, payload: '${gesture}'}}]"
+        let permission = "commands.allow=[learn]"
+        var rig = try await AgentRig.measuring(trajectory, permission, rule, "sensor.rate=50Hz", state: state)
+        let ask = { (words: [String]) in
+            try await JostleProgram(
+                ["learn", "nod", "--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(rig.broker.port)"] + words
+            ).outcome()
+        }
+        try await ask(["--times", "3"]).expect(
+            status: 0, output: "Hold the board still, make the movement", "Rehearsal: now, then hold it still\n",
+            "Rehearsal: good. From here on it counts.", "Example 1 of 3: now", "Example 3: ",
+            "Comparing them with everyday movement.", "Learned from 3 examples. Now try it, 3 times.",
+            "Trial 3: recognised, confidence 0.", "Recognised 3 of 3.", "dut has nod now.")
+        let replies = try rig.results("learn")
+        #expect(replies.last?["step"] as? String == "done" && replies.last?["done"] as? Bool == true, "\(replies)")
+        #expect(replies.dropLast().allSatisfy { $0["done"] as? Bool == false && $0["name"] as? String == "nod" })
+        let accepted = replies.filter { $0["step"] as? String == "accepted" }
+        #expect(accepted.compactMap { $0["number"] as? Int } == [1, 2, 3])
+        #expect((accepted.first?["energies"] as? [Double])?.isEmpty == false)
+
+        try await ask([]).expect(status: 64, errors: "nod is learned already", "{\"more\":true}")
+        try await ask(["--from", "a.csv"]).expect(status: 64, errors: "--from is for this machine")
+        try await ask(["--more", "nod.gesture"]).expect(status: 64, errors: "--more is \"nod.gesture\", not board")
+        #expect(await rig.observer.sees { $0.all.contains { $0.topic == "lamp" } }, "\(rig.agent.errors)")
+        #expect(await rig.agent.terminate() == 0)
+
+        rig = try await AgentRig.measuring(trajectory, permission, rule, "sensor.rate=50Hz", state: state)
+        #expect(await rig.observer.sees { !$0.messages("event/nod").isEmpty }, "\(rig.agent.errors)")
+        try await ask(["--more", "board"]).expect(
+            status: 0, output: "Example 2: ", "from 5 examples", "dut has nod now.")
+        try await ask(["--forget"]).expect(status: 0, output: "nod: forgotten")
+        try await ask(["--forget"]).expect(status: 0, output: "dut has learned no such gesture")
+        try await ask(["--more", "board"]).expect(status: 64, errors: "there is no gesture nod to add examples to")
+        #expect(
+            await rig.observer.sees {
+                let report = "\((try $0.objects("config/reported").last) ?? [:])"
+                return !report.contains("gestures.learned.nod") && !report.contains("bytes, checksum")
+            })
+        #expect(await rig.agent.terminate() == 0)
+    }
+
+    @Test(.needsBroker) func theAgentLearnsNothingInVain() async throws {
+        let rig = try await AgentRig.measuring(try movement([0.28]), "commands.allow=[learn]", "sensor.rate=50Hz")
+        try rig.send("learn", #"{"name":"nod"}"#)
+        #expect(await rig.replies("learn") { $0["step"] as? String == "rehearse" }, "\(rig.agent.errors)")
+        try rig.send("learn", #"{"name":"bow"}"#)
+        #expect(await rig.replies("learn") { $0["error"] as? String == "busy" })
+        #expect(
+            await rig.replies("learn") {
+                ($0["message"] as? String)?.contains("6 movements in a row did not do") == true
+                    && $0["error"] as? String == "failed"
+            }, "\(rig.agent.errors)")
+        try rig.send("learn", #"{"name":"bow"}"#)
+        #expect(await rig.replies("learn") { $0["name"] as? String == "bow" })
+        try rig.send("learn", #"{"stop":true}"#)
+        #expect(
+            await rig.replies("learn") {
+                ($0["message"] as? String)?.contains("stopped; nothing was changed") == true
+            })
+        #expect(await rig.agent.terminate() == 0)
+    }
+
     @Test func showsWhatToDoAtTheTerminal() async throws {
         let terminal = try Terminal()
         let path = directory.path("nod.gesture")
@@ -268,7 +306,7 @@ import Testing
             on: terminal, in: directory,
             ["STATE_DIRECTORY=\(directory.path("state"))", Products.program.path, "learn", "nod", "--output", path]
                 + sensor(try movement([1])))
-        #expect(await eventually { terminal.text.contains("Example 1: ▁") || terminal.text.contains("Example 1: ▂") })
+        #expect(await eventually { "▁▂▃▄▅▆▇█".contains { terminal.text.contains("Example 1: \($0)") } })
         #expect(
             terminal.text.contains("Rehearsal: now, then hold it still") && terminal.text.contains("Hold it still ["))
         kill(child.identifier, SIGINT)

@@ -103,6 +103,16 @@ import Testing
             ("calibrate", "{\"what\":\"gyroscope\",\"poses\":8}", "poses cannot be combined"),
             ("calibrate", "{\"what\":\"accelerometer\",\"poses\":5}", "poses must be 6 to 20, not 5"),
             ("calibrate", "{\"what\":\"accelerometer\",\"seconds\":5}", "seconds must be 20.0 to 1800.0 s, not 5.0"),
+            ("learn", "", "name is missing"), ("learn", "{\"name\":\"shake\"}", "\"shake\" cannot be the name"),
+            ("learn", "{\"name\":\"nod\",\"more\":true,\"force\":true}", "force replaces the gesture"),
+            ("learn", "{\"name\":\"nod\",\"times\":9}", "times must be 2 to 8, not 9"),
+            ("learn", "{\"name\":\"nod\",\"background\":7201}", "background must be 0.0 to 7200.0 s, not 7201.0"),
+            ("learn", "{\"name\":\"nod\",\"seconds\":5}", "seconds must be 60.0 to 1800.0 s, not 5.0"),
+            (
+                "learn", "{\"name\":\"nod\",\"forget\":true,\"times\":3}",
+                "forget cannot be combined with other arguments"
+            ),
+            ("learn", "{\"name\":\"nod\",\"template\":\"x\"}", "learn has no argument \"template\""),
             ("ping", "{\"t\":1}", "ping has no argument"), ("restart", "[]", "not a JSON object"),
             ("get-state", "{\"deep\":true}", "get-state has no argument"), ("start", "{\"now\":true}", "it has none"),
         ])
@@ -118,11 +128,14 @@ import Testing
             .tare: RemoteTare.self, .simulate: RemoteSimulate.self, .start: RemoteSensing.self,
             .stop: RemoteSensing.self, .stream: RemoteStream.self, .record: RemoteRecord.self,
             .keep: RemoteKeep.self, .recordings: RemoteRecordings.self, .calibrate: RemoteCalibrate.self,
-            .log: RemoteLog.self, .restart: RemoteRestart.self,
+            .learn: RemoteLearn.self, .log: RemoteLog.self, .restart: RemoteRestart.self,
         ]
         for command in JostleSettings.Command.allCases {
             let arguments =
-                [.simulate: "{\"movement\":\"tap\"}", .calibrate: "{\"what\":\"gyroscope\"}"][command] ?? ""
+                [
+                    .simulate: "{\"movement\":\"tap\"}", .calibrate: "{\"what\":\"gyroscope\"}",
+                    .learn: "{\"name\":\"nod\"}",
+                ][command] ?? ""
             let read = try RemoteCommands.read(command.rawValue, Array(arguments.utf8))
             #expect(type(of: read) == types[command])
             if let sensing = read as? RemoteSensing { #expect(sensing.isWanted == (command == .start)) }

@@ -16,6 +16,10 @@ import Testing
 
     /// A file with these gestures and further lines below `gestures.learned.<name>`.
     private static func file(_ names: String..., keys: String = "", frames: Int = 30) -> String {
+        files(names, keys: keys, frames: frames)
+    }
+
+    private static func files(_ names: [String], keys: String = "", frames: Int = 30) -> String {
         names.reduce("gestures:\n  learned:\n") { text, name in
             let lines = template(name, frames: frames).split(separator: "\n").map { "        \($0)\n" }.joined()
             return text + "    \(name):\n\(keys)      template: |\n\(lines)"
@@ -92,17 +96,11 @@ import Testing
     }
 
     @Test func tooManyAndTooLongOnesAreRefused() throws {
-        let names = (0..<11).map { "g\($0)" }
-        let many = names.reduce("gestures:\n  learned:\n") { text, name in
-            text + Self.file(name).split(separator: "\n").dropFirst(2).joined(separator: "\n") + "\n"
-        }
         #expect(
-            try faults(many).contains {
+            try faults(Self.files((0..<11).map { "g\($0)" })).contains {
                 $0.contains("gestures.learned: \"11\" are too many gestures; allowed: at most 10")
             })
-        let long = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"].reduce("gestures:\n  learned:\n") { text, name in
-            text + Self.file(name, frames: 125).split(separator: "\n").dropFirst(2).joined(separator: "\n") + "\n"
-        }
+        let long = Self.files((0..<8).map { "a\($0)" }, frames: 125)
         #expect(try faults(long).contains { $0.contains("gestures.learned: \"120 s\" have too long examples") })
     }
 
@@ -125,6 +123,44 @@ import Testing
         try stack.set("gestures.learned.other.sensitivity", to: 2, in: "local")
         let reopened = ConfigurationStack(stack.base, layers: stack.layers)
         #expect(reopened.resolution.settings.learnedGestures().map(\.common.sensitivity) == [8, 2])
+    }
+
+    @Test func whatTheBoardLearnedIsForgotten() throws {
+        let (circle, other) = (try #require(GestureName("circle")), try #require(GestureName("other")))
+        // Whatever others may set.
+        var stack = try stack(Self.file("circle") + "settings: { allow: [] }\n")
+        try stack.checkRoom(for: other, in: "local")
+        try stack.set(
+            "gestures.learned.other.template", to: .string(Self.template("other")), in: "local", isLearned: true)
+        #expect(stack.resolution.settings.learnedGestures().map { "\($0.name)" } == ["circle", "other"])
+        let isForgotten = stack.forget(other, in: "local")
+        #expect(isForgotten && stack.layers[0].entries.isEmpty)
+        #expect(stack.resolution.refused.isEmpty)
+        // One of the files stays.
+        let isAlsoForgotten = stack.forget(circle, in: "local")
+        #expect(!isAlsoForgotten)
+        #expect(stack.resolution.settings.learnedGestures().map { "\($0.name)" } == ["circle"])
+    }
+
+    @Test func thereIsRoomForTenOfItsOwn() throws {
+        let (known, new) = (try #require(GestureName("g3")), try #require(GestureName("g10")))
+        let full = try stack(Self.files((0..<10).map { "g\($0)" }, frames: 10))
+        try full.checkRoom(for: known, in: "local")
+        let error = #expect(throws: DocumentProblem.self) { try full.checkRoom(for: new, in: "local") }
+        #expect(error?.description.contains("has 10 gestures already; allowed: at most 10") == true)
+        let wave: JSONValue = .string(Self.template("g3"))
+        let layer = PatchLayer(
+            "all", [ConfigurationPatch(["gestures": ["learned": ["g3": ["template": wave]]]])])
+        let held = try stack("{}", patches: [layer])
+        let shadowed = #expect(throws: DocumentProblem.self) { try held.checkRoom(for: known, in: "local") }
+        #expect(shadowed?.description.contains("is set by the fleet's layer all") == true)
+    }
+
+    /// A rule may be about what the board is still to learn, if it may learn over MQTT.
+    @Test func rulesMayBeAboutWhatIsNotLearnedYet() throws {
+        let rule = "actions: [{ on: nod, publish: { topic: t, payload: p } }]\n"
+        #expect(try faults(rule).contains { $0.contains("nod") })
+        #expect(try faults(rule + "commands: { allow: [learn] }\n") == [])
     }
 
     @Test func reportsHaveItsChecksumOnly() throws {

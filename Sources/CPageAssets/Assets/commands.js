@@ -1,6 +1,7 @@
 // The commands of one board, and its answers. A calibration is led by the board: each of its answers says what to do next.
 import { element, object, clean, finite, number, timeOfDay, isTime, post } from "./text.js";
 import { hindrance, permits, valueAt } from "./settings.js";
+import { Learning } from "./learning.js";
 import { boardPicture, sideWords } from "./pose.js";
 
 const patience = 10000;
@@ -36,6 +37,8 @@ export function answerWords(command, payload) {
   if (command === "start" || command === "stop") {
     return `sensing ${payload.stopped ? "is stopped" : "runs"}${payload.changed === false ? ", as before" : ""}`;
   }
+  if (typeof payload.forgotten === "boolean") return `${clean(payload.name)} ${payload.forgotten ? "is forgotten" : "was not learned here"}`;
+  if (command === "learn" && payload.message) return clean(payload.message);
   if (typeof payload.stopped === "boolean") return payload.stopped ? "stopped" : "nothing was under way";
   if (command === "simulate" && payload.movement) return `simulates ${clean(payload.movement)}, ${number(payload.seconds, 1, "s")}`;
   const rest = Object.entries(payload).filter(([name]) => !["t", "ok", "done"].includes(name)).slice(0, 12);
@@ -68,8 +71,9 @@ export class CommandsPanel {
     this.log = element("ol", { class: "answers", role: "log", "aria-live": "polite", "aria-label": "Answers of the board" });
     this.none = element("p", { class: "note", text: "No answers yet." });
     this.calibration = new Calibration();
+    this.learning = new Learning((text, parameters, label) => this.button(text, "learn", parameters, label));
     root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Commands" }), this.notice,
-      element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.restart()),
+      element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.learn(), this.restart()),
       element("h3", { text: "Answers" }), this.none, this.log));
     this.show();
   }
@@ -78,11 +82,17 @@ export class CommandsPanel {
   handle(name, data) {
     if (name === "hello") this.hello = object(data);
     else if (name === "availability") this.online = object(data).online;
-    else if (name === "reported") this.allowed = valueAt(object(data), "settings.commands.allow") ?? this.allowed;
+    else if (name === "reported") this.report(object(data));
     else if (name === "state") this.isStopped = object(data).stopped === true;
     else if (name === "result") this.result(clean(object(data).command), object(object(data).payload));
     else return;
     this.show();
+  }
+
+  report(data) {
+    this.allowed = valueAt(data, "settings.commands.allow") ?? this.allowed;
+    this.learning.report(valueAt(data, "settings.gestures.learned"));
+    this.buttons = this.buttons.filter(({ button }) => !button || this.root.contains(button));
   }
 
   /** Ends timers. */
@@ -142,6 +152,14 @@ export class CommandsPanel {
     return card;
   }
 
+  learn() {
+    const card = this.card("learn", "Learn a gesture",
+      "Somebody at the board shows it a few times: a circle, a knock of your own. Gestures and rules go on meanwhile.", this.learning.controls);
+    card.append(this.learning.known, this.learning.lesson);
+    this.buttons.push({ button: this.learning.name, name: "learn" });
+    return card;
+  }
+
   restart() {
     const button = this.button("Restart the agent", "restart", () => ({}));
     const sure = element("button", { type: "button", class: "danger", hidden: true, text: "Really restart?" });
@@ -197,6 +215,9 @@ export class CommandsPanel {
     // The lines of a log stand in a place of their own, and the gestures say what became of a label.
     if (command === "stream" || command === "log" || command === "recordings") return;
     if (command === "calibrate") this.calibration.take(payload);
+    if (command === "learn") this.learning.take(payload);
+    // The lesson itself has its steps.
+    if (payload.step && payload.done === false) return this.show();
     this.add(command, answerWords(command, payload), payload.ok === false ? "failed" : "good", payload.t);
   }
 

@@ -87,9 +87,14 @@ struct CommandArguments {
     /// Whether the command is to end what an earlier one began: `"stop":true`, the only argument then.
     func stops() throws -> Bool {
         guard try bool("stop") ?? false else { return false }
-        guard fields.count == 1 else {
-            throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
-        }
+        try requireOnly("stop")
         return true
+    }
+
+    /// Throws if there are arguments beside these, which the last of them excludes.
+    func requireOnly(_ names: String...) throws {
+        guard fields.allSatisfy({ names.contains($0.name) }) else {
+            throw CommandRefusal(.badArguments, "\(names.last ?? "") cannot be combined with other arguments")
+        }
     }
 }

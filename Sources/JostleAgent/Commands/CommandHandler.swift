@@ -196,6 +196,9 @@ struct CommandReply: Sendable {
     /// Reports success, progress or a result.
     func send(_ details: JSONObject) { post(address.messages(details, at: CommandReply.now)) }
 
+    /// Has the loop look at what its jobs have for it.
+    func wake() { post([]) }
+
     /// Reports that the command was refused or failed.
     func refuse(_ refusal: CommandRefusal) { post(address.messages(refusing: refusal, at: CommandReply.now)) }
 

@@ -51,6 +51,8 @@ final class CommandHost {
     let nearMisses: NearMissPublisher
     /// Keeps the last seconds, and has the recordings.
     let recorder: Recorder
+    /// Where learned gestures are kept.
+    weak var gestures: (any GestureKeeper)?
     /// The directory that contains the board's LEDs.
     let lights: String
     var manager: MotionManager { sensor.manager }

@@ -58,6 +58,9 @@ enum RemoteCommands {
         case .keep: return try RemoteKeep(arguments("before", "after", "label"))
         case .recordings: return try RemoteRecordings(arguments("list", "fetch", "offset", "delete", "label", "as"))
         case .calibrate: return try RemoteCalibrate(arguments("what", "poses", "seconds", "stop"))
+        case .learn:
+            return try RemoteLearn(
+                arguments("name", "more", "force", "times", "background", "seconds", "forget", "stop"))
         case .start, .stop:
             _ = try arguments()
             return RemoteSensing(isWanted: command == .start)
@@ -312,6 +315,7 @@ extension CommandRefusal {
         case let error as SensorError: self.init(.sensorUnavailable, error.description(in: .agent))
         case SimulationError.unknownMovement(let name, let known):
             self.init(.badArguments, text + EditDistance.suggestion(for: name, among: known))
+        case is DocumentProblem: self.init(.unavailable, text)
         case SimulationError.busy: self.init(.busy, text)
         case SimulationError.notRunning, is ReferenceError: self.init(.sensorUnavailable, text)
         case SimulationError.resources: self.init(.resources, text)

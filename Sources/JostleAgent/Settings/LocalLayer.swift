@@ -9,8 +9,8 @@ package enum LocalLayer {
     /// The layer's name in reports.
     package static let name = "local"
 
-    /// The maximum file size, bytes: more than all keys together need.
-    private static let maximumBytes = 65_536
+    /// The maximum file size, bytes: more than all keys and the most learned gestures need.
+    private static let maximumBytes = 1 << 18
 
     /// Removes keys from the stored layer of an agent that does not run.
     ///

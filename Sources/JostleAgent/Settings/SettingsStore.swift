@@ -249,13 +249,18 @@ struct SettingsStore: Participant {
             // Some may be valid only together with values that came after them.
             waiting = refused.map(\.entry)
         }
+        return changed(since: before, at: now) + lines + report(at: now)
+    }
+
+    /// Applies and stores what was set since the stack was `before`.
+    private mutating func changed(since before: ConfigurationStack, at now: ClockReading) -> Effects {
         var effects: Effects = []
         if stack != before {
             if settings != before.resolution.settings { effects.append(.request(.apply(settings))) }
             effects += layerChanged(at: now.monotonic)
         }
         makeReportDue(at: now.monotonic)
-        return effects + lines + report(at: now)
+        return effects
     }
 
     /// Sets a value in memory.
@@ -295,6 +300,29 @@ struct SettingsStore: Participant {
         guard let note = admitLine(at: now.monotonic) else { return [] }
         let title = key.isEmpty ? "the document on \(topics.setDocument)" : key
         return [.log(.warning, "\(title) not set: \(problem)\(origin)\(note)")]
+    }
+
+    // MARK: Learned gestures
+
+    /// - Throws: why a gesture of this name that is learned here could not be kept.
+    func checkRoom(for name: GestureName) throws(DocumentProblem) {
+        try stack.checkRoom(for: name, in: LocalLayer.name)
+    }
+
+    /// Keeps a gesture that was learned of the device's own samples.
+    mutating func keep(_ template: GestureTemplate, at now: ClockReading) throws(DocumentProblem) -> Effects {
+        let before = stack
+        try stack.set(
+            "\(GestureKind(.learned, template.name).section).template", to: .string(template.text),
+            in: LocalLayer.name, isLearned: true)
+        return changed(since: before, at: now) + report(at: now)
+    }
+
+    /// Removes what is kept of a gesture; `nil` if there is nothing.
+    mutating func forget(_ name: GestureName, at now: ClockReading) -> Effects? {
+        let before = stack
+        guard stack.forget(name, in: LocalLayer.name) else { return nil }
+        return changed(since: before, at: now) + report(at: now)
     }
 
     // MARK: File

@@ -1,4 +1,5 @@
 package import Documents
+package import MotionCore
 
 /// A loaded configuration, layers of single values above it, and the fleet's patches above those. Each layer overrides
 /// those below.
@@ -73,10 +74,7 @@ package struct ConfigurationStack: Equatable, Sendable {
             throw DocumentProblem(
                 at: position, path: key, "cannot be set: use jostle learn, a file, or a layer of the fleet")
         }
-        if let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
-        if value != nil, let layer = layer(governing: key) {
-            throw DocumentProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
-        }
+        try check(key, isRemoved: value == nil, at: position)
         guard let index = layers.firstIndex(where: { $0.name == name }) else { return }
         var changed = layers
         if let value {
@@ -96,6 +94,37 @@ package struct ConfigurationStack: Equatable, Sendable {
         }
         layers = changed
         resolution = result
+    }
+
+    /// - Throws: why a key may not be set or removed.
+    private func check(_ key: String, isRemoved: Bool = false, at position: DocumentPosition) throws(DocumentProblem) {
+        if let problem = RemoteKeys.home(base.settings).problem(of: key, at: position) { throw problem }
+        if !isRemoved, let layer = layer(governing: key) {
+            throw DocumentProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
+        }
+    }
+
+    /// - Throws: why a gesture of this name that the device learns could not be kept in a layer.
+    package func checkRoom(for name: GestureName, in layer: String) throws(DocumentProblem) {
+        let position = DocumentPosition(.layer(layer))
+        try check("\(GestureKind(.learned, name).section).template", at: position)
+        let known = resolution.settings.learned
+        guard known[name] == nil, known.count >= LearnedGestureSettings.mostGestures else { return }
+        throw DocumentProblem(
+            at: position, path: "gestures.learned", "has \(known.count) gestures already",
+            allowed: "at most \(LearnedGestureSettings.mostGestures)")
+    }
+
+    /// Removes all that a layer has of a learned gesture; returns whether there was anything.
+    package mutating func forget(_ name: GestureName, in layer: String) -> Bool {
+        guard let index = layers.firstIndex(where: { $0.name == layer }) else { return false }
+        let section = "\(GestureKind(.learned, name).section)."
+        var changed = layers
+        for entry in layers[index].entries where entry.key.hasPrefix(section) { changed[index][entry.key] = nil }
+        guard changed != layers else { return false }
+        resolution = resolve(changed, patches)
+        layers = changed
+        return true
     }
 
     /// Replaces the fleet's layers.

@@ -140,11 +140,14 @@ extension ConfigurationBuilder {
         }
     }
 
-    /// Gestures that are named, but that there are not.
+    /// Gestures that are named, but that there are not. What the command `learn` may bring need not be there yet.
     private var unknownGestures: [DocumentProblem] {
+        let mayLearn = settings.commands.allow.contains(.learn)
         let rules = settings.actions.enumerated().map { ("actions[\($0)].on", $1.on) }
         return (rules + settings.recorder.gestures.map { ("recorder.on", $0) }).compactMap { path, kind in
-            guard settings[kind] == nil, let position = provenance[path] ?? provenance["actions"] else { return nil }
+            guard settings[kind] == nil, !(mayLearn && kind.name != nil),
+                let position = provenance[path] ?? provenance["actions"]
+            else { return nil }
             let words = settings.gestureKinds.map(\.word)
             return DocumentProblem(
                 at: position, path: path, found: kind.word,

@@ -348,6 +348,7 @@ extension JostleSettings {
         case keep
         case recordings
         case calibrate
+        case learn
         case log
         case restart
     }

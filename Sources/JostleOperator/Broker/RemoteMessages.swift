@@ -67,6 +67,11 @@ extension RemoteAnswer {
 package struct CommandAnswers: Sendable {
     /// The answers so far, by device; or why one cannot be parsed.
     package private(set) var answers: [String: Result<RemoteAnswer, BrokerError>] = [:]
+    /// Answers after the first of a device, not taken yet.
+    private var later: [Result<RemoteAnswer, BrokerError>] = []
+    /// The last answer: it comes on both topics.
+    private var last: [UInt8] = []
+    private static let mostLater = 1000
 
     /// The devices that were asked, by the correlation data of their question and by the topic of their answer.
     private var idsByCorrelation: [[UInt8]: String] = [:]
@@ -102,8 +107,17 @@ package struct CommandAnswers: Sendable {
     mutating func take(_ message: MQTTMessage) {
         guard !message.retain else { return }
         let id = message.properties.correlationData.map { idsByCorrelation[$0] } ?? idsByTopic[message.topic]
-        guard let id, answers[id] == nil else { return }
-        answers[id] = Result { () throws(BrokerError) in try RemoteAnswer(message.payload) }
+        guard let id, message.payload != last else { return }
+        last = message.payload
+        guard answers[id] == nil || later.count < CommandAnswers.mostLater else { return }
+        let answer = Result { () throws(BrokerError) in try RemoteAnswer(message.payload) }
+        if answers[id] == nil { answers[id] = answer } else { later.append(answer) }
+    }
+
+    /// Returns and removes the answers that a device has sent after its first one.
+    mutating func takeLater() -> [Result<RemoteAnswer, BrokerError>] {
+        defer { later = [] }
+        return later
     }
 
     /// Whether every device has answered.

@@ -50,6 +50,39 @@ package final class RemoteDevice {
         throw try silence(signals)
     }
 
+    /// Sends a command to which the device answers several times, and passes each answer to `take` until one is the last:
+    /// for at most `patience` seconds. If the user interrupts, the device is told to stop.
+    ///
+    /// - Throws: if no answer arrives, and what `take` throws. A refusal is an answer.
+    package func follow(
+        _ command: String, _ arguments: JSONObject, within seconds: Double, patience: Double, signals: SignalWaiter,
+        _ take: (RemoteAnswer) throws -> Void
+    ) throws {
+        var waiting = [try request(command, arguments, within: seconds, signals: signals)]
+        let deadline = WallClock.monotonic.advanced(bySeconds: patience)
+        while true {
+            for answer in waiting {
+                try take(answer)
+                if !answer.isAccepted || answer.text("done") == "true" { return }
+            }
+            guard WallClock.monotonic < deadline else {
+                throw BrokerError.silent(id: id, isOnline: received.board?.isOnline)
+            }
+            waiting = []
+            do {
+                try wait(until: deadline, signals) {
+                    waiting = try received.takeLater()
+                    return !waiting.isEmpty
+                }
+            } catch BrokerError.interrupted {
+                var stop = JSONObject()
+                stop.add("stop", true)
+                try? publish(BrokerView.request(topics.command(command), stop.bytes))
+                throw BrokerError.interrupted
+            }
+        }
+    }
+
     private func publish(_ message: MQTTMessage) throws {
         do { try view.send(message) } catch { throw BrokerError.notConnected("\(error)") }
     }
@@ -120,10 +153,10 @@ package final class RemoteDevice {
     }
 
     /// Waits until `isDone` returns true, or until the deadline.
-    private func wait(until deadline: Timestamp, _ signals: SignalWaiter, _ isDone: () -> Bool) throws {
+    private func wait(until deadline: Timestamp, _ signals: SignalWaiter, _ isDone: () throws -> Bool) throws {
         try view.wait(until: deadline, signals) {
             received.take(from: view)
-            return isDone()
+            return try isDone()
         }
     }
 }
@@ -160,6 +193,9 @@ struct ReceivedMessages {
         defer { self.answers = answers }
         return answers.command(command, arguments, to: topics)
     }
+
+    /// Returns and removes the answers after the first one.
+    mutating func takeLater() throws -> [RemoteAnswer] { try answers?.takeLater().map { try $0.get() } ?? [] }
 
     mutating func takeEvents() -> (events: [(event: WatchedEvent, json: String)], dropped: Int) {
         defer { (events, droppedEvents) = ([], 0) }

@@ -45,31 +45,15 @@ package final class SampleRecorder: Sendable {
         package var lost = 0
     }
 
-    private struct State {
-        var queue: [MotionSample] = []
-        var lost = 0
-        var shouldStop = false
-    }
-
-    private final class Shared: Sendable {
-        let state = Mutex(State())
-        /// Only the recorder's thread uses it, once that runs.
+    /// The file, which only the recorder's thread uses once that runs.
+    private final class File: Sendable {
         let writer = Mutex<RecordingWriter?>(nil)
-        let wake: WakeSignal
-
-        init(_ wake: WakeSignal) {
-            self.wake = wake
-        }
     }
-
-    /// The maximum number of samples in the queue: 20 s at 200 Hz.
-    private static let queueCapacity = 4096
 
     /// Seconds beyond the maximum duration to wait for samples.
     private static let timeoutMargin = 5.0
 
-    private let shared: Shared
-    private let token: HandlerToken
+    private let queue: SampleQueue
     private let thread: Mutex<WorkerThread?>
 
     /// Creates the file and starts to record. `onEnd` is called on the recorder's thread after the file is closed.
@@ -80,9 +64,9 @@ package final class SampleRecorder: Sendable {
         _ manager: MotionManager, path: String, limits: Limits, onEnd: @escaping @Sendable (Outcome) -> Void
     ) throws(RecordingError) {
         guard let info = manager.sensorInfo else { throw .system(path: path, SystemFailure(code: ENODEV)) }
-        guard let wake = WakeSignal() else { throw .system(path: path, .noResources) }
-        let shared = Shared(wake)
-        let failure: RecordingError? = shared.writer.withLock { writer in
+        guard let queue = SampleQueue(manager) else { throw .system(path: path, .noResources) }
+        let file = File()
+        let failure: RecordingError? = file.writer.withLock { writer in
             do throws(RecordingError) {
                 writer = try RecordingWriter(
                     path: path, accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange,
@@ -94,21 +78,11 @@ package final class SampleRecorder: Sendable {
         }
         if let failure { throw failure }
         let thread = WorkerThread(name: "jostle-record") {
-            onEnd(shared.writer.withLock { Self.run(&$0, shared, limits) })
+            onEnd(file.writer.withLock { Self.run(&$0, queue, limits) })
         }
         guard let thread else { throw .system(path: path, .noResources) }
-        self.shared = shared
+        self.queue = queue
         self.thread = Mutex(thread)
-        token = manager.addSampleHandler { samples in
-            shared.state.withLock { state in
-                if state.queue.count + samples.count <= Self.queueCapacity {
-                    state.queue += samples
-                } else {
-                    state.lost += samples.count
-                }
-            }
-            wake.signal()
-        }
     }
 
     deinit {
@@ -117,27 +91,23 @@ package final class SampleRecorder: Sendable {
 
     /// Ends the recording after the samples received so far, and waits until the file is closed, for a second at most.
     package func stop() {
-        token.remove()
-        shared.state.withLock { $0.shouldStop = true }
-        shared.wake.signal()
+        queue.close()
         thread.withLock { $0.take() }?.join(within: 1)
     }
 
     // MARK: On its thread
 
-    private static func run(_ writer: inout RecordingWriter?, _ shared: Shared, _ limits: Limits) -> Outcome {
+    private static func run(_ writer: inout RecordingWriter?, _ queue: SampleQueue, _ limits: Limits) -> Outcome {
         var outcome = Outcome(end: .stopped)
         let clock = SystemClock()
         let deadline = clock.now().advanced(bySeconds: limits.seconds + timeoutMargin)
         var first: Timestamp?
         do throws(RecordingError) {
             recording: while true {
-                let (samples, lost, shouldStop) = shared.state.withLock { state in
-                    defer { state.queue = [] }
-                    return (state.queue, state.lost, state.shouldStop)
-                }
-                outcome.lost = lost
-                for sample in samples {
+                let left = deadline.seconds(since: clock.now())
+                let batch = queue.next(within: left)
+                outcome.lost = batch.lost
+                for sample in batch.samples {
                     let start = first ?? sample.timestamp
                     first = start
                     let seconds = sample.timestamp.seconds(since: start)
@@ -148,12 +118,8 @@ package final class SampleRecorder: Sendable {
                     outcome.samples += 1
                     outcome.seconds = seconds
                 }
-                outcome.end = .stopped
-                if shouldStop { break }
-                let left = deadline.seconds(since: clock.now())
-                outcome.end = .noSamples
-                if left <= 0 { break }
-                shared.wake.wait(seconds: left)
+                outcome.end = batch.isClosed ? .stopped : .noSamples
+                if batch.isClosed || left <= 0 { break }
             }
             try writer?.flush()
         } catch {

@@ -70,12 +70,3 @@ extension CalibrationStore {
         }
     }
 }
-
-extension MotionSettings {
-    /// The settings for a command that measures the chip and keeps no reference attitude.
-    var withoutReference: MotionSettings {
-        var settings = self
-        settings.reference = .none
-        return settings
-    }
-}

@@ -1,3 +1,4 @@
+internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import LinuxSystem
@@ -33,7 +34,7 @@ struct GuidedLearning {
                 "First wear the board for \(durationText(plan.background)), and do what you usually do, but not \(plan.name)."
             )
         } else {
-            explain()
+            dialogue.say(LearningSession.explanation)
         }
         var session = LearningSession(plan)
         var announced: String?
@@ -44,7 +45,7 @@ struct GuidedLearning {
                 try say(step)
                 if case .done = step, let template = session.template { return template }
                 guard session.prompt == .wait else { continue }
-                dialogue.say("Comparing them with everyday movement.")
+                dialogue.say(session.prompt.words(of: plan))
                 hasWaited = true
             }
             // What was done meanwhile belongs to no trial.
@@ -53,78 +54,34 @@ struct GuidedLearning {
         }
     }
 
-    private func explain() {
-        dialogue.say(
-            """
-            Hold the board still, make the movement, and hold it still again for a second: always as wide and as fast,
-            and within 3 s. The first one is a rehearsal and does not count.
-            """)
-    }
-
     /// Says what has happened.
     ///
     /// - Throws: status 65 if nothing was learned.
     private func say(_ step: LearningSession.Step) throws {
-        switch step {
-        case .worn:
-            dialogue.say("Good. Now show \(plan.name).")
-            explain()
-        case .rehearsed(let findings):
-            let words = findings.isEmpty ? "good" : findings.map(\.words).joined(separator: ", ")
-            dialogue.say("Rehearsal: \(words). From here on it counts.")
-        case .accepted(let number, let seconds, let distance, let energies, let findings):
-            var words = ["\(decimal(seconds, 2)) s"]
-            if distance.isFinite { words.append("\(decimal(distance, 2)) from the next") }
-            let picture = dialogue.isInteractive ? "\(GuidedLearning.picture(energies)) " : ""
-            dialogue.say(
-                "Example \(number): \(picture)\((words + findings.map(\.words)).joined(separator: ", "))")
-        case .refused(let findings):
-            dialogue.say("Once more: \(findings.map(\.words).joined(separator: ", "))")
-        case .startedAgain: dialogue.say("Unlike the one before: this one is now the first")
-        case .restless: dialogue.say("It does not come to rest: hold it still")
-        case .learned(let count, let remarks):
-            for remark in remarks { dialogue.say(remark.words) }
-            dialogue.say("Learned from \(count) examples. Now try it, \(LearningSession.trials) times.")
-        case .tested(let number, let trial): dialogue.say("Trial \(number): \(trial.words)")
-        case .done(let recognised, let isReliable):
-            dialogue.say("Recognised \(recognised) of \(LearningSession.trials).")
-            if isReliable { dialogue.say(expectation) }
-        case .failed(let failure): throw Failure(.badData, failure.words)
-        }
+        if case .failed(let failure) = step { throw Failure(.badData, failure.words) }
+        let picture = { energies in dialogue.isInteractive ? "\(GuidedLearning.picture(energies)) " : "" }
+        for line in step.lines(picture: picture) { dialogue.say(line) }
     }
 
     /// Says what to do now: on the progress line, or in a line of its own if there is none.
     private func show(_ prompt: LearningSession.Prompt, _ announced: inout String?) {
-        let title: String
         switch prompt {
         case .wear(let left):
             let part = 1 - left / plan.background
-            return dialogue.show("Wear it: \(Dialogue.bar(part)) \(durationText(left.rounded(.up))) left")
-        case .rest(let part): return dialogue.show("Hold it still \(Dialogue.bar(part))")
-        case .moving: return dialogue.show("…")
-        case .wait, .over: return
-        case .rehearse: title = "Rehearsal"
-        case .show(let number, let count):
-            let isOneMore = count > plan.examples.lowerBound
-            title = "Example \(number)\(isOneMore ? ", because they differ" : " of \(count)")"
-        case .test(let number, let count): title = "Trial \(number) of \(count)"
-        }
-        let words = "\(title): now, then hold it still"
-        if dialogue.isInteractive {
-            dialogue.show(words)
-        } else if announced != words {
-            announced = words
-            dialogue.say(words)
+            dialogue.show("Wear it: \(Dialogue.bar(part)) \(durationText(left.rounded(.up))) left")
+        case .rest(let part): dialogue.show("\(prompt.words(of: plan)) \(Dialogue.bar(part))")
+        case .moving: dialogue.show(prompt.words(of: plan))
+        case .wait, .over: break
+        case .rehearse, .show, .test:
+            let words = prompt.words(of: plan)
+            if dialogue.isInteractive {
+                dialogue.show(words)
+            } else if announced != words {
+                announced = words
+                dialogue.say(words)
+            }
         }
     }
-
-    /// What may be promised: docs/figures.md.
-    private let expectation = """
-        What to expect, if you make it as you have shown it, with a rest before and after: it is recognised nine times in ten
-        at least, and everyday movement sets it off less than once in ten hours of being worn. Do not expect that of other
-        people, of another mounting or while walking. How it fares on another day is not measured: if it is missed, add
-        examples with --more.
-        """
 
     /// How much moved in an example: a column for 0.08 s.
     private static func picture(_ energies: [Double]) -> String {

@@ -1,7 +1,9 @@
 internal import Documents
 internal import Glibc
+internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
@@ -16,7 +18,11 @@ enum LearnCommand {
             each, and three trials. Each example is judged at once, and one that will not do is repeated. The gesture is
             written into NAME.gesture in the current directory, and the lines for the configuration are printed. Ctrl-C and the
             end of --for leave everything unchanged, with exit status 75. The service occupies the sensor while it runs: stop it
-            before, and start it afterwards.
+            before, and start it afterwards, or use --on.
+
+            With --on, a running agent learns from its own samples, over mqtt.broker: its commands.allow must contain learn. It
+            keeps the gesture in its state directory and has it at once; --more board adds to one that it has, --force replaces
+            it, --forget removes it.
 
             With --from, the examples are recordings instead: a movement in each, with a second of rest before and after it, as
             from `jostle record circle-1.csv --for 5`. `jostle learn` takes from each the movement that is most like those of the
@@ -50,6 +56,8 @@ enum LearnCommand {
             Option(
                 "check", value: "FILE", help: "say where this recording has the gesture; may be repeated",
                 isRepeatable: true),
+            Option("on", value: "ID", help: "the agent with this device.id, wherever it runs"),
+            Option("forget", help: "with --on: forget the gesture"),
             Option("for", value: "SECONDS", help: "give up after this time; 900 by default, beside the background"),
         ])
 
@@ -60,6 +68,8 @@ enum LearnCommand {
             let refusal = GestureName.refusal
             throw Failure(.usage, "\(word) \(refusal.reason); allowed: \(refusal.allowed)")
         }
+        if let id = arguments.value("on") { return try learnRemotely(name, on: id, arguments, signals) }
+        if arguments.has("forget") { throw Failure(.usage, "--forget needs --on; without it, a gesture is a file") }
         let more = try arguments.value("more").map { path in
             let template = try GestureFile.read(path)
             guard template.name == name else { throw Failure(.usage, "\(path) is \(template.name), not \(name)") }
@@ -158,11 +168,61 @@ enum LearnCommand {
         return try GuidedLearning(plan, settings, dialogue, limit: limit + plan.background).run()
     }
 
+    /// Seconds within which an agent must answer first, and beyond the time that it is given.
+    private static let answerTime = 10.0
+
+    /// Has a running agent learn, or forget.
+    private static func learnRemotely(
+        _ name: GestureName, on id: String, _ arguments: Arguments, _ signals: SignalWaiter
+    ) throws {
+        try DeviceIDArgument.check(id)
+        for option in ["from", "output", "not", "known", "check"] where arguments.has(option) {
+            throw Failure(.usage, "--\(option) is for this machine, not for an agent elsewhere (--on)")
+        }
+        var request = JSONObject()
+        request.add("name", "\(name)")
+        var patience = 0.0
+        if arguments.has("forget") {
+            request.add("forget", true)
+        } else {
+            let limit = try arguments.seconds("for") ?? 900
+            let background = try arguments.values("background").reduce(0) { sum, value in
+                guard let seconds = try LearnCommand.seconds(value) else {
+                    throw Failure(.usage, "--background is \"\(value)\", not a time such as 30min (--on)")
+                }
+                return sum + seconds
+            }
+            if let more = arguments.value("more"), more != "board" {
+                throw Failure(.usage, "--more is \"\(more)\", not board (--on)")
+            }
+            request.add("more", arguments.has("more"))
+            request.add("force", arguments.has("force"))
+            request.add("times", try arguments.count("times", within: LearnedGesture.counts).map { Int64($0) })
+            request.add("background", background, decimals: 0)
+            request.add("seconds", limit, decimals: 0)
+            patience = limit + background + answerTime
+        }
+        let device = try RemoteDevice(id: id, settings: try Configuration.load(arguments).settings)
+        guard patience > 0 else {
+            let answer = try device.request("learn", request, within: answerTime, signals: signals)
+            guard answer.isAccepted else { throw answer.refusal }
+            let isForgotten = answer.text("forgotten") == "true"
+            return Output.line("\(name): \(isForgotten ? "forgotten" : "\(id) has learned no such gesture over MQTT")")
+        }
+        try device.follow("learn", request, within: answerTime, patience: patience, signals: signals) { answer in
+            guard answer.isAccepted else { throw answer.refusal }
+            guard let message = answer.text("message"), answer.text("step") != "moving" else { return }
+            Output.line(ForeignText.excerpt(message, limit: 500))
+            Output.flush()
+        }
+        Output.line("\(id) has \(name) now.")
+    }
+
     /// The movement that the gesture must not be, and the seconds for which more is to be taken from the sensor.
     private static func avoided(
         _ arguments: Arguments, _ settings: MotionSettings
     ) throws -> (movement: EverydayMovement, background: Double) {
-        var movement = try LearnCommand.everyday() ?? EverydayMovement()
+        var movement = try EverydayMovement.installed(Output.warn) ?? EverydayMovement()
         var background = 0.0
         for value in arguments.values("background") {
             if let seconds = try LearnCommand.seconds(value) {
@@ -180,29 +240,13 @@ enum LearnCommand {
         movement.add(reader.frames, activity: path)
     }
 
-    /// The seconds of a time with its unit; `nil` if the text is none.
+    /// The seconds of a time such as `30min`; `nil` if the text is none.
     ///
     /// - Throws: status 64 if it is longer than two hours.
     private static func seconds(_ text: String) throws -> Double? {
-        let units: [String: Double] = ["s": 1, "m": 60, "min": 60, "h": 3600]
-        let number = text.prefix { $0.isNumber || $0 == "." }
-        let unit = text.dropFirst(number.count).drop { $0 == " " }
-        guard let count = Double(number), count > 0, let factor = units[String(unit)] else { return nil }
-        guard count * factor <= 7200 else { throw Failure(.usage, "--background is \"\(text)\", not 2 h at most") }
-        return count * factor
-    }
-
-    /// The everyday movement that comes with the program.
-    private static func everyday() throws -> EverydayMovement? {
-        for path in InstalledFiles.candidates("everyday-movement", inTree: "deploy/learn/everyday-movement") {
-            guard access(path, R_OK) == 0 else { continue }
-            guard let movement = try EverydayMovement(path: path) else {
-                throw Failure(.badData, "\(path): no everyday movement, or damaged: install the package again")
-            }
-            return movement
-        }
-        Output.warn("everyday-movement is not installed: how near everyday movement comes is not known")
-        return nil
+        guard let seconds = QuantityText.duration(text), seconds > 0 else { return nil }
+        guard seconds <= 7200 else { throw Failure(.usage, "--background is \"\(text)\", not 2 h at most") }
+        return seconds
     }
 
     /// Says where a recording has the gesture.
@@ -272,20 +316,5 @@ private struct GestureOutput {
 
 
             """)
-    }
-}
-
-/// Files that are installed beside the program.
-enum InstalledFiles {
-    /// Where a file of /usr/share/jostle may be: beside the program that runs, installed or in the tree that it was built in.
-    static func candidates(_ name: String, inTree path: String) -> [String] {
-        guard let program = realPath("/proc/self/exe") else { return [] }
-        var parts = program.split(separator: "/").dropLast()
-        var candidates = ["/" + (parts.dropLast() + ["share", "jostle", name[...]]).joined(separator: "/")]
-        for _ in 0..<4 where !parts.isEmpty {
-            parts = parts.dropLast()
-            candidates.append("/" + (parts + [path[...]]).joined(separator: "/"))
-        }
-        return candidates
     }
 }

@@ -1,4 +1,5 @@
 internal import Documents
+internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
@@ -183,19 +184,6 @@ enum EventRow {
         if event.isSimulated { parts.append("simulated") }
         return parts.joined(separator: ", ")
     }
-}
-
-extension LearnedScore {
-    /// What the score consists of.
-    var parts: String {
-        let parts = [("shape", shape), ("loudness", loudness), ("tempo", tempo), ("not alone", isolation)]
-        return parts.map { "\($0) \(decimal($1, 2))" }.joined(separator: ", ")
-    }
-}
-
-extension LearnedMiss {
-    /// What it lacked, by how much, and what its score consists of.
-    var words: String { "\(nearMiss.fault): \(score.parts)" }
 }
 
 /// A number with at most `decimals` decimals.

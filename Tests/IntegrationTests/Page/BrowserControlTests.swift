@@ -191,6 +191,35 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: a gesture is taught at the page: it shows what to do and what the board thinks of each movement, lists what
+        /// the board has learned, and has it forgotten.
+        @Test func aGestureIsTaught() async throws {
+            let directory = TemporaryDirectory.new()
+            let rig = try await BrowserRig.onBoard(
+                try directory.write(ShownMovement.trajectory([1, 1.05, 0.97]), to: "movement.csv"), tab: "commands",
+                agent: ["commands.allow=[stream, learn]", "sensor.rate=50Hz"], page: ["page.control=true"])
+            let browser = rig.browser
+            #expect(await browser.shows("!document.querySelector('[aria-label=\"Learn a gesture\"]').disabled"))
+            try browser.run("document.querySelector('[aria-label=\"Name of the gesture\"]').focus()")
+            try browser.type("nod")
+            try browser.press(.enter)
+            let lesson = "document.querySelector('.lesson')"
+            #expect(await browser.shows("\(lesson).innerText.includes('Example 2: ')"))
+            #expect(
+                await browser.shows("/[▁▂▃▄▅▆▇█]{3}/.test(document.querySelector('.movement:not(:empty)').textContent)")
+            )
+            #expect(await browser.shows("document.querySelector('.lesson progress').value > 0.2"))
+            #expect(await browser.shows("document.querySelector('.lesson-title').textContent === 'nod is learned'"))
+            #expect(
+                await browser.shows("document.querySelector('.lesson-now').textContent.includes('Recognised 3 of 3.')"))
+            #expect(await browser.shows("document.querySelector('.learned').innerText.includes('nod')"))
+            #expect(await rig.observer.sees { !$0.messages("event/nod").isEmpty })
+            try browser.clickButton("Forget")
+            #expect(await browser.shows("document.querySelector('.learned').innerText === ''"))
+            #expect(await browser.shows("document.querySelector('.answers').textContent.includes('nod is forgotten')"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: a page that only shows has no control that could be used, and says why.
         @Test func aReadOnlyPageChangesNothing() async throws {
             let rig = try await BrowserRig.onBoard("rest")
