@@ -91,7 +91,13 @@ export class CommandsPanel {
 
   report(data) {
     this.allowed = valueAt(data, "settings.commands.allow") ?? this.allowed;
-    this.learning.report(valueAt(data, "settings.gestures.learned"));
+    const learned = Object.keys(object(valueAt(data, "settings.gestures.learned"))).slice(0, 10).map(clean);
+    if (learned.join() === this.known) return;
+    this.known = learned.join();
+    this.learned.replaceChildren(...learned.map((value) => element("option", { value, text: value })));
+    if (learned.length > 0) this.movement.append(this.learned);
+    else this.learned.remove();
+    this.learning.list(learned);
     this.buttons = this.buttons.filter(({ button }) => !button || this.root.contains(button));
   }
 
@@ -129,7 +135,9 @@ export class CommandsPanel {
   simulate() {
     const groups = Object.entries(movements).map(([label, names]) =>
       element("optgroup", { label }, names.map((value) => element("option", { value, text: value.replaceAll("-", " ") }))));
+    this.learned = element("optgroup", { label: "Learned" });
     const movement = element("select", { "aria-label": "Movement" }, groups);
+    this.movement = movement;
     movement.value = "shake";
     this.buttons.push({ button: movement, name: "simulate" });
     return this.card("simulate", "Simulate a movement", "Events carry “simulated”, and the board's actions run as for real ones.", movement,

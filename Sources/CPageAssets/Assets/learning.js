@@ -1,5 +1,5 @@
 // Teaches the board a gesture. The board leads: each of its answers says what to do, or what it thinks of a movement.
-import { clean, element, finite, list, object, setText } from "./text.js";
+import { clean, element, finite, list, setText } from "./text.js";
 
 /** Columns of a picture of a movement, from the quietest to the loudest. */
 const columns = "▁▂▃▄▅▆▇█";
@@ -15,11 +15,10 @@ export class Learning {
   constructor(button) {
     this.button = button;
     const learn = button("Learn", () => ({ name: this.name.value.trim() }), "Learn a gesture");
-    this.name = element("input", {
-      onkeydown: (event) => event.key === "Enter" && learn.click(), type: "text", pattern: names, maxlength: 32, placeholder: "circle", autocomplete: "off", spellcheck: "false",
-      "aria-label": "Name of the gesture", title: "a-z, 0-9 and _, beginning with a letter" });
-    this.controls = element("div", { class: "row" }, this.name, learn,
-      button("Cancel", () => ({ stop: true }), "Cancel learning"));
+    this.name = element("input", { type: "text", pattern: names, maxlength: 32, placeholder: "circle", autocomplete: "off", spellcheck: "false",
+      "aria-label": "Name of the gesture", title: "a-z, 0-9 and _, beginning with a letter",
+      onkeydown: (event) => event.key === "Enter" && learn.click() });
+    this.controls = element("div", { class: "row" }, this.name, learn, button("Cancel", () => ({ stop: true }), "Cancel learning"));
     this.known = element("ul", { class: "learned" });
     this.title = element("p", { class: "lesson-title" });
     this.now = element("p", { class: "lesson-now", role: "status" });
@@ -28,12 +27,9 @@ export class Learning {
     this.lesson = element("div", { class: "lesson", hidden: true }, this.title, this.now, this.progress, this.steps);
   }
 
-  /** Lists the gestures that the board reports. */
-  report(gestures) {
-    const known = Object.keys(object(gestures)).map(clean).slice(0, 10);
-    if (this.shown === known.join()) return;
-    this.shown = known.join();
-    this.known.replaceChildren(...known.map((name) => element("li", {}, element("b", { text: name }), " ",
+  /** Lists the gestures that the board has learned. */
+  list(known) {
+    this.known.replaceChildren(...known.map((name) => element("li", {}, element("b", { text: name }),
       this.button("Add examples", () => ({ name, more: true }), `Add examples to ${name}`),
       this.button("Forget", () => ({ name, forget: true }), `Forget ${name}`))));
   }
