@@ -150,6 +150,32 @@ import Testing
         #expect(try String(contentsOfFile: directory.path("nod.gesture"), encoding: .utf8) == plain.output)
     }
 
+    /// Recordings of the board's recorder, of which somebody has said what they show.
+    @Test func learnsFromLabelledRecordings() async throws {
+        let state = directory.path("state/recordings")
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+        let labels = ["nod", "nod", "nod", "not nod", "shake"]
+        let wides = [1, 1.1, 0.95, 0.75, 1.05]
+        for (number, (label, wide)) in zip(labels, wides).enumerated() {
+            let path = "\(state)/recording-00000\(number + 1)-keep"
+            try ShownMovement(wide: wide).recording.write(toFile: "\(path).csv", atomically: true, encoding: .utf8)
+            try "start_s,end_s,label\n0,4,\(label)\n".write(
+                toFile: "\(path).labels.csv", atomically: true, encoding: .utf8)
+        }
+        let learn = { (name: String) in
+            try await JostleProgram(
+                ["learn", name, "--labelled", "--output", self.directory.path("\(name).gesture")],
+                launcher: ["env", "STATE_DIRECTORY=\(self.directory.path("state"))"]
+            ).outcome()
+        }
+        let learned = try await learn("nod").expect(status: 0, output: "-000003-", "Learned from 3 examples")
+        #expect(!learned.output.contains("-000005-"))
+        let test = try recording("test.csv", wide: 0.76)
+        let gesture = directory.path("nod.gesture")
+        #expect(!(try await jostle("replay", test, "--gesture", gesture).expect(status: 0)).output.contains(",nod,"))
+        try await learn("bow").expect(status: 64, errors: "0 examples", "labelled bow")
+    }
+
     @Test func addsExamplesOfAnotherDay() async throws {
         let files = try examples()
         try await learn("nod", files).expect(status: 0)

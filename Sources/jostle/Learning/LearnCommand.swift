@@ -37,6 +37,11 @@ enum LearnCommand {
         options: CommandUsage.configurationOptions + [
             Option("from", value: "FILE", help: "a recording of one example; repeat it for each", isRepeatable: true),
             Option(
+                "labelled",
+                help:
+                    "the recordings of this board with the gesture as their label are examples; \"not NAME\" and everyday, none"
+            ),
+            Option(
                 "output", value: "FILE",
                 help: "write the gesture to this file instead of NAME.gesture; - for standard output"),
             Option("force", help: "replace NAME.gesture if it exists"),
@@ -78,10 +83,11 @@ enum LearnCommand {
         let output = try GestureOutput(name, arguments)
         let loaded = try Configuration.load(arguments)
         let settings = loaded.settings.motion
-        let known = try arguments.values("known").map(GestureFile.read).filter { $0.name != name }
+        let configured = loaded.settings.learned.values.compactMap(\.template)
+        let known = try (configured + arguments.values("known").map(GestureFile.read)).filter { $0.name != name }
         let report = output.path == "-" ? Output.warn : Output.line
         let template: GestureTemplate
-        if arguments.has("from") {
+        if arguments.has("from") || arguments.has("labelled") {
             template = try learn(name, more, known, settings, arguments, report)
         } else {
             template = try guide(name, more, known, loaded.settings, arguments, signals)
@@ -99,16 +105,20 @@ enum LearnCommand {
         for option in ["times", "for"] where arguments.has(option) {
             throw Failure(.usage, "--\(option) is for a sensor, not for recordings")
         }
-        let files = arguments.values("from")
+        let labelled = try labelled(name, arguments)
+        let files = (arguments.values("from") + labelled.shown).suffix(LearnedGesture.counts.upperBound)
         guard more != nil ? files.count <= 8 : LearnedGesture.counts.contains(files.count) else {
-            throw Failure(.usage, "\(files.count) examples: --from FILE is needed 2 to 8 times, better 3 to 5")
+            throw Failure(
+                .usage,
+                "\(files.count) examples: --from FILE, or a recording labelled \(name) for --labelled, is needed 2 to 8 times, "
+                    + "better 3 to 5")
         }
-        let avoided = try avoided(arguments, settings)
+        let avoided = try avoided(arguments, settings, besides: labelled.others)
         guard avoided.background == 0 else {
             throw Failure(.usage, "--background is a time, which needs the sensor: give it a recording, or no --from")
         }
         let earlier = (more?.gesture.examples ?? []).map { ShownExample(movement: $0) }
-        let examples = try examples(files, settings, known, beside: earlier)
+        let examples = try examples(Array(files), settings, known, beside: earlier)
         let all = earlier + examples
         var lesson = Lesson(Lesson.kept(of: all))
         guard !lesson.isRefused else {
@@ -131,6 +141,20 @@ enum LearnCommand {
         let gesture = lesson.gesture
         report("Learned from \(gesture.examples.count) examples, threshold \(decimal(gesture.threshold, 2)).")
         return GestureTemplate(name: name, gesture)
+    }
+
+    /// The recordings of this board that are labelled with the gesture, the newest last, and those in which it was not made.
+    private static func labelled(
+        _ name: GestureName, _ arguments: Arguments
+    ) throws -> (shown: [String], others: [String]) {
+        guard arguments.has("labelled") else { return ([], []) }
+        let state = LayersInForce.directory(for: Configuration.file(arguments))
+        let directory = RecordingDirectory(stateDirectory: state)
+        let entries = try directory.entries()
+        func paths(_ labels: String...) -> [String] {
+            entries.filter { !$0.labels.filter(labels.contains).isEmpty }.map { "\(directory.path)/\($0.name.text)" }
+        }
+        return (paths("\(name)"), paths(RecordingLabels.everyday, RecordingLabels.negation + "\(name)"))
     }
 
     /// The example in each recording: the movement that is most like those of the others, and those `beside` them.
@@ -176,7 +200,7 @@ enum LearnCommand {
         _ name: GestureName, on id: String, _ arguments: Arguments, _ signals: SignalWaiter
     ) throws {
         try DeviceIDArgument.check(id)
-        for option in ["from", "output", "not", "known", "check"] where arguments.has(option) {
+        for option in ["from", "labelled", "output", "not", "known", "check"] where arguments.has(option) {
             throw Failure(.usage, "--\(option) is for this machine, not for an agent elsewhere (--on)")
         }
         var request = JSONObject()
@@ -220,7 +244,7 @@ enum LearnCommand {
 
     /// The movement that the gesture must not be, and the seconds for which more is to be taken from the sensor.
     private static func avoided(
-        _ arguments: Arguments, _ settings: MotionSettings
+        _ arguments: Arguments, _ settings: MotionSettings, besides others: [String] = []
     ) throws -> (movement: EverydayMovement, background: Double) {
         var movement = try EverydayMovement.installed(Output.warn) ?? EverydayMovement()
         var background = 0.0
@@ -231,7 +255,7 @@ enum LearnCommand {
                 try add(value, settings, to: &movement)
             }
         }
-        for path in arguments.values("not") { try add(path, settings, to: &movement) }
+        for path in arguments.values("not") + others { try add(path, settings, to: &movement) }
         return (movement, background)
     }
 
