@@ -197,7 +197,7 @@ export class BulkPanel {
     if (!setting) return "";
     if (setting.inForce === undefined) return "it has no such setting";
     if (setting.layer) return `held by the fleet's layer ${clean(setting.layer)}, which sets ${setting.words}`;
-    return setting.lock;
+    return setting.lock.replace(/^The board/, "it");
   }
 
   settable() {
@@ -245,8 +245,8 @@ export class BulkPanel {
     if (member.isQueued) return ["waiting", "To be sent."];
     if (setting?.sent) return ["waiting", setting.note];
     const { last, problem, refusal } = member.isAsked ? setting : {};
-    if (problem) return [problem.startsWith("Not sent") ? "not sent" : "not answered", setting.note];
     const inForce = setting && `In force: ${setting.words} (${setting.origin}).`;
+    if (problem) return [problem.startsWith("Not sent") ? "not sent" : "not answered", `${problem} ${inForce}`];
     if (last && (last.clears ? setting.from !== "local" : setting.inForce === last.value)) {
       return ["in force", setting.note && setting.note !== refusal ? `${inForce} ${setting.note}` : inForce];
     }
@@ -275,10 +275,10 @@ export class BulkPanel {
       counts[word] = (counts[word] ?? 0) + 1;
       setText(member.name, this.rows.get(member.id)?.name ?? clean(member.id));
       setText(member.text, text);
-      member.root.className = word.replace(" ", "-");
+      member.root.className = `is-${word.replace(" ", "-")}`;
     }
     const [settable, resettable] = [this.settable().length, this.resettable().length];
-    setText(this.send, `Set for ${boards(settable)}`);
+    setText(this.send, this.field ? `Set for ${boards(settable)}` : "Set");
     setText(this.reset, `Back to default for ${boards(resettable)}`);
     this.send.disabled = isLocked || settable === 0;
     this.reset.disabled = isLocked || resettable === 0;

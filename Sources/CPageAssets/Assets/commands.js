@@ -206,7 +206,7 @@ export class CommandsPanel {
       return;
     }
     const groups = answer.groups === true ? ` Its groups in the fleet's registry stay: “jostle fleet forget ${clean(boardID)}” removes them.` : "";
-    this.context.said = `${clean(boardID)} is forgotten: ${number(answer.removed)} messages removed from the broker.${groups}`;
+    this.context.said = `${clean(boardID)} is forgotten: ${number(answer.removed)} ${answer.removed === 1 ? "message" : "messages"} removed from the broker.${groups}`;
     // Whoever has gone elsewhere meanwhile stays there.
     if (this.root.isConnected) this.context.open("?view=boards");
   }

@@ -107,8 +107,9 @@ export function wireValue(field, value) {
   return kinds[field.kind].wire?.(value) ?? value;
 }
 
-/** A value for people. */
+/** A value for people; empty if there is none. */
 function valueWords(field, value) {
+  if (value === undefined) return "";
   if (typeof value === "boolean") return value ? "on" : "off";
   if (field.kind === "several") return value.replaceAll(",", ", ");
   return `${value}${field.unit ? `\u00a0${field.unit}` : ""}`;

@@ -557,7 +557,7 @@ extension PageServer {
             // What came back meanwhile has appeared again.
             if !isOnline { forget(id) }
             history?.erase(id, at: PageServer.milliseconds)
-            log.info("\(id) is forgotten: \(outcome.removed) messages removed")
+            log.info("\(id) is forgotten; retained messages removed: \(outcome.removed)")
         }
         forgetting?.answer.send(outcome.json.bytes)
         forgetting = nil
