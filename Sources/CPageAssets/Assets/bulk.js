@@ -115,7 +115,7 @@ export class BulkPanel {
     if (object(report).settings !== undefined) {
       member.report = report;
       member.setting?.take(report);
-      this.offer();
+      this.hasNews = true;
     }
     this.arrived?.();
   }
@@ -144,7 +144,6 @@ export class BulkPanel {
       if (turn !== this.turn) return;
     }
     this.isReading = false;
-    this.offer();
     this.draw();
   }
 
@@ -264,6 +263,9 @@ export class BulkPanel {
   }
 
   drawNow() {
+    // Many reports arrive together.
+    if (this.hasNews) this.offer();
+    this.hasNews = false;
     const reason = hindrance(this.hello) || this.problem || (this.isReading ? "The boards' settings are being read …" : "");
     setText(this.notice, reason);
     this.notice.hidden = reason === "";

@@ -111,8 +111,8 @@ export function wireValue(field, value) {
 function valueWords(field, value) {
   if (value === undefined) return "";
   if (typeof value === "boolean") return value ? "on" : "off";
-  if (field.kind === "several") return value.replaceAll(",", ", ");
-  return `${value}${field.unit ? `\u00a0${field.unit}` : ""}`;
+  if (field.kind === "several") return clean(value).replaceAll(",", ", ");
+  return `${clean(value)}${field.unit ? `\u00a0${field.unit}` : ""}`;
 }
 
 /** A setting of one board: what is in force, what was sent, and what became of it. `changed` is called whenever that changes. */

@@ -103,9 +103,12 @@ struct ForgottenBoard {
         all = removal.ownTopics.count
         var tokens: [String: MQTTToken] = [:]
         for topic in removal.ownTopics {
-            // What finds no room in the queue is still there at the end.
-            guard let token = try? view.publish(BoardRemoval.message(clearing: topic)) else { break }
-            tokens[topic] = token
+            do {
+                tokens[topic] = try view.publish(BoardRemoval.message(clearing: topic))
+            } catch {
+                // What finds no room in the queue is still there at the end.
+                break
+            }
         }
         sent = tokens
     }

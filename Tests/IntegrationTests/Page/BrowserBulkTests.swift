@@ -111,6 +111,36 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: the broker is not flooded, and nobody has to wait for what was left out; what a board says stays text.
+        @Test func onlySoManyBoardsAreAskedAtTheSameTime() async throws {
+            let rig = try await BrowserRig(page: ["page.control=true"])
+            var all = (1...30).map { board("washer-\($0)") }
+            all[0].origins = #"{"gestures.shake.sensitivity":"group:<b>x</b>\u202e"}"#
+            let boards = try await SimulatedBoards(rig.broker.port, all)
+            try rig.open("/?view=boards")
+            let browser = rig.browser
+            #expect(await browser.shows("\(Self.text).startsWith('Select all 30 shown')"))
+            try browser.click(".selection label input")
+            try browser.clickButton("Set for 30 boards…")
+            #expect(await browser.shows("document.querySelector('.bulk .notice').hidden"))
+            try choose(browser, 9)
+            #expect(
+                await browser.shows(
+                    says("washer-1", "Left out: held by the fleet's layer group:<b>x</b> , which sets 5.")))
+            try browser.clickButton("Set for 29 boards")
+            #expect(await browser.shows("\(Self.summary) === '29 waiting, 1 left out'"))
+            func asked() -> Set<String> { Set(rig.observer.topics.filter { $0.hasSuffix("/set/\(Self.key)") }) }
+            #expect(await rig.observer.sees { _ in asked().count == 20 })
+            try await rig.observer.catchUp()
+            #expect(asked().count == 20)
+            // As soon as one has answered, it is the turn of another.
+            let id = try #require(asked().first?.split(separator: "/")[1])
+            boards.publish("jostle/\(id)/config/reported", board(String(id), value: 9, origin: "local").report)
+            #expect(await rig.observer.sees { _ in asked().count == 21 })
+            #expect(await browser.shows("\(Self.summary) === '1 in force, 28 waiting, 1 left out'"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: all that are shown can be selected, and what is selected stays so when it is not shown.
         @Test func theSelectionFollowsSearchAndFilter() async throws {
             let rig = try await BrowserRig(page: ["page.control=true"])
