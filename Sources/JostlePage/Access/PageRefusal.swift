@@ -41,7 +41,8 @@ struct PageRefusal: Error, Equatable {
     static func online(_ board: String) -> PageRefusal {
         PageRefusal(
             409, "online",
-            "\(board) is online: it would publish everything again. Stop its agent, or take its power away, and forget it then.")
+            "\(board) is online: it would publish everything again. Stop its agent, or take its power away, and forget it then."
+        )
     }
 
     static func method(allowed: String) -> PageRefusal {

@@ -139,7 +139,8 @@ extension BrowserTests {
                     choice.value = arguments[0];
                     choice.dispatchEvent(new Event("change"));
                     """, key)
-                #expect(await browser.shows("/^Set for [12] board/.test(document.querySelector('.bulk .primary').textContent)"))
+                let button = "document.querySelector('.bulk .primary').textContent"
+                #expect(await browser.shows("/^Set for [12] board/.test(\(button))"))
                 try audit(browser, "several boards, \(key)")
             }
             try browser.run(

@@ -9,6 +9,9 @@ extension BrowserTests {
         private static let text = "document.querySelector('.selection').innerText"
         private static let summary = "document.querySelector('.bulk .totals').textContent"
 
+        /// Whether the settings of all boards are known.
+        private static let isRead = "document.querySelector('.bulk .notice')?.hidden"
+
         /// What is said of a board in the panel.
         private func line(_ id: String) -> String {
             "document.querySelector('.members a[href$=\"board=\(id)\"]').nextElementSibling.textContent"
@@ -58,7 +61,8 @@ extension BrowserTests {
             #expect(await browser.shows("\(Self.text).startsWith('Select all 8 shown')"))
             try browser.click(".selection label input")
             try browser.clickButton("Set for 8 boards…")
-            #expect(await browser.shows("document.querySelector('.bulk .notice').hidden && document.activeElement.id === 'bulk-title'"))
+            #expect(await browser.shows(Self.isRead))
+            #expect(try browser.value("document.activeElement.id") == "bulk-title")
             try choose(browser, 8)
             let about = "From 1 (only unmistakable gestures) to 10 (even the gentlest). Default: 5, allowed: 1 … 10."
             #expect(
@@ -93,7 +97,8 @@ extension BrowserTests {
             #expect(await browser.shows(says("washer-1", "In force: 8 (local).")))
             let refusal = "Refused: 8 is too lively. Allowed: 1 … 7. In force: 5 (default)."
             #expect(await browser.shows(says("washer-2", refusal)))
-            let silence = "The board has not answered for 10 s. It may not have received the change. In force: 5 (default)."
+            let silence =
+                "The board has not answered for 10 s. It may not have received the change. In force: 5 (default)."
             #expect(await browser.shows(says("washer-3", silence)))
             #expect(await browser.shows("\(Self.summary) === '3 in force, 1 refused, 1 not answered, 3 left out'"))
             // It has received it all the same.
@@ -122,7 +127,7 @@ extension BrowserTests {
             #expect(await browser.shows("\(Self.text).startsWith('Select all 30 shown')"))
             try browser.click(".selection label input")
             try browser.clickButton("Set for 30 boards…")
-            #expect(await browser.shows("document.querySelector('.bulk .notice').hidden"))
+            #expect(await browser.shows(Self.isRead))
             try choose(browser, 9)
             #expect(
                 await browser.shows(
@@ -208,7 +213,7 @@ extension BrowserTests {
             func open(_ ids: [String], _ button: String) async throws {
                 for id in ids { try browser.click(".cell-select input[value=\(id)]") }
                 try browser.clickButton(button)
-                #expect(await browser.shows("document.querySelector('.bulk .notice').hidden"))
+                #expect(await browser.shows(Self.isRead))
                 try choose(browser, 7)
             }
             let hint = "document.querySelector('.bulk .command').innerText"
@@ -228,7 +233,8 @@ extension BrowserTests {
             try await open(["washer-2"], "Set for 2 boards…")
             #expect(
                 await browser.shows(
-                    "!\(hint).includes('jostle fleet set') && \(hint).includes('What the fleet holds is changed with')"))
+                    "!\(hint).includes('jostle fleet set') && \(hint).includes('What the fleet holds is changed with')"
+                ))
             #expect(await browser.shows(says("washer-1", "Left out: held by the fleet's layer all, which sets 6.")))
             try await rig.observer.catchUp()
             #expect(rig.observer.topics.allSatisfy { !$0.contains("/set/") && !$0.contains("_all") })
@@ -242,7 +248,9 @@ extension BrowserTests {
             defer { withExtendedLifetime(boards) {} }
             try rig.open("/?view=boards")
             #expect(await rig.browser.shows("document.querySelectorAll('.boards-body .board').length === 2"))
-            let shown = "[...document.querySelectorAll('.selection, .cell-select')].filter((one) => one.getClientRects().length > 0).length"
+            let shown = """
+                [...document.querySelectorAll(".selection, .cell-select")].filter((one) => one.getClientRects().length > 0).length
+                """
             #expect(try rig.browser.value(shown) == 0)
             try rig.expectQuietConsole()
         }

@@ -27,7 +27,10 @@ import Testing
         let cookie = try page.signIn()
         let list = try rig.events(page, "view=boards", cookie)
         let other = try rig.events(page, "view=boards", cookie)
-        try #require(await eventually { list.last("listed")?.object["boards"] as? Int == 3 && other.last("listed") != nil })
+        let areThere = await eventually {
+            list.last("listed")?.object["boards"] as? Int == 3 && other.last("listed") != nil
+        }
+        try #require(areThere)
         let viewer = try #require(list.last("hello")?.object["viewer"] as? Int)
         #expect(viewer != other.last("hello")?.object["viewer"] as? Int)
         func follow(_ ids: [String], _ number: Int) throws -> Int {
