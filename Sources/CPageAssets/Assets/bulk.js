@@ -251,7 +251,9 @@ export class BulkPanel {
     }
     if (last && refusal) return ["refused", `${refusal} ${inForce}`];
     const hindrance = this.hindrance(member);
-    if (hindrance) return ["left out", `Left out: ${hindrance}${hindrance.endsWith(".") ? "" : "."}`];
+    // What was in force may be so no more: a layer of the fleet came.
+    const word = last ? "not in force" : "left out";
+    if (hindrance) return [word, `${word[0].toUpperCase()}${word.slice(1)}: ${hindrance}${hindrance.endsWith(".") ? "" : "."}`];
     return ["", inForce ?? "Its settings are known."];
   }
 
@@ -277,7 +279,7 @@ export class BulkPanel {
       counts[word] = (counts[word] ?? 0) + 1;
       setText(member.name, this.rows.get(member.id)?.name ?? clean(member.id));
       setText(member.text, text);
-      member.root.className = `is-${word.replace(" ", "-")}`;
+      member.root.className = `is-${word.replaceAll(" ", "-")}`;
     }
     const [settable, resettable] = [this.settable().length, this.resettable().length];
     setText(this.send, this.field ? `Set for ${boards(settable)}` : "Set");
@@ -292,7 +294,7 @@ export class BulkPanel {
 
   /** A live region is read aloud, so it changes only once in a while. */
   say(counts) {
-    const words = ["in force", "waiting", "refused", "not answered", "not sent", "left out"];
+    const words = ["in force", "waiting", "refused", "not answered", "not sent", "not in force", "left out"];
     const parts = words.filter((word) => counts[word] > 0).map((word) => `${count(counts[word])} ${word}`);
     this.summary = this.field ? parts.join(", ") : "";
     this.saying ??= setTimeout(() => {

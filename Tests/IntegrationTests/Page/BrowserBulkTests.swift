@@ -105,8 +105,14 @@ extension BrowserTests {
             boards.publish("jostle/washer-3/config/reported", board("washer-3", value: 8, origin: "local").report)
             #expect(await browser.shows(says("washer-3", "In force: 8 (local).")))
 
+            // A layer of the fleet comes.
+            boards.publish(
+                "jostle/washer-3/config/reported", board("washer-3", value: 4, origin: "all", layer: "all").report)
+            #expect(
+                await browser.shows(says("washer-3", "Not in force: held by the fleet's layer all, which sets 4.")))
+
             // Back to default: those that have a value of their own.
-            try browser.clickButton("Back to default for 3 boards")
+            try browser.clickButton("Back to default for 2 boards")
             #expect(await browser.shows(says("dut", "In force: 5 (default).")))
             #expect(await browser.shows(says("washer-1", "Sent, waiting for the board. In force: 8.")))
             await rig.observer.expect { try $0.setting(Self.key) as? Int == 5 }

@@ -98,6 +98,18 @@ import Testing
         #expect(observer.all.count == count, "\(observer.topics[count...])")
     }
 
+    @Test func withoutTheBrokerNothingIsForgotten() async throws {
+        let (broker, boards) = try await rig.fleet(Self.boards)
+        defer { withExtendedLifetime(boards) {} }
+        let (page, events, cookie) = try await page(broker)
+        broker.kill()
+        #expect(await eventually { events.last("broker")?.object["connected"] as? Bool == false })
+        let reply = try page.post("/api/forget", #"{"board":"old"}"#, cookie)
+        #expect(reply.status == 503 && reply.body.contains(#""error":"not_connected""#), "\(reply.body)")
+        #expect(events.last("removed") == nil)
+        #expect(try history(page, cookie).contains("\"online\""))
+    }
+
     /// With the access rules that Jostle ships: what the operator may do, the user of a page that only shows may not.
     @Test(arguments: [MQTTVersion.v5, .v311], ["operator", "page"])
     func theAccessRulesDecide(version: MQTTVersion, user: String) async throws {
