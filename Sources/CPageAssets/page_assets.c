@@ -4,7 +4,7 @@
 
 // The compiler lists the files in a condition among those that this one depends on.
 #if !(__has_include("app.css") && __has_include("app.js") && __has_include("attitude.js") && __has_include("board.js") \
-    && __has_include("boards.js") && __has_include("commands.js") && __has_include("compass.js") \
+    && __has_include("boards.js") && __has_include("bulk.js") && __has_include("commands.js") && __has_include("compass.js") \
     && __has_include("gestures.js") && __has_include("history.js") && __has_include("icon.svg") \
     && __has_include("index.html") && __has_include("learning.js") && __has_include("login.html") && __has_include("login.js") \
     && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") && __has_include("recording.js") \
@@ -19,6 +19,7 @@
     X(attitude_js, "attitude.js") \
     X(board_js, "board.js") \
     X(boards_js, "boards.js") \
+    X(bulk_js, "bulk.js") \
     X(commands_js, "commands.js") \
     X(compass_js, "compass.js") \
     X(gestures_js, "gestures.js") \

@@ -48,8 +48,8 @@ package enum PageCommand {
         // Without them, the page shows what boards report of the layers, so that it does not matter if the broker refuses.
         try listener.subscribe(to: fleet.filters.map { .init($0, isReliable: true) }, awaitsAnswer: false)
         let server = PageServer(
-            prefix: settings.mqtt.prefix, access, listener: listener, fleet: fleet, running: running,
-            history: history, log: log)
+            prefix: settings.mqtt.prefix, discoveryPrefix: settings.homeAssistant.prefix, access, listener: listener,
+            fleet: fleet, running: running, history: history, log: log)
         let routes = PageRoutes(server: server)
         let http: HTTPServer
         do {

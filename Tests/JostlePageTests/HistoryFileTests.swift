@@ -77,6 +77,19 @@ import Testing
         #expect(try ask(file, -1000..<0, board: "c").rows.isEmpty)
     }
 
+    /// What comes after that is of a board that came back.
+    @Test func anErasedBoardLeavesNothingBehind() throws {
+        let file = file()
+        let erasure = HistoryRow(board: "a", time: Self.now, kind: .erasure, content: [])
+        #expect(write(file, [Self.row(-100, "r-1"), Self.row(-90, board: "b"), Self.row(-80)]).failure == nil)
+        #expect(write(file, [Self.row(-70, "r-2"), erasure, Self.row(-60, "r-1")]).failure == nil)
+        #expect(try ask(file, -1000..<1000).times == [-60])
+        #expect(try ask(file, -1000..<1000, board: "b").times == [-90])
+        file.close()
+        let database = try Database.open(path: path)
+        #expect(try database.integer("SELECT count(*) FROM entry") == 2)
+    }
+
     @Test func partsOfALongAnswerHaveEachRowOnce() throws {
         let file = file()
         // Many at the same time, also where a part ends.

@@ -2,7 +2,7 @@
 import { clean, element, finite, follow, link, object, parse, post, setText, shortcuts, timeOfDay } from "./text.js";
 
 const events = [
-  "hello", "broker", "ping", "dropped", "boards", "listed", "removed", "fleet", "availability", "attitude", "motion",
+  "hello", "broker", "ping", "dropped", "boards", "listed", "removed", "fleet", "report", "availability", "attitude", "motion",
   "state", "health", "reported", "stream", "near-miss", "gesture", "result", "lease", "running",
 ];
 /** Milliseconds: without a `ping` for so long, the connection is dead; a shorter loss of contact than this, such as a

@@ -1,7 +1,7 @@
 // The table of all boards, and the rollouts of a fleet. A thousand rows stay quick because each row is kept, only cells whose
 // text changed are touched, and rows out of sight are not laid out (content-visibility, which real table rows do not support).
 // They are so by the dozen: to find out for each of a thousand rows whether it is in sight takes longer than a frame.
-import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, follow, isShortcut, isTime, link } from "./text.js";
+import { element, list, object, clean, number, count as grouped, ago, timeOfDay, finite, follow, isShortcut, isTime, link, setText } from "./text.js";
 
 const problemWords = {
   sensor: "the sensor does not measure", chip: "the sensor is another chip than configured", sensor_scale: "the accelerometer does not measure gravity", clock: "its time may be wrong", outbox: "the outbox lost events or is blocked",
@@ -16,6 +16,8 @@ const configOrder = ["rejected", "rolled_back", "conflict", "stale", "missing", 
 const badConfigs = new Set(["rejected", "rolled_back", "conflict"]);
 /** Divisible by the number of cards that narrow windows have side by side. */
 const dozen = 12;
+/** The most boards that are set at once; the server has the same limit. */
+const mostSelected = 500;
 const counted = (value, one, many) => `${grouped(value)} ${value === 1 ? one : many}`;
 const words = (value) => list(value).filter((item) => typeof item === "string").map(clean);
 const texts = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -120,6 +122,8 @@ export class BoardsView {
     this.turn = 0;
     this.shift = 0;
     this.broker = {};
+    /** The ids of the boards that somebody has chosen. */
+    this.selected = new Set();
     this.build();
     this.onKey = (event) => this.focusSearch(event);
     this.setNow(object(context.hello).now);
@@ -132,12 +136,20 @@ export class BoardsView {
     // "5 min ago" grows old without any message.
     this.timer = setInterval(() => this.refreshTimes(), 500);
     this.context.connection.open("events?view=boards");
+    setText(this.said, this.context.said ?? "");
+    this.said.hidden = !this.context.said;
+    this.context.said = undefined;
     this.draw();
     scrollTo(0, this.scrolled ?? 0);
   }
 
   /** Takes an event of the server. */
   handle(name, data) {
+    this.take(name, data);
+    this.bulk?.handle(name, data);
+  }
+
+  take(name, data) {
     if (name === "boards") this.takeRows(list(data));
     else if (name === "removed") list(data).forEach((id) => this.remove(id));
     else if (name === "listed") this.takeListed(object(data));
@@ -173,14 +185,30 @@ export class BoardsView {
     this.headers = columns.map((column) => this.header(column));
     this.body = element("div", {
       class: "boards-body", onkeydown: (event) => this.moveFocus(event), onclick: (event) => this.clicked(event),
+      onchange: ({ target }) => this.select([target.value], target.checked),
     });
     this.empty = element("p", { class: "empty", hidden: true });
     this.table = element("div", { class: "boards", role: "table", "aria-label": "Boards" },
-      element("div", { class: "boards-head", role: "rowgroup" }, element("div", { class: "board", role: "row" }, this.headers)), this.body);
-    this.root.replaceChildren(
-      element("h1", { class: "unseen", text: "All boards" }),
+      element("div", { class: "boards-head", role: "rowgroup" }, element("div", { class: "board", role: "row" },
+        element("div", { role: "columnheader", class: "cell-select" }, element("span", { class: "unseen", text: "Selected" })), this.headers)), this.body);
+    this.said = element("p", { class: "notice", role: "status", hidden: true });
+    this.panel = element("div");
+    this.list = element("div", {},
       element("div", { class: "boards-bar" }, this.totals, element("div", { class: "filters", role: "search" }, this.search, this.state, this.groups)),
-      this.fleet.root, this.table, this.empty);
+      this.fleet.root, this.selection(), this.table, this.empty);
+    this.root.replaceChildren(element("h1", { class: "unseen", text: "All boards" }), this.said, this.panel, this.list);
+  }
+
+  /** What can be done with several boards. */
+  selection() {
+    this.every = element("input", { type: "checkbox", onchange: () => this.select(this.shown.map((row) => row.dataset.id), this.every.checked) });
+    this.everyText = element("span");
+    this.chosen = element("span", { class: "muted", role: "status" });
+    this.setSeveral = element("button", { type: "button", onclick: () => this.openBulk() });
+    this.clear = element("button", { type: "button", class: "quiet", text: "Select none", onclick: () => this.select([...this.selected], false) });
+    this.tools = element("div", { class: "tools selection", role: "group", "aria-label": "Selected boards", hidden: true },
+      element("label", {}, this.every, " ", this.everyText), this.setSeveral, this.clear, this.chosen);
+    return this.tools;
   }
 
   header(column) {
@@ -204,6 +232,7 @@ export class BoardsView {
   }
 
   remove(id) {
+    this.selected.delete(id);
     this.rows.get(id)?.view.root.remove();
     this.rows.delete(id);
   }
@@ -233,6 +262,50 @@ export class BoardsView {
     this.turn = (this.turn + 1) % 10;
     let index = 0;
     for (const row of this.rows.values()) if (index++ % 10 === this.turn) fill(row, this.now());
+  }
+
+  // MARK: Several boards
+
+  select(ids, isSelected) {
+    for (const id of ids) {
+      if (isSelected) this.selected.add(id);
+      else this.selected.delete(id);
+      this.rows.get(id).view.pick.checked = isSelected;
+    }
+    this.drawSelection();
+  }
+
+  drawSelection() {
+    const isAllowed = object(this.context.hello).control === true;
+    this.tools.hidden = !isAllowed || this.rows.size === 0;
+    this.table.classList.toggle("selectable", isAllowed);
+    const { size } = this.selected;
+    const shown = this.shown.filter((row) => this.selected.has(row.dataset.id)).length;
+    this.every.checked = shown > 0 && shown === this.shown.length;
+    this.every.indeterminate = shown > 0 && shown < this.shown.length;
+    this.every.disabled = this.shown.length === 0;
+    setText(this.everyText, `Select all ${grouped(this.shown.length)} shown`);
+    setText(this.setSeveral, size === 0 ? "Set for several boards…" : `Set for ${counted(size, "board", "boards")}…`);
+    this.setSeveral.disabled = size === 0 || size > mostSelected;
+    this.clear.hidden = size === 0;
+    const hidden = size > shown ? `, ${grouped(size - shown)} of them not shown` : "";
+    const limit = size > mostSelected ? `. At most ${grouped(mostSelected)} can be set at once: for more, there is “jostle fleet set”` : "";
+    setText(this.chosen, size === 0 ? "" : `${counted(size, "board", "boards")} selected${hidden}${limit}`);
+  }
+
+  /** Shows, in place of the list, what can be set for the boards that were chosen. */
+  async openBulk() {
+    const { BulkPanel } = await import("./bulk.js");
+    if (this.bulk || this.selected.size === 0) return;
+    setText(this.said, "");
+    this.said.hidden = this.list.hidden = true;
+    this.bulk = new BulkPanel(this.panel, this.context, [...this.selected], this.rows, () => this.listed && !this.ignored, () => {
+      this.bulk = undefined;
+      this.list.hidden = false;
+      this.drawNow();
+      this.setSeveral.focus();
+    });
+    this.bulk.title.focus();
   }
 
   // MARK: Order and filters
@@ -296,6 +369,7 @@ export class BoardsView {
     this.headers.forEach((header, index) => this.drawHeader(header, columns[index].key));
     this.drawGroups(rows);
     this.drawTotals(rows, this.shown.length);
+    this.drawSelection();
   }
 
   drawHeader(header, key) {
@@ -366,15 +440,16 @@ export class BoardsView {
   }
 
   /** The focused row does not match any more: its neighbour takes the focus, or else the search. */
-  focusNear(link, rows) {
-    const after = rows.slice(rows.findIndex((row) => row.view.name === link)).map((row) => row.view);
+  focusNear(focused, rows) {
+    const after = rows.slice(rows.findIndex((row) => row.view.root.contains(focused))).map((row) => row.view);
     (after.find(({ name }) => name.isConnected)?.name ?? this.search).focus({ preventScroll: true });
   }
 
   step(event, index) {
     if (!this.shown[index]) return;
     event.preventDefault();
-    this.shown[index].querySelector("a").focus();
+    // From checkbox to checkbox, and from name to name.
+    this.shown[index].querySelector(event.target.closest(".cell-select") ? "input" : "a").focus();
   }
 
   clicked(event) {
@@ -416,8 +491,10 @@ function rowView(id) {
     if (column.key === "name") cell.append(name, element("span", { class: "id", text: clean(id) }));
     return cell;
   });
-  const root = element("div", { class: "board", role: "row" }, cells);
-  return { root, name, cells, texts: [], state: "" };
+  const pick = element("input", { type: "checkbox", value: id });
+  const root = element("div", { class: "board", role: "row", "data-id": id },
+    element("div", { role: "cell", class: "cell-select" }, element("label", {}, pick)), cells);
+  return { root, name, pick, cells, texts: [], state: "" };
 }
 
 function fill(row, now) {
@@ -426,7 +503,10 @@ function fill(row, now) {
     const text = column.text ? column.text(row, now) : row.name;
     if (view.texts[index] === text) return;
     view.texts[index] = text;
-    if (column.key === "name") view.name.textContent = text;
+    if (column.key === "name") {
+      view.name.textContent = text;
+      view.pick.setAttribute("aria-label", `Select ${text}`);
+    }
     else view.cells[index].textContent = text;
     // What a cell has no room for.
     if (text.length > 30) view.cells[index].title = text;

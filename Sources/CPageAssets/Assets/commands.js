@@ -73,7 +73,7 @@ export class CommandsPanel {
     this.calibration = new Calibration();
     this.learning = new Learning((text, parameters, label) => this.button(text, "learn", parameters, label));
     root.replaceChildren(element("div", { class: "panel" }, element("h2", { text: "Commands" }), this.notice,
-      element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.learn(), this.restart()),
+      element("div", { class: "command-list" }, this.identify(), this.simulate(), this.sensing(), this.calibrate(), this.learn(), this.restart(), this.forget()),
       element("h3", { text: "Answers" }), this.none, this.log));
     this.show();
   }
@@ -91,6 +91,7 @@ export class CommandsPanel {
 
   report(data) {
     this.allowed = valueAt(data, "settings.commands.allow") ?? this.allowed;
+    this.name = clean(valueAt(data, "settings.device.name"));
     const learned = Object.keys(object(valueAt(data, "settings.gestures.learned"))).slice(0, 10).map(clean);
     if (learned.join() === this.known) return;
     this.known = learned.join();
@@ -192,6 +193,48 @@ export class CommandsPanel {
     return this.card("restart", "Restart", "Events that are not sent yet are kept.", button, sure);
   }
 
+  /** Removes a board that is gone. The question names it, and what goes with it. */
+  forget() {
+    const id = clean(this.context.boardID);
+    const goes = ["all that the broker keeps of it, with the fleet's layer for this board", "its entities in Home Assistant",
+      "its history on this page, and its card"];
+    this.forgetting = element("button", { type: "button", text: "Forget this board…", onclick: () => ask(true) });
+    const keep = element("button", { type: "button", text: "Keep it", onclick: () => ask(false) });
+    const sure = element("button", { type: "button", class: "danger", text: `Forget ${id}`, onclick: () => this.sendForget(sure) });
+    const who = element("p");
+    this.question = element("div", { role: "group", "aria-label": `Forget ${id}?`, hidden: true }, who,
+      element("ul", {}, goes.map((text) => element("li", { text }))),
+      element("p", { class: "note", text: "That cannot be undone. If its agent connects again, the board appears again." }),
+      element("div", { class: "row" }, keep, sure));
+    const ask = (isAsking) => {
+      who.textContent = `Forget ${this.name && this.name !== id ? `${this.name} (${id})` : id}? This removes:`;
+      this.question.hidden = !isAsking;
+      this.forgetting.hidden = isAsking;
+      (isAsking ? keep : this.forgetting).focus();
+    };
+    this.forgetNote = element("p", { class: "note hint", role: "status" });
+    // The board has no say in it: it is no command.
+    this.forgetCard = element("section", { class: "command forget" }, element("h3", { text: "Forget this board" }),
+      element("p", { class: "note", text: "For a board that is gone for good." }), element("div", { class: "row" }, this.forgetting), this.question, this.forgetNote);
+    return this.forgetCard;
+  }
+
+  async sendForget(button) {
+    button.disabled = true;
+    this.forgetNote.textContent = "Asking the broker …";
+    const { boardID } = this.context;
+    const answer = await post("api/forget", { board: boardID }).catch((error) => ({ ok: false, message: error.message }));
+    button.disabled = false;
+    if (answer.ok !== true) {
+      this.forgetNote.textContent = clean(answer.message) || "The server's answer cannot be read.";
+      return;
+    }
+    const groups = answer.groups === true ? ` Its groups in the fleet's registry stay: “jostle fleet forget ${clean(boardID)}” removes them.` : "";
+    this.context.said = `${clean(boardID)} is forgotten: ${number(answer.removed)} ${answer.removed === 1 ? "message" : "messages"} removed from the broker.${groups}`;
+    // Whoever has gone elsewhere meanwhile stays there.
+    if (this.root.isConnected) this.context.open("?view=boards");
+  }
+
   async send(name, parameters) {
     clearTimeout(this.waiting.get(name));
     this.waiting.set(name, setTimeout(() => this.answerMissing(name), patience));
@@ -249,6 +292,15 @@ export class CommandsPanel {
         button.classList.toggle("waiting", this.waiting.has(name));
       }
     }
+    const mayControl = this.hello.control === true;
+    this.forgetCard.hidden = !mayControl;
+    this.forgetting.disabled = this.online === true;
+    if (this.online === true) {
+      this.question.hidden = true;
+      this.forgetting.hidden = false;
+    }
+    const stays = this.online === true ? "While it is online it cannot be forgotten: it would publish everything again." : "";
+    if (this.forgetStays !== stays) this.forgetNote.textContent = this.forgetStays = stays;
     this.start.hidden = this.isStopped === false;
     this.stop.hidden = this.isStopped === true;
   }

@@ -95,29 +95,178 @@ function originText(origin) {
 
 const isFleet = (origin) => typeof origin === "string" && /^(all$|device$|group:)/.test(origin);
 
-/** One control: what is in force, what was sent, and what became of it. */
-class Setting {
-  constructor(panel, field) {
-    this.panel = panel;
+const unanswered = "The board has not answered for 10 s. It may not have received the change.";
+
+/** The value of a field in a board's report; `undefined` if the board has no such setting. */
+function valueIn(report, field) {
+  return kinds[field.kind].read(field.read ? field.read(report) : valueAt(report.settings, field.key));
+}
+
+/** A value as it is sent. */
+export function wireValue(field, value) {
+  return kinds[field.kind].wire?.(value) ?? value;
+}
+
+/** A value for people; empty if there is none. */
+function valueWords(field, value) {
+  if (value === undefined) return "";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  if (field.kind === "several") return clean(value).replaceAll(",", ", ");
+  return `${clean(value)}${field.unit ? `\u00a0${field.unit}` : ""}`;
+}
+
+/** A setting of one board: what is in force, what was sent, and what became of it. `changed` is called whenever that changes. */
+export class BoardSetting {
+  constructor(boardID, field, changed) {
+    Object.assign(this, { boardID, field, changed, report: {}, problem: "", refusal: "" });
+  }
+
+  /** Sends a value, or that there is to be none; resolves when the board has answered, or has not in time. */
+  async post(sent) {
+    this.ended?.();
+    this.sent = this.last = sent;
+    this.problem = "";
+    [this.refusalBefore, this.isHeard] = [this.refusal, false];
+    clearTimeout(this.timer);
+    // A refusal that stands, and has been said again since, is the answer.
+    this.timer = setTimeout(() => this.end(sent, this.isHeard && this.refusal ? "" : unanswered), patience);
+    const end = new Promise((resolve) => (this.ended = resolve));
+    this.changed();
+    try {
+      await post("api/set", { board: this.boardID, key: this.field.key, ...(sent.clears ? sent : { value: wireValue(this.field, sent.value) }) });
+    } catch (error) {
+      this.end(sent, `Not sent: ${error.message}`);
+    }
+    return end;
+  }
+
+  /** The end of waiting. */
+  end(sent, problem) {
+    if (this.sent !== sent) return;
+    clearTimeout(this.timer);
+    this.sent = undefined;
+    this.problem = problem;
+    this.changed();
+    this.ended();
+  }
+
+  /** Takes the board's report. */
+  take(report) {
+    const { key } = this.field;
+    this.report = report;
+    this.isHeard = true;
+    this.inForce = valueIn(report, this.field);
+    this.from = object(report.origins)[key];
+    const refusal = list(report.refused).map(object).findLast((one) => one.key === key);
+    this.refusal = refusal ? refusalText(refusal) : "";
+    this.isKept = report.not_kept === undefined || this.from !== "local";
+    // A later value that could not be sent keeps its note.
+    if (this.sent && this.isAnswered(refusal)) this.end(this.sent, this.problem);
+    else if (this.problem === unanswered && this.isAnswered(refusal)) this.problem = "";
+    this.changed();
+  }
+
+  isAnswered(refusal) {
+    if (this.last.clears) return this.from !== "local";
+    if (this.inForce === this.last.value) return true;
+    if (!refusal) return false;
+    const isOfValue = kinds[this.field.kind].read(refusal.value) === this.last.value || clean(refusal.value) === String(this.last.value);
+    return isOfValue || this.refusal !== this.refusalBefore;
+  }
+
+  /** The layer of the fleet that holds the value; empty if none does. */
+  get layer() {
+    return isFleet(this.from) ? this.from : "";
+  }
+
+  /** Where the value comes from. */
+  get origin() {
+    return originText(this.from);
+  }
+
+  /** Why it cannot be changed over MQTT; empty if it can. */
+  get lock() {
+    if (this.layer) return `Set by the ${this.origin}: change it with “jostle fleet”.`;
+    if (permits(valueAt(this.report, "settings.settings.allow"), this.field.key)) return "";
+    return `The board does not permit this over MQTT: add ${this.field.key} to settings.allow in its configuration file.`;
+  }
+
+  /** What is to be said about it besides the value; empty if nothing is. */
+  get note() {
+    if (this.sent) return `Sent, waiting for the board. In force: ${this.words}.`;
+    const notKept = this.isKept === false ? `In force, but not on the board's disk yet: ${clean(this.report.not_kept)}.` : "";
+    return this.problem || this.refusal || this.lock || notKept;
+  }
+
+  /** The value in force, for people. */
+  get words() {
+    return valueWords(this.field, this.inForce);
+  }
+}
+
+/** A control: its label, its input, and what is said about both. */
+export class Control {
+  constructor(field) {
     this.field = field;
     this.kind = kinds[field.kind];
     const id = `set-${field.key.replaceAll(".", "-")}`;
     this.input = this.kind.make(field);
     this.input.id = id;
     this.input.setAttribute("aria-describedby", `${id}-about ${id}-note`);
+    if (field.title) this.input.setAttribute("aria-label", field.title);
     this.value = field.kind === "slider" ? element("output", { for: id }) : field.unit && element("span", { text: field.unit });
+    this.label = field.kind === "several" ? element("span", { text: field.label }) : element("label", { for: id, text: field.label });
+    this.meaning = element("span");
+    this.about = element("p", { class: "note about", id: `${id}-about` }, this.meaning);
+    this.note = element("p", { class: "note", id: `${id}-note`, "aria-live": "polite" });
+    this.input.addEventListener("input", () => this.showValue());
+  }
+
+  /** The value that the input has, or what is wrong with it. */
+  read() {
+    const value = this.kind.get(this.input);
+    if (value !== undefined && this.input.checkValidity()) return { value };
+    return { problem: this.input.validationMessage || this.kind.needs || "A number is needed." };
+  }
+
+  put(value) {
+    if (value === undefined) return;
+    if (this.field.kind === "switch") this.input.checked = value;
+    else if (this.field.kind === "several") {
+      const chosen = value.split(",");
+      for (const box of this.input.querySelectorAll("input")) box.checked = value === "any" || chosen.includes(box.value);
+    }
+    else if (this.input.value !== String(value)) this.input.value = String(value);
+    this.showValue();
+  }
+
+  showValue() {
+    if (this.field.kind === "slider") this.value.textContent = this.input.value;
+  }
+
+  /** Says what the setting means, its default and what it allows. */
+  explain(known) {
+    const { meaning, usual, allowed } = explanation(known, this.field.key);
+    const words = { true: "on", false: "off" };
+    const limits = this.field.kind === "number" || this.field.kind === "slider" ? `, allowed: ${allowed}` : "";
+    this.meaning.textContent = meaning && `${meaning} Default: ${words[usual] ?? usual}${limits}.`;
+  }
+}
+
+/** The control of a setting of the board, which sends what is chosen and shows what became of it. */
+class Setting extends Control {
+  constructor(panel, field) {
+    super(field);
+    this.panel = panel;
+    this.state = new BoardSetting(panel.context.boardID, field, () => this.show());
     this.origin = element("span", { class: "badge" });
-    this.about = element("span");
     const name = `Back to default: ${field.title ?? field.label}`;
     this.reset = element("button", { type: "button", class: "quiet", hidden: true, text: "Back to default", "aria-label": name,
       title: "Removes the value that was set here or over MQTT. That of the board's configuration file counts again, or else the default.",
-      onclick: () => this.post({ clears: true }) });
-    this.note = element("p", { class: "note", id: `${id}-note`, "aria-live": "polite" });
+      onclick: () => this.state.post({ clears: true }) });
+    this.about.append(" ", this.reset);
     this.root = element("div", { class: `setting ${field.kind}`, hidden: true },
-      field.kind === "several" ? element("span", { text: field.label }) : element("label", { for: id, text: field.label }),
-      element("span", { class: "input" }, this.input, this.value), this.origin,
-      element("p", { class: "note about", id: `${id}-about` }, this.about, " ", this.reset), this.note);
-    if (field.title) this.input.setAttribute("aria-label", field.title);
+      this.label, element("span", { class: "input" }, this.input, this.value), this.origin, this.about, this.note);
     this.input.addEventListener("input", () => this.touched());
     this.input.addEventListener("change", () => this.changed());
     this.input.addEventListener("blur", () => this.left());
@@ -132,7 +281,6 @@ class Setting {
   touched() {
     this.isTouched = true;
     clearTimeout(this.sending);
-    this.showValue();
   }
 
   /** Sent after a moment, because each press of an arrow key at a slider is a change. */
@@ -153,108 +301,40 @@ class Setting {
     this.show();
   }
 
-  async send() {
+  send() {
     this.sending = undefined;
     this.isTouched = false;
-    const value = this.kind.get(this.input);
-    if (value === undefined || !this.input.checkValidity()) {
-      this.problem = this.input.validationMessage || this.kind.needs || "A number is needed.";
-      return this.show();
-    }
-    if (value === this.inForce && !this.sent) return this.show();
-    return this.post({ value });
-  }
-
-  /** Sends a value, or that there is to be none, and waits for the board's report. */
-  async post(sent) {
-    this.sent = sent;
-    this.problem = "";
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.end(sent, "The board has not answered for 10 s. It may not have received the change."), patience);
-    this.show();
-    try {
-      const what = sent.clears ? sent : { value: this.kind.wire?.(sent.value) ?? sent.value };
-      await post("api/set", { board: this.panel.context.boardID, key: this.field.key, ...what });
-    } catch (error) {
-      this.end(sent, `Not sent: ${error.message}`);
-    }
-  }
-
-  /** The end of waiting: the control returns to what is in force. */
-  end(sent, problem) {
-    if (this.sent !== sent) return;
-    clearTimeout(this.timer);
-    this.sent = undefined;
-    this.problem = problem;
-    this.show();
+    const { value, problem } = this.read();
+    if (problem) this.state.problem = problem;
+    else if (value !== this.state.inForce || this.state.sent) return this.state.post({ value });
+    return this.show();
   }
 
   /** Takes the board's report. */
   take(report) {
-    const { key } = this.field;
-    this.inForce = this.kind.read(this.field.read ? this.field.read(report) : valueAt(report.settings, key));
-    this.from = object(report.origins)[key];
-    this.root.hidden = this.inForce === undefined;
-    const refusal = list(report.refused).map(object).findLast((one) => one.key === key);
-    // A later value that could not be sent keeps its note.
-    const answers = [this.inForce, refusal && this.kind.read(refusal.value)];
-    const isAnswered = this.sent?.clears ? this.from !== "local" : answers.includes(this.sent?.value);
-    if (this.sent && isAnswered) this.end(this.sent, this.problem);
-    this.refusal = refusal ? refusalText(refusal) : "";
-    this.isKept = report.not_kept === undefined || this.from !== "local";
-    this.show();
+    this.state.take(report);
+    this.root.hidden = this.state.inForce === undefined;
+  }
+
+  /** Ends timers. */
+  close() {
+    clearTimeout(this.state.timer);
+    clearTimeout(this.sending);
   }
 
   show() {
-    const locked = this.lockReason();
-    const isDisabled = locked !== "" || this.panel.hindrance !== "";
+    const { state } = this;
+    const isDisabled = state.lock !== "" || this.panel.hindrance !== "";
     if (this.input.disabled !== isDisabled) this.input.disabled = isDisabled;
-    this.reset.hidden = this.from !== "local" || isDisabled;
-    if (!this.isTouched && this.sending === undefined) this.put(this.sent && !this.sent.clears ? this.sent.value : this.inForce);
+    this.reset.hidden = state.from !== "local" || isDisabled;
+    if (!this.isTouched && this.sending === undefined) this.put(state.sent && !state.sent.clears ? state.sent.value : state.inForce);
     this.showValue();
-    this.origin.textContent = isFleet(this.from) ? "fleet" : originText(this.from);
-    this.origin.classList.toggle("usual", this.from === undefined);
-    this.origin.title = this.from === "file" ? "Set in the board's configuration file. A change here takes precedence." : "";
-    this.root.classList.toggle("waiting", this.sent !== undefined);
-    const problem = this.problem || this.refusal;
-    this.root.classList.toggle("failed", !this.sent && Boolean(problem));
-    const notKept = this.isKept === false ? `In force, but not on the board's disk yet: ${clean(this.panel.report.not_kept)}.` : "";
-    const text = this.sent ? `Sent, waiting for the board. In force: ${this.words(this.inForce)}.` : problem || locked || notKept;
-    if (this.note.textContent !== text) this.note.textContent = text;
-  }
-
-  put(value) {
-    if (value === undefined) return;
-    if (this.field.kind === "switch") this.input.checked = value;
-    else if (this.field.kind === "several") {
-      const chosen = value.split(",");
-      for (const box of this.input.querySelectorAll("input")) box.checked = value === "any" || chosen.includes(box.value);
-    }
-    else if (this.input.value !== String(value)) this.input.value = String(value);
-  }
-
-  showValue() {
-    if (this.field.kind === "slider") this.value.textContent = this.input.value;
-  }
-
-  words(value) {
-    if (typeof value === "boolean") return value ? "on" : "off";
-    if (this.field.kind === "several") return value.replaceAll(",", ", ");
-    return `${value}${this.field.unit ? `\u00a0${this.field.unit}` : ""}`;
-  }
-
-  /** Says what the setting means, its default and what it allows. */
-  explain(known) {
-    const { meaning, usual, allowed } = explanation(known, this.field.key);
-    const words = { true: "on", false: "off" };
-    const limits = this.field.kind === "number" || this.field.kind === "slider" ? `, allowed: ${allowed}` : "";
-    this.about.textContent = meaning && `${meaning} Default: ${words[usual] ?? usual}${limits}.`;
-  }
-
-  lockReason() {
-    if (isFleet(this.from)) return `Set by the ${originText(this.from)}: change it with “jostle fleet”.`;
-    if (permits(valueAt(this.panel.report, "settings.settings.allow"), this.field.key)) return "";
-    return `The board does not permit this over MQTT: add ${this.field.key} to settings.allow in its configuration file.`;
+    this.origin.textContent = state.layer ? "fleet" : state.origin;
+    this.origin.classList.toggle("usual", state.from === undefined);
+    this.origin.title = state.from === "file" ? "Set in the board's configuration file. A change here takes precedence." : "";
+    this.root.classList.toggle("waiting", state.sent !== undefined);
+    this.root.classList.toggle("failed", !state.sent && Boolean(state.problem || state.refusal));
+    if (this.note.textContent !== state.note) this.note.textContent = state.note;
   }
 }
 
@@ -305,6 +385,21 @@ function ruleField(name) {
     read: (report) => (find(report) ? find(report).enabled !== false : undefined) };
 }
 
+/** The names of the gestures in a report. */
+function gestureNames(report) {
+  return Object.keys(object(valueAt(report, "settings.gestures"))).filter((name) => /^[a-z][\w-]{0,31}$/.test(name));
+}
+
+/** The settings that at least one of some reports has, by their headings. */
+export function catalogue(reports) {
+  const of = (names, most) => [...new Set(reports.flatMap(names))].slice(0, most);
+  const has = (field) => reports.some((report) => valueIn(report, field) !== undefined);
+  const groups = of(gestureNames, mostGestures).map((name) => [name, gestureFields(name)]);
+  groups.push(["Actions", of((report) => namedRules(report).map((rule) => rule.name), mostRules).map(ruleField)]);
+  groups.push(["Measuring and publishing", general]);
+  return groups.map(([heading, fields]) => [heading, fields.filter(has)]).filter(([, fields]) => fields.length > 0);
+}
+
 /** The settings of a board, as it reports them, and controls to change them. */
 export class SettingsPanel {
   constructor(root, context) {
@@ -351,10 +446,7 @@ export class SettingsPanel {
 
   /** Ends timers. */
   close() {
-    for (const setting of this.settings) {
-      clearTimeout(setting.timer);
-      clearTimeout(setting.sending);
-    }
+    for (const setting of this.settings) setting.close();
     this.root.replaceChildren();
   }
 
@@ -362,7 +454,7 @@ export class SettingsPanel {
     // A report without settings says nothing about them: the last ones stay.
     if (report.settings === undefined) return;
     this.report = report;
-    this.takeGestures(object(valueAt(report, "settings.gestures")));
+    this.takeGestures(gestureNames(report));
     this.takeRules(namedRules(report));
     this.settings.forEach((setting) => setting.take(report));
     const shown = new Set(this.settings.filter(({ root }) => !root.hidden).map(({ field }) => field.key));
@@ -377,11 +469,11 @@ export class SettingsPanel {
   }
 
   /** Makes a card for each gesture; those of gestures that are gone hide themselves. */
-  takeGestures(gestures) {
+  takeGestures(names) {
     const known = new Set(this.settings.map((setting) => setting.field.key));
-    for (const name of Object.keys(gestures)) {
+    for (const name of names) {
       const fields = gestureFields(name);
-      if (!/^[a-z][\w-]{0,31}$/.test(name) || known.has(fields[0].key)) continue;
+      if (known.has(fields[0].key)) continue;
       if (this.cards.children.length === mostGestures) return;
       this.cards.append(element("div", { class: "gesture", role: "group", "aria-label": name }, this.makeSettings(fields)));
     }

@@ -414,7 +414,7 @@ extension ConfigurationSchema {
                 "The private key of that certificate, without a passphrase and not readable by all users."),
             .key(
                 "control", \.page.mayControl, .boolean,
-                "Whether visitors may change settings and send commands."),
+                "Whether visitors may change settings, send commands and forget boards."),
             .key(
                 "metrics_token_file", optional: \.page.metricsTokenFile, .credentialPath,
                 example: "/etc/jostle/metrics-token",

@@ -462,7 +462,7 @@ extension JostleSettings {
         package var certificateFile: String?
         package var keyFile: String?
 
-        /// Whether visitors may change settings and send commands. Default false.
+        /// Whether visitors may change settings, send commands and forget boards. Default false.
         package var mayControl = false
 
         /// The file whose first line is the token with which `/metrics` is read. Default: none; then this machine reads it

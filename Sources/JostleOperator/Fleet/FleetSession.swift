@@ -437,29 +437,20 @@ extension FleetSession {
     /// The topics with retained messages of a device, its announcements to Home Assistant under `discoveryPrefix`
     /// included.
     package func retainedTopics(of id: String, discoveryPrefix: String) throws -> [String] {
-        let filters = ["\(topics.prefix)/\(id)/#", topics.registry(id), "\(discoveryPrefix)/+/\(id)/#"]
-        var found: Set<String> = []
-        onOther = { message in
-            guard message.retain, !message.payload.isEmpty,
-                filters.contains(where: { MQTTTopic.matches(message.topic, filter: $0) })
-            else { return }
-            found.insert(message.topic)
-        }
+        var removal = BoardRemoval(of: id, topics, discoveryPrefix: discoveryPrefix)
+        onOther = { removal.take($0) }
         defer { onOther = nil }
-        try subscribe(to: filters)
+        try subscribe(to: removal.filters)
         try settle()
-        unsubscribe(from: filters.filter { $0 != topics.registry(id) })
-        // Home Assistant removes its entities before they are told that they have no state.
-        return found.filter { $0.hasPrefix("\(discoveryPrefix)/") }.sorted()
-            + found.filter { !$0.hasPrefix("\(discoveryPrefix)/") }.sorted()
+        unsubscribe(from: removal.filters.filter { $0 != topics.registry(id) })
+        return removal.topics
     }
 
     /// Removes retained messages, in this order.
     ///
     /// - Returns: the topics for which the broker refused it, and why.
     package func clear(_ topics: [String]) throws -> [(topic: String, reason: String)] {
-        let messages = topics.map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true) }
-        return zip(topics, try publish(messages)).compactMap { topic, outcome in
+        zip(topics, try publish(topics.map(BoardRemoval.message))).compactMap { topic, outcome in
             switch outcome {
             case .acknowledged: nil
             case .refused(let reason): (topic, reason)

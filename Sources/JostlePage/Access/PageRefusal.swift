@@ -37,6 +37,14 @@ struct PageRefusal: Error, Equatable {
 
     static func notFound(_ what: String) -> PageRefusal { PageRefusal(404, "not_found", "There is no \(what).") }
 
+    /// The board cannot be forgotten, because it would come back at once.
+    static func online(_ board: String) -> PageRefusal {
+        PageRefusal(
+            409, "online",
+            "\(board) is online: it would publish everything again. Stop its agent, or take its power away, and forget it then."
+        )
+    }
+
     static func method(allowed: String) -> PageRefusal {
         PageRefusal(405, "method_not_allowed", "Only \(allowed) is allowed here.", headers: ["Allow": allowed])
     }
@@ -65,6 +73,9 @@ struct PageRefusal: Error, Equatable {
     static let tooManyQuestions = PageRefusal(
         503, "too_many", "The disk is busy with other questions about the history. Ask again in a moment.",
         headers: ["Retry-After": "5"])
+
+    static let tooManyRemovals = PageRefusal(
+        503, "too_many", "Another board is being forgotten. Try again in a moment.", headers: ["Retry-After": "5"])
 
     /// There is no connection to the broker, and why.
     static func notConnected(_ reason: String) -> PageRefusal {

@@ -31,7 +31,7 @@ final class History {
     private var waiting: [HistoryRow] = []
     private var bytes = 0
     /// The answers that pages wait for, and how many questions the disk has not answered, of pages that went away too.
-    private var answers: [Int: HistoryAnswer] = [:]
+    private var answers: [Int: LateAnswer] = [:]
     private var asked = 0
     private var nextNumber = 0
     private var next = (write: 0.0, level: 0.0)
@@ -76,9 +76,17 @@ final class History {
             board: HistoryRow.allBoards, time: milliseconds, kind: .recording, content: Array("\(isRecording)".utf8))
     }
 
+    /// Deletes all that is kept of a board.
+    func erase(_ id: String, at milliseconds: Int64) {
+        _ = recorder.forget(id)
+        // After the rows before it, also if the disk is full meanwhile.
+        add([HistoryRow(board: id, time: milliseconds, kind: .erasure, content: [])])
+        write(at: milliseconds)
+    }
+
     private func add(_ rows: [HistoryRow]) {
         for row in rows {
-            guard bytes + row.size <= History.limits.bytes else {
+            guard bytes + row.size <= History.limits.bytes || row.kind == .erasure else {
                 lostSince = lostSince ?? row.time
                 continue
             }
@@ -179,7 +187,7 @@ final class History {
         let question = HistoryFile.Question(board: board, times: times, more: more, problem: reported)
         let number = nextNumber
         nextNumber += 1
-        let answer = HistoryAnswer { [weak self] in self?.answers[number] = nil }
+        let answer = LateAnswer { [weak self] in self?.answers[number] = nil }
         answers[number] = answer
         writer.perform { [file, done, wake] in
             let (bytes, outcome) = file.answer(question, at: milliseconds)
@@ -189,35 +197,4 @@ final class History {
         }
         return answer.makeStream()
     }
-}
-
-/// An answer that comes as soon as the disk has given it.
-private final class HistoryAnswer: HTTPStreamSource {
-    private var rest: ArraySlice<UInt8>?
-    private weak var stream: HTTPStream?
-    private let closed: () -> Void
-
-    init(closed: @escaping () -> Void) { self.closed = closed }
-
-    /// The body; call it once.
-    func makeStream() -> HTTPStream {
-        let stream = HTTPStream(self)
-        self.stream = stream
-        return stream
-    }
-
-    func send(_ bytes: [UInt8]) {
-        rest = bytes[...]
-        stream?.wake()
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> HTTPStream.Piece {
-        guard let part = rest?.prefix(buffer.count) else { return .nothing }
-        guard !part.isEmpty else { return .end }
-        part.withUnsafeBytes { buffer.copyMemory(from: $0) }
-        rest?.removeFirst(part.count)
-        return .bytes(part.count)
-    }
-
-    func streamDidClose() { closed() }
 }

@@ -10,6 +10,8 @@ struct HistoryRow: Equatable, Sendable {
         case levels
         /// Whether the page records from then on.
         case recording
+        /// All rows of the board go that came before. It is never in the file.
+        case erasure
     }
 
     /// In place of a board's id, for what is of all boards: no device can be named so.

@@ -99,6 +99,11 @@ struct HistoryStore: ~Copyable {
         var insert = try database.prepare(
             "INSERT OR IGNORE INTO entry(board, time, kind, id, content) VALUES(?,?,?,?,?)")
         for row in rows {
+            guard row.kind != .erasure else {
+                var erase = try database.prepare("DELETE FROM entry WHERE board = ?")
+                try erase.run(.text(row.board))
+                continue
+            }
             try insert.run(
                 .text(row.board), .integer(row.time), .text(row.kind.rawValue), row.id.map { .text($0) } ?? .null,
                 .bytes(row.content))

@@ -11,6 +11,8 @@ internal import PageAssets
 struct PageRoutes {
     let server: PageServer
     private let files = PageFile.all()
+    /// The most boards in a request.
+    private static let mostBoards = 100
 
     init(server: PageServer) {
         self.server = server
@@ -178,9 +180,14 @@ struct PageRoutes {
         case "/api/logout":
             server.signOut(body["everywhere"]?.bool == true ? nil : session)
             return HTTPReply(204, [("Set-Cookie", server.access.expiredCookie(request))])
-        case "/api/set", "/api/command":
+        case "/api/set", "/api/command", "/api/follow", "/api/forget":
             guard server.access.rules.mayControl else { throw .readOnly }
-            try path == "/api/set" ? set(body) : command(body)
+            switch path {
+            case "/api/set": try set(body)
+            case "/api/command": try command(body)
+            case "/api/follow": try follow(body, session)
+            default: return try forget(body)
+            }
             var object = JSONObject()
             object.add("ok", true)
             return PageRoutes.json(202, object)
@@ -212,6 +219,24 @@ struct PageRoutes {
         }
         let arguments = body["arguments"]?.compactText ?? "{}"
         try server.publish(Array(arguments.utf8), to: server.topics(of: board).command(name))
+    }
+
+    /// Sends what some boards report of their configuration to the page of all boards that asks for it.
+    private func follow(_ body: JSONValue, _ session: String) throws(PageRefusal) {
+        guard let viewer = body["viewer"]?.integer else { throw .badRequest("there is no number of a page") }
+        guard let boards = body["boards"]?.elements, boards.count <= PageRoutes.mostBoards else {
+            throw .badRequest("there is no list of at most \(PageRoutes.mostBoards) boards")
+        }
+        var ids: [String] = []
+        for board in boards { ids.append(try PageRoutes.requireID(board.string)) }
+        try server.follow(ids, viewer: viewer, session: session)
+    }
+
+    /// Forgets a board. The answer comes when the broker has removed what it holds.
+    private func forget(_ body: JSONValue) throws(PageRefusal) -> HTTPReply {
+        let board = try PageRoutes.requireID(body["board"]?.string)
+        let answer = try server.startForgetting(board)
+        return HTTPReply(200, [("Content-Type", "application/json")], body: .stream(answer))
     }
 
     private static func isKey(_ text: String) -> Bool {

@@ -20,6 +20,7 @@ final class PageServer {
     private static let period = (ping: 10.0, rows: 1.0)
 
     private let prefix: String
+    private let discoveryPrefix: String
     private let listener: BrokerView
     private let log: Log
     /// For how long machines have run today.
@@ -34,6 +35,9 @@ final class PageServer {
     private let service = ServiceManager()
     private var nextWatchdogReset = 0.0
     private var viewers: [ObjectIdentifier: Viewer] = [:]
+    private var nextViewer: Int64 = 1
+    /// The board that is being forgotten, and who waits for the answer.
+    private var forgetting: (board: ForgottenBoard, answer: LateAnswer)?
     /// The layers of the fleet, and the last event about them; `nil` if they have changed since.
     private var fleet: FleetDocuments
     private var fleetEvent: ServerSentEvent?
@@ -47,10 +51,11 @@ final class PageServer {
     var metrics = PageMetrics()
 
     init(
-        prefix: String, _ access: PageAccess, listener: BrokerView, fleet: FleetDocuments,
+        prefix: String, discoveryPrefix: String, _ access: PageAccess, listener: BrokerView, fleet: FleetDocuments,
         running: RunningHoursStore, history: History?, log: Log
     ) {
         self.prefix = prefix
+        self.discoveryPrefix = discoveryPrefix
         self.fleet = fleet
         self.running = running
         self.history = history
@@ -157,6 +162,7 @@ final class PageServer {
     }
 
     private func handle(_ message: MQTTMessage, at now: Timestamp) {
+        forgetting?.board.take(message, at: PageServer.seconds)
         guard let topic = BoardTopic(message.topic, prefix: prefix) else {
             if !message.payload.isEmpty, let id = FleetDocumentID(topic: message.topic, fleet.topics) {
                 boards.noteDocument(id, at: now)
@@ -183,6 +189,7 @@ final class PageServer {
         if update.isOnline == true { leases.restart(topic.board, at: PageServer.seconds) }
         if update.concernsFleet { fleetEvent = nil }
         noteRunning(topic, message, at: now, milliseconds: milliseconds)
+        if topic.name == .reported { sendReport(of: topic.board, message.payload) }
         guard watched.contains(topic.board), !update.isRepeated else { return }
         let event: ServerSentEvent
         switch topic.name {
@@ -245,7 +252,8 @@ final class PageServer {
 
     private var nextDeadline: Double {
         if viewers.values.contains(where: { $0.hasMoreRows && $0.isIdle }) { return 0 }
-        let deadline = viewers.isEmpty ? PageServer.seconds + 5 : min(nextPing, nextRows)
+        var deadline = viewers.isEmpty ? PageServer.seconds + 5 : min(nextPing, nextRows)
+        if forgetting != nil { deadline = min(deadline, PageServer.seconds + 0.1) }
         return service.watchdogInterval == nil ? deadline : min(deadline, nextWatchdogReset)
     }
 
@@ -260,6 +268,7 @@ final class PageServer {
             chooseMessages()
         }
         askForStreams(at: now)
+        advanceForgetting(at: now)
         if now >= nextPing {
             nextPing = now + PageServer.period.ping
             var object = JSONObject()
@@ -284,9 +293,12 @@ final class PageServer {
     /// Opens the stream of events for a page.
     func openViewer(board: String?, wantsStream: Bool, session: String) throws(PageRefusal) -> Viewer {
         guard viewers.count < PageServer.maximumViewers else { throw .tooManyViewers }
-        let viewer = Viewer(board: board, wantsStream: wantsStream, session: session) { [weak self] in self?.close($0) }
+        let viewer = Viewer(board: board, wantsStream: wantsStream, session: session, number: nextViewer) {
+            [weak self] in self?.close($0)
+        }
+        nextViewer += 1
         viewers[ObjectIdentifier(viewer)] = viewer
-        viewer.send(hello(board))
+        viewer.send(hello(viewer))
         viewer.send(broker)
         guard let board else {
             viewer.removalsSent = boards.changes
@@ -329,6 +341,7 @@ final class PageServer {
     private func close(_ viewer: Viewer) {
         guard viewers.removeValue(forKey: ObjectIdentifier(viewer)) != nil else { return }
         metrics.viewerDroppedMessages += viewer.droppedAltogether
+        stopFollowing(viewer)
         guard let board = viewer.board else { return }
         watched.close(board, at: PageServer.seconds)
         if viewer.wantsStream { leases.close(board) }
@@ -344,14 +357,15 @@ final class PageServer {
         for viewer in viewers.values where session == nil || viewer.session == session { viewer.end() }
     }
 
-    func hello(_ board: String?) -> ServerSentEvent {
+    func hello(_ viewer: Viewer) -> ServerSentEvent {
         var object = JSONObject()
         object.add("version", version)
         object.add("run", run)
         object.add("control", access.rules.mayControl)
         object.add("prefix", prefix)
         object.add("now", WallClock.milliseconds(at: WallClock.monotonic))
-        object.add("board", board)
+        object.add("board", viewer.board)
+        object.add("viewer", viewer.number)
         object.add("cancellations", PageServer.cancellations)
         return ServerSentEvent(.hello, object)
     }
@@ -448,7 +462,7 @@ extension PageServer {
     private func sendRemovals(to viewer: Viewer) {
         guard let removed = boards.removed(after: viewer.removalsSent) else {
             // It has missed so much that it begins anew: after another hello, only what comes then remains in the list.
-            viewer.send(hello(nil))
+            viewer.send(hello(viewer))
             viewer.rowsSent = 0
             viewer.listed = nil
             viewer.removalsSent = boards.changes
@@ -478,6 +492,75 @@ extension PageServer {
             viewer.fleetSent = event
             viewer.send(event)
         }
+    }
+}
+
+/// What a page with all boards does with several of them, and how a board leaves the list for good.
+extension PageServer {
+    /// From now on, a page gets what these boards report of their configuration; first what the broker holds of that.
+    /// Without boards, it gets none any more.
+    func follow(_ ids: [String], viewer number: Int64, session: String) throws(PageRefusal) {
+        let found = viewers.values.first { $0.number == number && $0.session == session && $0.board == nil }
+        guard let viewer = found else { throw .notFound("open page with this number") }
+        guard !ids.isEmpty else { return stopFollowing(viewer) }
+        let followed = viewer.followed.union(ids)
+        guard followed.count <= Viewer.maximumFollowed else {
+            throw .badRequest("a page follows at most \(Viewer.maximumFollowed) boards")
+        }
+        if let brokerFailure { throw .notConnected(brokerFailure) }
+        viewer.followed = followed
+        subscribe(to: ids.map(reports))
+    }
+
+    private func reports(of id: String) -> BrokerView.Filter { .init(topics(of: id).reported, isReliable: true) }
+
+    private func stopFollowing(_ viewer: Viewer) {
+        let ids = viewer.followed
+        viewer.followed = []
+        let rest = ids.filter { id in !viewers.values.contains { $0.followed.contains(id) } }
+        listener.unsubscribe(from: rest.map(reports))
+    }
+
+    private func sendReport(of id: String, _ payload: [UInt8]) {
+        let followers = viewers.values.filter { $0.followed.contains(id) }
+        guard !followers.isEmpty else { return }
+        let head = "{\"board\":\(JSONText.quoted(id)),\"report\":"
+        let event = ServerSentEvent(.report, Array(head.utf8) + payload + [UInt8(ascii: "}")])
+        for viewer in followers { viewer.send(event) }
+    }
+
+    /// Begins to remove what the broker and the history have of a board; returns the body of the answer, which comes when that
+    /// is done.
+    func startForgetting(_ id: String) throws(PageRefusal) -> HTTPStream {
+        if let brokerFailure { throw .notConnected(brokerFailure) }
+        guard let board = boards.model.boards[id] else { throw .notFound("board \(id)") }
+        guard board.isOnline != true else { throw .online(id) }
+        guard forgetting == nil else { throw .tooManyRemovals }
+        let answer = LateAnswer()
+        do {
+            let board = try ForgottenBoard(
+                id, fleet.topics, discoveryPrefix: discoveryPrefix, listener, at: PageServer.seconds)
+            forgetting = (board, answer)
+        } catch {
+            throw .notConnected("\(error)")
+        }
+        return answer.makeStream()
+    }
+
+    private func advanceForgetting(at now: Double) {
+        guard let id = forgetting?.board.id else { return }
+        let isOnline = boards.model.boards[id]?.isOnline == true
+        guard let outcome = forgetting?.board.advance(at: now, isOnline: isOnline) else { return }
+        if let failure = outcome.failure {
+            log.warning(failure)
+        } else {
+            // What came back meanwhile has appeared again.
+            if !isOnline { forget(id) }
+            history?.erase(id, at: PageServer.milliseconds)
+            log.info("\(id) is forgotten; retained messages removed: \(outcome.removed)")
+        }
+        forgetting?.answer.send(outcome.json.bytes)
+        forgetting = nil
     }
 }
 

@@ -9,6 +9,8 @@ internal import JostleMessages
 final class Viewer: HTTPStreamSource {
     /// The most bytes and events that wait.
     private static let capacity = (bytes: 262_144, events: 600)
+    /// The most boards that it follows.
+    static let maximumFollowed = 500
 
     /// The board that it shows; `nil` for all boards.
     let board: String?
@@ -16,6 +18,10 @@ final class Viewer: HTTPStreamSource {
     let wantsStream: Bool
     /// The name of the session in which it was opened.
     let session: String
+    /// Its number, which no other page of this server has had.
+    let number: Int64
+    /// The boards whose reports of their configuration it gets, though it shows all boards.
+    var followed: Set<String> = []
     /// The number of the last change of a row that it has been sent.
     var rowsSent: UInt64 = 0
     /// The number of the last removal of a board that it has been sent.
@@ -37,7 +43,11 @@ final class Viewer: HTTPStreamSource {
     /// How many messages were left out since it was opened.
     private(set) var droppedAltogether = 0
 
-    init(board: String?, wantsStream: Bool, session: String = "", closed: @escaping (Viewer) -> Void) {
+    init(
+        board: String?, wantsStream: Bool, session: String = "", number: Int64 = 0,
+        closed: @escaping (Viewer) -> Void
+    ) {
+        self.number = number
         self.board = board
         self.wantsStream = wantsStream
         self.session = session
@@ -126,7 +136,7 @@ struct ServerSentEvent: Equatable, Sendable {
     /// The names of the events.
     enum Name: String, Sendable {
         case hello, broker, ping, dropped
-        case boards, listed, removed, fleet
+        case boards, listed, removed, fleet, report
         case availability, attitude, motion, state, health, reported, stream, gesture, result, lease, running
         case nearMiss = "near-miss"
 
@@ -136,7 +146,7 @@ struct ServerSentEvent: Equatable, Sendable {
             case .hello, .broker, .ping, .listed, .fleet, .availability, .attitude, .motion, .state, .health, .reported,
                 .lease, .running:
                 true
-            case .dropped, .boards, .removed, .stream, .gesture, .result, .nearMiss: false
+            case .dropped, .boards, .removed, .report, .stream, .gesture, .result, .nearMiss: false
             }
         }
     }

@@ -82,10 +82,12 @@ extension BrowserTests {
             #expect(await browser.shows("\(voice).startsWith('shake ')"))
             rig.agent?.kill()
             #expect(await browser.shows("!document.getElementById('banner').hidden"))
-            for tab in ["overview", "settings"] {
+            for tab in ["overview", "settings", "commands"] {
                 try await rig.openTab(tab)
                 try audit(browser, "an offline board, \(tab)")
             }
+            try browser.clickButton("Forget this board…")
+            try audit(browser, "the question whether to forget a board")
             try rig.expectQuietConsole()
         }
 
@@ -108,6 +110,50 @@ extension BrowserTests {
                 try await rig.openTab(tab)
                 try audit(rig.browser, "a board of a page that only shows, \(tab)")
             }
+            try rig.expectQuietConsole()
+        }
+
+        @Test func severalBoards() async throws {
+            let rig = try await BrowserRig("rest", page: ["page.control=true"])
+            var offline = SimulatedBoards.Board(id: "washer-2", groups: ["laundry"])
+            offline.isOnline = false
+            var held = SimulatedBoards.Board(id: "washer-3", groups: ["laundry"])
+            held.origins = #"{"gestures.shake.sensitivity":"group:laundry"}"#
+            held.layers["group:laundry"] = #"{"status":"applied","revision":3}"#
+            let boards = try await SimulatedBoards(
+                rig.broker.port, [SimulatedBoards.Board(id: "washer-1"), offline, held])
+            defer { withExtendedLifetime(boards) {} }
+            try rig.open("/?view=boards")
+            let browser = rig.browser
+            #expect(await browser.shows("document.querySelectorAll('.boards-body .board').length === 4"))
+            try browser.click(".cell-select input[value=washer-1]")
+            try audit(browser, "some boards are selected")
+            try browser.click(".selection label input")
+            try browser.clickButton("Set for 4 boards…")
+            #expect(await browser.shows("document.querySelector('.bulk .notice').hidden"))
+            try audit(browser, "several boards, no setting")
+            for key in ["gestures.flick.directions", "attitude.reference", "gestures.shake.sensitivity"] {
+                try browser.run(
+                    """
+                    const choice = document.getElementById("bulk-key");
+                    choice.value = arguments[0];
+                    choice.dispatchEvent(new Event("change"));
+                    """, key)
+                let button = "document.querySelector('.bulk .primary').textContent"
+                #expect(await browser.shows("/^Set for [12] board/.test(\(button))"))
+                try audit(browser, "several boards, \(key)")
+            }
+            try browser.run(
+                """
+                const slider = document.getElementById("set-gestures-shake-sensitivity");
+                slider.value = 8;
+                slider.dispatchEvent(new Event("input"));
+                """)
+            try browser.clickButton("Set for 2 boards")
+            #expect(
+                await browser.shows(
+                    "document.querySelector('.bulk .totals').textContent === '1 in force, 1 not answered, 2 left out'"))
+            try audit(browser, "several boards, outcomes")
             try rig.expectQuietConsole()
         }
 

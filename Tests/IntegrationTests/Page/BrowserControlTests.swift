@@ -220,6 +220,44 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: a board that is offline is forgotten after a question that names it and what goes, one that is online
+        /// is not.
+        @Test func aBoardThatIsGoneIsForgotten() async throws {
+            let rig = try await BrowserRig.onBoard(
+                "rest", tab: "commands", agent: ["device.name=Washing machine"], page: ["page.control=true"])
+            let browser = rig.browser
+            let card = "document.querySelector('.command.forget')"
+            #expect(
+                await browser.shows(
+                    "\(card).querySelector('button').disabled && \(card).innerText.includes('While it is online it cannot')"
+                ))
+            rig.agent?.kill()
+            #expect(await browser.shows("!\(card).querySelector('button').disabled"))
+            try browser.clickButton("Forget this board…")
+            #expect(try browser.value("document.activeElement.textContent") == "Keep it")
+            for words in [
+                "Forget Washing machine (dut)? This removes:", "all that the broker keeps of it", "Home Assistant",
+                "its history on this page", "If its agent connects again, the board appears again.",
+            ] {
+                #expect(await browser.shows("\(card).innerText.includes('\(words)')"), "\(words)")
+            }
+            try browser.clickButton("Keep it")
+            #expect(try browser.value("document.activeElement.textContent") == "Forget this board…")
+            try browser.clickButton("Forget this board…")
+            try browser.clickButton("Forget dut")
+            #expect(await browser.shows("location.search === '?view=boards'"))
+            #expect(await browser.shows("document.querySelector('.notice').innerText.startsWith('dut is forgotten: ')"))
+            #expect(await browser.shows("document.querySelectorAll('.boards-body .board').length === 0"))
+            try await rig.observer.catchUp()
+            let late = try await Observer(rig.broker.port)
+            try await late.catchUp()
+            #expect(late.topics.isEmpty)
+            // It appears again.
+            try await rig.startAgent("rest")
+            #expect(await browser.shows("document.querySelectorAll('.boards-body .board').length === 1"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: a page that only shows has no control that could be used, and says why.
         @Test func aReadOnlyPageChangesNothing() async throws {
             let rig = try await BrowserRig.onBoard("rest")

@@ -51,7 +51,9 @@ final class PageEvents: Sendable {
     /// Takes the complete events from what has arrived.
     private static func take(_ text: inout Data, _ state: State) {
         while let end = text.range(of: Data("\n\n".utf8)) {
-            let lines = String(decoding: text[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\n")
+            // The lines of the head before the first event end with CR LF.
+            let lines = String(decoding: text[..<end.lowerBound], as: UTF8.self)
+                .replacingOccurrences(of: "\r\n", with: "\n").components(separatedBy: "\n")
             text.removeSubrange(..<end.upperBound)
             guard let name = lines.last(where: { $0.hasPrefix("event: ") })?.dropFirst(7),
                 let data = lines.last(where: { $0.hasPrefix("data: ") })?.dropFirst(6)

@@ -20,6 +20,52 @@ import Testing
         for reader in readers { #expect(reader.next("none") == nil) }
     }
 
+    /// What a page needs that sets a value for several boards: the reports of these, and of no others.
+    @Test func aPageOfAllBoardsFollowsTheReportsOfSome() async throws {
+        let (broker, boards) = try await rig.fleet([.init(id: "a"), .init(id: "b"), .init(id: "c")])
+        let page = try await rig.page(broker: broker.port, ["page.control=true"])
+        let cookie = try page.signIn()
+        let list = try rig.events(page, "view=boards", cookie)
+        let other = try rig.events(page, "view=boards", cookie)
+        let areThere = await eventually {
+            list.last("listed")?.object["boards"] as? Int == 3 && other.last("listed") != nil
+        }
+        try #require(areThere)
+        let viewer = try #require(list.last("hello")?.object["viewer"] as? Int)
+        #expect(viewer != other.last("hello")?.object["viewer"] as? Int)
+        func follow(_ ids: [String], _ number: Int) throws -> Int {
+            let list = ids.map { "\"\($0)\"" }.joined(separator: ",")
+            return try page.post("/api/follow", "{\"viewer\":\(number),\"boards\":[\(list)]}", cookie).status
+        }
+        func reported(_ events: PageEvents) -> [String] {
+            events.all("report").compactMap { $0.object["board"] as? String }
+        }
+        #expect(try follow(["a", "b"], viewer) == 202)
+        #expect(await eventually { Set(reported(list)) == ["a", "b"] })
+        let report = try #require(list.last("report")?.object["report"] as? [String: Any])
+        #expect(report["settings"] is [String: Any] && report["origins"] is [String: Any], "\(report)")
+        // What comes later, of the others not.
+        let count = reported(list).count
+        for id in ["c", "a"] { boards.publish("jostle/\(id)/config/reported", #"{"settings":{}}"#) }
+        #expect(await eventually { reported(list).count > count })
+        #expect(reported(list)[count...].allSatisfy { $0 == "a" } && reported(other).isEmpty)
+        // No longer.
+        #expect(try follow([], viewer) == 202)
+        let end = reported(list).count
+        boards.publish("jostle/a/config/reported", "{}")
+        boards.publish("jostle/c/health", #"{"problems":["clock"]}"#)
+        #expect(await eventually { list.last("boards")?.data.contains("clock") == true })
+        #expect(reported(list).count == end)
+
+        #expect(try follow(["a"], viewer + 100) == 404, "no such page")
+        #expect(try follow(["a/b"], viewer) == 400)
+        #expect(try follow((0...100).map { "x-\($0)" }, viewer) == 400, "too many in a request")
+        for part in 0..<5 { #expect(try follow((0..<100).map { "x-\(part)-\($0)" }, viewer) == 202) }
+        #expect(try follow(["a"], viewer) == 400, "too many of a page")
+        #expect(try page.post("/api/follow", #"{"boards":["a"]}"#, cookie).status == 400)
+        #expect(try page.post("/api/follow", #"{"viewer":\#(viewer)}"#, cookie).status == 400)
+    }
+
     @Test func aLargeFleetArrivesWhole() async throws {
         let (broker, observer) = try await rig.observedBroker()
         let count = 1000

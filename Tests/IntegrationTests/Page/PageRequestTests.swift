@@ -77,8 +77,10 @@ import Testing
                 (401, right.map { $0.name == "Cookie" ? ("Cookie", $0.value.dropLast() + "!") : $0 }),
             ]
             for (status, headers) in wrong {
-                let reply = try RawHTTP.send(page.port, "POST", "/api/command", headers, body: body)
-                #expect(reply.status == status, "\(headers)")
+                for path in ["/api/command", "/api/follow", "/api/forget"] {
+                    let reply = try RawHTTP.send(page.port, "POST", path, headers, body: body)
+                    #expect(reply.status == status, "\(path): \(headers)")
+                }
             }
             #expect(try RawHTTP.send(page.port, "POST", "/api/command", right, body: body).status == 202)
             #expect(await observer.sees { !$0.texts("command/calibrate").isEmpty })
@@ -148,7 +150,7 @@ import Testing
 
     @Test func aPageWithoutControlOnlyShows() async throws {
         try await withPage { _, page, cookie in
-            for path in ["/api/set", "/api/command"] {
+            for path in ["/api/set", "/api/command", "/api/follow", "/api/forget"] {
                 let reply = try page.post(
                     path, #"{"board":"dut","key":"device.name","name":"simulate","value":1}"#, cookie)
                 #expect(reply.status == 403)
