@@ -66,7 +66,7 @@ enum LearnCommand {
             return template
         }
         let output = try GestureOutput(name, arguments)
-        let loaded = try Configuration.load(arguments)
+        let loaded = try Configuration.load(arguments, boardFile: .optional)
         let settings = loaded.settings.motion
         let known = try arguments.values("known").map(GestureFile.read).filter { $0.name != name }
         let report = output.path == "-" ? Output.warn : Output.line
