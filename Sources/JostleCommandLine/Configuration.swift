@@ -4,14 +4,36 @@ internal import LinuxSystem
 
 /// Loads the configuration for a command line: defaults, file, `--set`.
 package enum Configuration {
-    /// Loads it; `overrides` (`key=value`) take precedence over everything else.
+    /// What a command does without the configuration of this board, which may name secrets: only root and the group jostle
+    /// may read it.
+    package enum BoardFile {
+        /// It is about this board, and fails.
+        case needed
+        /// It goes on if the command line says with `--broker` or `--set` what to use instead.
+        case replaceable
+        /// It goes on with the defaults.
+        case optional
+    }
+
+    /// Loads it; `overrides` (`key=value`) take precedence over everything else. If the `boardFile` is not needed and this
+    /// user may not read it, a line says so and it is left out. A file that is named, here or in the environment, is needed.
     ///
     /// - Throws: status 78 with one line per problem, or 66 if the file cannot be read.
     package static func load(
-        _ arguments: Arguments, file: String? = nil, overrides: [String] = []
-    ) throws -> LoadedConfiguration {
-        try JostleSettings.load(
-            file: file ?? Configuration.file(arguments), overrides: arguments.values("set") + overrides)
+        _ arguments: Arguments, file: String? = nil, overrides: [String] = [], boardFile: BoardFile = .needed
+    ) throws(ConfigurationErrors) -> LoadedConfiguration {
+        let overrides = arguments.values("set") + overrides
+        let path = file ?? Configuration.file(arguments)
+        do {
+            return try JostleSettings.load(file: path, overrides: overrides)
+        } catch {
+            let isNamed = file != nil || arguments.has("config") || path != ConfigurationFile.systemPath
+            let isReplaced = arguments.has("broker") || arguments.has("set")
+            guard !isNamed, boardFile == .optional || boardFile == .replaceable && isReplaced, error.isPermission
+            else { throw error }
+            Output.warn("going on without the configuration of this board: \(error.failure.lines[0])")
+            return try JostleSettings.load(file: nil, overrides: overrides)
+        }
     }
 
     /// The main file of a command line; `nil` if there is none, so that the built-in defaults are in force.

@@ -6,7 +6,7 @@ extension ExitStatus {
     package static func ofProgram(_ name: String, _ run: () throws -> Void) -> ExitStatus {
         do {
             try run()
-            guard Output.finish() else { throw Failure(.cannotCreate, "standard output cannot be written") }
+            try Output.finish()
             return .success
         } catch is ReaderIsGone {
             return .success

@@ -48,10 +48,16 @@ package enum Output {
         }
     }
 
-    /// Flushes standard output at the end of the program; returns false if any of it was not written.
-    package static func finish() -> Bool {
+    /// Flushes standard output at the end of the program.
+    ///
+    /// - Throws: `ReaderIsGone`, or status 73, if any of it was not written.
+    package static func finish() throws {
         flush()
-        return StandardOutput.isWritten()
+        guard !StandardOutput.isWritten() else { return }
+        // What the failed write has left in errno is gone.
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        let isReaderGone = poll(&output, 1, 0) == 1 && output.revents & Int16(POLLERR) != 0
+        throw isReaderGone ? ReaderIsGone() : Failure(.cannotCreate, "standard output cannot be written") as any Error
     }
 
     private static func write(_ text: String) {
@@ -119,7 +125,9 @@ package enum Output {
 }
 
 /// Whoever read standard output has closed it, as `head` does when it has enough: the program ends, and has not failed.
-package struct ReaderIsGone: Error {}
+package struct ReaderIsGone: Error {
+    package init() {}
+}
 
 /// A number formatted by vsnprintf(3), such as `%.9g`.
 package func printed(_ value: Double, _ format: String) -> String {

@@ -19,7 +19,8 @@ enum SwarmCommand {
         let options = try options(arguments)
         let seconds = try arguments.seconds("for")
         let configuration = try Configuration.load(
-            arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false))
+            arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false),
+            boardFile: .replaceable)
         let state = try RunState(arguments.value("state"), name: "swarm")
         defer { state.remove() }
         let format: SwarmView.Format =

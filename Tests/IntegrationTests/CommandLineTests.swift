@@ -79,7 +79,7 @@ import Testing
             (["simulate", "shake", "--on", "#"], "--on is \"#\""),
             (["simulate", "shake", "--on", "dut", "--once"], "with --on, a movement is made only once"),
             (["watch", "--device", "a/+"], "--device is \"a/+\""),
-            (["watch", "--plain", "--json"], "--plain and --json"),
+            (["watch", "--plain", "--json"], "--plain, --json and --raw"),
             (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
         ] as [([String], String)])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {
@@ -231,5 +231,62 @@ import Testing
         let schema = try #require(try JSON.object(outcome.output))
         let properties = try #require(schema["properties"] as? [String: Any])
         #expect(Set(properties.keys).isSuperset(of: ["device", "sensor", "gestures", "publish", "mqtt"]))
+    }
+
+    // MARK: - Readers and users
+
+    /// Whoever reads the output may have enough of it, as `head` does.
+    @Test(arguments: [
+        ["config", "show"], ["check-config", "--schema"], ["check-config", "--show"], ["help"],
+        ["replay", "recording.csv", "--attitude", "-"], ["replay", "recording.csv", "--events", "-"],
+    ])
+    func endsQuietlyWhenItsReaderIsGone(words: [String]) async throws {
+        let directory = try TemporaryDirectory()
+        let rows = (0..<3000).map { "\(Double($0) / 100),0,0,9.8,0,0,0\n" }.joined()
+        let recording = try directory.write("t_s,ax,ay,az,gx,gy,gz\n" + rows, to: "recording.csv")
+        // The reader has closed the pipe before the program writes into it.
+        let launcher = ["bash", "-c", "exec 3> >(exec <&-); wait $!; exec \"$@\" >&3", "bash"]
+        let outcome = try await JostleProgram(
+            words.map { $0 == "recording.csv" ? recording : $0 }, launcher: launcher
+        ).outcome().expect(status: 0)
+        #expect(outcome.errors.isEmpty, "\(outcome.errors)")
+    }
+
+    /// Requirement: a user who may not read the configuration of the board can do everything that needs none of it, is told
+    /// that it is left out, and otherwise in which group to be.
+    @Test(
+        .enabled(if: geteuid() == 0, "only root can be another user"),
+        arguments: [
+            // What fails without the file, and what goes on: with what the command line says, or anyway.
+            (["watch", "--for", "1"], nil), (["fleet", "list"], nil), (["config", "show"], nil),
+            (["check-config"], nil),
+            (["check-config", "--config", "/etc/jostle/jostle.yaml", "--set", "sensor.rate=50Hz"], nil),
+            (["watch", "--for", "1", "--broker", "mqtt://127.0.0.1:9"], 0),
+            (["fleet", "list", "--broker", "mqtt://127.0.0.1:9"], 69),
+            (["simulate", "shake", "--on", "x", "--broker", "mqtt://127.0.0.1:9"], 69),
+            (["recordings", "list", "--on", "x", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], 69),
+            (["stop", "--on", "x", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], 69),
+            (["check-config", "--set", "sensor.rate=50Hz"], 0), (["replay", "/dev/null"], 65),
+            (["learn", "circle", "--from", "/dev/null", "--from", "/dev/null", "--from", "/dev/null"], 65),
+            (["record", "/dev/null", "--for", "0.1", "--set", "sensor.driver=virtual"], 0),
+            (["run", "--for", "0.1", "--set", "sensor.driver=virtual", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], 0),
+        ] as [([String], Int32?)])
+    func leavesOutTheFileOfTheBoard(words: [String], status: Int32?) async throws {
+        let script = """
+            mount -t tmpfs tmpfs /mnt && cp -a /etc /mnt && mount --bind /mnt/etc /etc || exit 99
+            mkdir -p /etc/jostle
+            echo 'device: { id: secret }' >/etc/jostle/jostle.yaml && chmod 640 /etc/jostle/jostle.yaml
+            install -d -o 65534 /mnt/state
+            exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+            """
+        let outcome = try await JostleProgram(
+            words, environment: ["JOSTLE_CONFIG": "", "STATE_DIRECTORY": "/mnt/state"],
+            launcher: ["unshare", "--mount", "sh", "-c", script, "sh"]
+        ).outcome()
+        let group = "Permission denied; the group jostle may read it: sudo adduser $USER jostle, then log in again"
+        outcome.expect(status: status ?? 66, errors: "/etc/jostle/jostle.yaml: \(group)")
+        let goesOn = outcome.errors.hasPrefix("jostle: going on without the configuration of this board: ")
+        #expect(goesOn == (status != nil), "\(outcome.errors)")
+        #expect(outcome.errors.components(separatedBy: group).count == 2, "\(outcome.errors)")
     }
 }

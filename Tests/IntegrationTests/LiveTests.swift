@@ -26,7 +26,7 @@ import Testing
     @Test(.enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"))
     func demoUsesVirtualSensorWithoutHardware() async throws {
         let outcome = try await jostle("demo", "--for", "1").expect(
-            status: 0, output: "Using a virtual MPU-6050 instead")
+            status: 0, output: "This one is virtual. More: jostle doctor")
         #expect(outcome.output.hasPrefix("No sensor: "))
     }
 

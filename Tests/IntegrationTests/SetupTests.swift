@@ -102,6 +102,8 @@ import Testing
         try await setUp("--enable", "--no-enable", "--broker", "mqtt://127.0.0.1:9").expect(
             status: 64, errors: "exclude each other")
         try await setUp("--broker", "http://x").expect(status: 78, errors: "http://x")
+        try await setUp("--driver", "virtual", "--calibrate", "--broker", "mqtt://127.0.0.1:9").expect(
+            status: 64, errors: "--calibrate is for a sensor")
         #expect(!FileManager.default.fileExists(atPath: output))
     }
 

@@ -22,7 +22,8 @@ import Testing
         ).outcome().expect(status: 69)
         #expect(
             alone.errors
-                == "jostle: the program jostle-swarm is not installed; install its package: apt install jostle-tools\n")
+                == "jostle: the program jostle-swarm is not installed; install its package: sudo apt install ./jostle-tools_*.deb\n"
+        )
     }
 
     @Test func versionNamesTheProgram() async throws {

@@ -166,8 +166,19 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
+    @Test func printsMessagesAsTheyAre() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        try observer.publish(retained("dut/availability", "online"))
+        try observer.publish(retained("dut/state", "{\"side\":\n\"+x\"}"))
+        let program = try watch(broker.port, "--device", "dut", "--raw")
+        let lines = ["jostle/dut/availability online", #"jostle/dut/state {"side":\u{a}"+x"}"#]
+        let hasAll = { (text: String) in Set(text.split(separator: "\n").map(String.init)) == Set(lines) }
+        #expect(await writes(program, hasAll), "\(program.output)")
+        #expect(await program.terminate() == 0)
+    }
+
     /// Whoever reads has enough: that is no failure.
-    @Test(arguments: ["--json", "--plain"])
+    @Test(arguments: ["--json", "--plain", "--raw"])
     func endsWithItsReader(format: String) async throws {
         let (broker, observer) = try await rig.observedBroker()
         for id in 1...5 { try observer.publish(retained("washer-\(id)/availability", "online")) }

@@ -1,4 +1,7 @@
+import BrokerTestSupport
+import Foundation
 import JostleConfiguration
+import JostleMessages
 import JostleOperator
 import MosquittoClient
 import MotionCore
@@ -51,7 +54,7 @@ import Testing
         connection: "192.0.2.7 50122 192.0.2.20 22", user: "pi")
 
     private func screen(
-        _ columns: Int, _ rows: Int, isUnicode: Bool = true, page: PageInvitation? = nil
+        _ columns: Int, _ rows: Int, isUnicode: Bool = true, page: PageInvitation? = nil, last: String? = nil
     ) -> [ScreenLine] {
         var model = FleetModel(prefix: "jostle", onlyDevice: "demo")
         let start = Timestamp(nanoseconds: 0)
@@ -64,14 +67,15 @@ import Testing
         }
         return DemoScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: { _ in "13:50:03" }).lines(
             model.boards["demo"] ?? FleetBoard(id: "demo"), ConnectionStatus(), page: page, listen: Self.command,
-            notes: ["No sensor: it is in use.", "Using a virtual MPU-6050 instead."], at: start,
+            notes: ["The configuration is not used.", "No web page."], last: last.map(DemoScreen.LastLine.init),
+            at: start,
             size: ScreenSize(columns: columns, rows: rows))
     }
 
     @Test func keepsCommandInView() {
         let large = screen(79, 24).map(\.text)
         #expect(large.count == 24 && large.contains { $0.contains("▼") } && large.contains { $0.contains("shake ") })
-        #expect(large[20] == "Using a virtual MPU-6050 instead." && large[21].hasPrefix("Listen from another"))
+        #expect(large[20] == "No web page." && large[21].hasPrefix("Listen from another"))
         #expect(
             large[22...] == [
                 "mosquitto_sub -h 127.0.0.1 -p 48003 -v -t \\", "  'jostle/demo-raspberrypi-fda4/event/#'",
@@ -98,13 +102,45 @@ import Testing
         #expect(!screen(44, 4, page: Self.page).map(\.text).joined().contains("token"))
     }
 
+    /// Whatever the size of the window, its last line says that there is no sensor and what to do.
+    @Test(arguments: [(80, 24), (80, 18), (60, 40), (44, 10), (44, 4), (44, 1)])
+    func endsWithTheMissingSensor(columns: Int, rows: Int) {
+        let reason =
+            "there is no I2C bus: enable I2C with sudo raspi-config nonint do_i2c 0, then sudo modprobe i2c-dev"
+        for page in [nil, Self.page] {
+            let lines = screen(columns, rows, page: page, last: reason).map(\.text)
+            #expect(lines.count == rows && lines.last?.hasSuffix("jostle doctor") == true, "\(lines)")
+            guard rows >= 18 else { continue }
+            let text = "No sensor: \(reason). This one is virtual. More: jostle doctor"
+            #expect(lines.joined(separator: " ").hasSuffix(text), "\(lines)")
+            #expect(lines.contains { $0.contains("roll 12.3°") || $0.contains("▼") })
+        }
+    }
+
+    /// Only commands that exist are named.
+    @Test func listensWithoutMosquittosClients() throws {
+        let topics = Topics(prefix: "home/jostle", id: "demo-pi")
+        let broker = MosquittoClient.BrokerAddress(host: "127.0.0.1", port: 48003)
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path("it's"), withIntermediateDirectories: true)
+        let login = try DemoLogin(in: directory.path("it's"), JostleSettings())
+        let command = Introduction.listen(broker, login, topics, hasSubscriber: false)
+        #expect(command.contains(" watch --raw --device demo-pi --broker 'mqtt://127.0.0.1:48003' --set "))
+        #expect(command.contains(" --set mqtt.prefix=home/jostle --set mqtt.username=demo --set 'mqtt.password_file="))
+        #expect(command.hasSuffix("/it'\\''s/password'"))
+        let usual = Introduction.listen(broker, login, topics, hasSubscriber: true)
+        #expect(usual.contains("mosquitto_sub -h 127.0.0.1 -p 48003 "))
+    }
+
     @Test(arguments: [0, 1, 5, 20, 44, 60, 79, 80, 200], [0, 1, 2, 3, 5, 9, 14, 18, 24, 60])
     func neverExceedsWindow(columns: Int, rows: Int) {
         for isUnicode in [true, false] {
             for page in [nil, Self.page] {
-                let lines = screen(columns, rows, isUnicode: isUnicode, page: page)
-                #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
-                if !isUnicode { #expect(lines.allSatisfy { $0.text.utf8.count == $0.text.count }) }
+                for last in [nil, "it is in use"] {
+                    let lines = screen(columns, rows, isUnicode: isUnicode, page: page, last: last)
+                    #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
+                    if !isUnicode { #expect(lines.allSatisfy { $0.text.utf8.count == $0.text.count }) }
+                }
             }
         }
     }

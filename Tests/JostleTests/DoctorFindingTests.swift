@@ -73,6 +73,22 @@ import Testing
         #expect(unitName(reading: "left.yaml") == nil)
     }
 
+    /// In a container and on another system, the package may be installed although systemd knows nothing of it.
+    @Test func judgesAServiceThatSystemdDoesNotKnow() {
+        let unit = "jostle@left.service"
+        #expect(InstalledService.unitFiles(unit).contains("/usr/lib/systemd/system/jostle@.service"))
+        #expect(InstalledService.unitFiles("jostle.service").contains("/usr/lib/systemd/system/jostle.service"))
+        let container = ExaminedAgent.absence(of: unit, hasSystemd: false, isInstalled: true)
+        #expect(container.verdict == .warning && container.text.contains("is installed, but systemd does not run here"))
+        #expect(container.steps.first?.contains("jostle run") == true)
+        #expect(ExaminedAgent.absence(of: unit, hasSystemd: true, isInstalled: true).verdict == .unknown)
+        for hasSystemd in [true, false] {
+            let absent = ExaminedAgent.absence(of: unit, hasSystemd: hasSystemd, isInstalled: false)
+            #expect(absent.text.contains("is not installed"))
+            #expect(absent.steps.first?.hasPrefix("sudo apt install") == true)
+        }
+    }
+
     @Test func judgesTheService() throws {
         #expect(try service("") == [.ok(.service, "jostle.service runs")])
         let disabled = try service("UnitFileState=disabled")

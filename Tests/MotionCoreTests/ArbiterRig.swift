@@ -51,7 +51,9 @@ struct ArbiterRig: ~Copyable {
             sample.referenceUp = referenceUp
             sample.isMoving = moving
             arbiter.update(
-                GestureCell(time: time, acceleration: sample.acceleration, rotationRate: .zero, sample: sample))
+                GestureCell(
+                    time: time, acceleration: sample.acceleration, rotationRate: .zero, nearest: sample.acceleration,
+                    sample: sample))
         }
     }
 

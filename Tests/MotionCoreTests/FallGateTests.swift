@@ -161,6 +161,27 @@ import Testing
         }
     }
 
+    /// Samples that are far apart show a flight and the blows at its ends as they are: force after force, in g.
+    @Test(arguments: [
+        // Struck: the flight follows the blow at once, or the force fades as that of a swing.
+        (25.0, [6, 0.1, 0.1], true), (25, [4.2, 4, 1.9, 0.7, 0.1, 0.1, 0.1], false), (25, [6, 0.1], false),
+        (50, [6, 0.2, 0.1, 0.1, 0.2], true), (50, [4.2, 4.1, 2.8, 1.7, 1.1, 0.7, 0.4, 0.1, 0.1, 0.1, 0.1, 0.1], false),
+        // A sample shows less of a blow the longer its interval is.
+        (25, [3, 0.1, 0.1, 0.1], true), (25, [2.6, 0.1, 0.1, 0.1], false),
+        // The sample in which a flight ends shows the blow too.
+        (25, [0.4, 0.4, 5], true), (25, [0.4, 0.4, 3], false),
+        // An impact rises within one sample, a swing from one to the next.
+        (25, [0.1, 0.1, 0.1, 0.1, 1.8, 6], true), (25, [0.1, 0.1, 0.1, 0.1, 1.8, 3.2], false),
+        // A hand that hits a table.
+        (50, [0.9, 0.8, 0.7, 0.7, 0.6, 0.6, 0.5, 0.4, 0.4, 0.3, 0.3, 0.3, 4.1, 1.5], false),
+    ])
+    func sparseSamplesShowFlightAndBlow(rate: Double, forces: [Double], isFall: Bool) {
+        var board = Feed(rate: rate)
+        for force in forces { board.force(force, 1 / rate) }
+        board.force(1, 1.5)
+        #expect(board.phases == (isFall ? [.began, .ended] : []))
+    }
+
     // MARK: - Struck and bouncing boards
 
     /// Struck from rest, a board that flies and is caught softly has fallen; one that is being handled has not.

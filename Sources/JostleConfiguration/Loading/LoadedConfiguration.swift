@@ -281,15 +281,20 @@ package enum ConfigurationErrors: FailureConvertible, Equatable, Sendable, Custo
 
     package var failure: Failure {
         switch self {
-        case .unreadable(_, let failure) where failure.code == EACCES:
+        case .unreadable(let path, _) where isPermission:
             Failure(
                 .noInput,
-                """
-                \(self); use sudo, or, for the files in /etc/jostle, sudo usermod -aG jostle $USER, then log in again
-                """)
+                path.hasPrefix("/etc/jostle/")
+                    ? "\(self); the group jostle may read it: sudo adduser $USER jostle, then log in again"
+                    : "\(self); use sudo")
         case .unreadable: Failure(.noInput, description)
         case .invalid(let problems): Failure(.configuration, lines: problems.map(\.description))
         }
+    }
+
+    /// Whether this user may not read a file.
+    package var isPermission: Bool {
+        if case .unreadable(_, let failure) = self { failure.code == EACCES } else { false }
     }
 
     /// One line per problem.

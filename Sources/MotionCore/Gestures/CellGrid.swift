@@ -32,6 +32,12 @@ struct CellGrid: Sendable, BitwiseCopyable {
     /// The end of the last cell, s on the grid's clock, which starts with the grid.
     var end: Double { cells * CellGrid.cell }
 
+    /// The acceleration of the sample nearest to the middle of the last cell, if the samples are `interval` s apart.
+    func nearest(interval: Double) -> Vector3 {
+        let age = time - end + 0.5 * CellGrid.cell
+        return age < 0.5 * interval ? value.acceleration : value.acceleration - slope.acceleration * interval
+    }
+
     /// Resets the grid: the next sample is the first.
     mutating func reset() {
         hasStarted = false

@@ -48,6 +48,8 @@ struct GestureCell: Sendable, BitwiseCopyable {
     var acceleration: Vector3
     /// Mean angular rate without bias, rad/s; zero if there is no gyroscope.
     var rotationRate: Vector3
+    /// The specific force of the sample nearest to the middle of the cell, m/s².
+    var nearest: Vector3
     /// The sample that completed the cell.
     var sample: GestureSample
 

@@ -86,7 +86,8 @@ package struct GestureRecognizers: ~Copyable {
         if enabled.contains(.impact), let event = impact.update(sample, &misses) { propose(event, emit: emit) }
         while let means = grid.next() {
             let cell = GestureCell(
-                time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate, sample: sample)
+                time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate,
+                nearest: grid.nearest(interval: sample.interval), sample: sample)
             update(cell, enabled, emit: emit)
         }
         // After the recognizers that may exclude a tap.

@@ -97,7 +97,7 @@ enum CalibrateCommand {
         let poses = try arguments.count("poses", within: 6...20) ?? 8
         let fullTurns = try arguments.count("full-turns", within: 1...20) ?? 0
         let limit = try arguments.seconds("for") ?? 900
-        let settings = try Configuration.load(arguments).settings
+        let settings = try Configuration.load(arguments, boardFile: .replaceable).settings
         let dialogue = Dialogue(signals: signals)
         if subject == .magnetometer {
             return try magnetometer(

@@ -35,14 +35,15 @@ enum CheckConfigCommand {
             Output.text(ConfigurationSchema.jsonSchema)
             return
         }
-        let file = arguments.operand(0) ?? Configuration.file(arguments)
+        var file = arguments.operand(0) ?? Configuration.file(arguments)
         let directory = file.flatMap { DropInDirectory(containing: $0) }
         let loaded: LoadedConfiguration
         if let file, let directory {
             loaded = try Configuration.load(arguments, alone: file, of: directory)
         } else {
-            loaded = try Configuration.load(arguments, file: file)
+            loaded = try Configuration.load(arguments, file: arguments.operand(0), boardFile: .replaceable)
         }
+        if loaded.files.isEmpty { file = nil }
         let notes = try loaded.settings.sensorSelection.check(loaded.settings.imu)
         let layers = LayersInForce(upon: loaded, file: file)
         if arguments.has("show") { show(loaded, layers) }

@@ -51,4 +51,10 @@ enum InstalledService {
 
     /// Its unit: jostle.service, and jostle@left.service for the instance left.
     static func unit(_ name: String) -> String { name == "jostle" ? "jostle.service" : "jostle@\(name).service" }
+
+    /// The files of which one is there if a unit is installed: jostle@.service for jostle@left.service.
+    static func unitFiles(_ unit: String) -> [String] {
+        let file = unit.split(separator: "@").count == 2 ? "\(unit.prefix { $0 != "@" })@.service" : unit
+        return ["/etc", "/usr/local/lib", "/usr/lib", "/lib"].map { "\($0)/systemd/system/\(file)" }
+    }
 }

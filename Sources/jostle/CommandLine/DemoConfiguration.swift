@@ -13,6 +13,9 @@ struct DemoConfiguration {
     /// What differs from the configuration of this board, for people: one sentence each.
     var notes: [String] = []
 
+    /// Why the sensor is a virtual one, although nobody asked for that.
+    var missingSensor: String?
+
     /// Loads it. The file of this board gives sensor, attitude and gestures; a file named by `--config` gives everything
     /// except the id.
     ///

@@ -173,11 +173,6 @@ struct LayersInForce {
 extension Configuration {
     /// Reads the files of a command line again, on any thread.
     static func reading(_ arguments: Arguments) -> ConfigurationReading {
-        let (file, overrides) = (arguments.value("config"), arguments.values("set"))
-        return {
-            Result { () throws(ConfigurationErrors) in
-                try JostleSettings.load(file: file ?? ConfigurationFile.standard(), overrides: overrides)
-            }
-        }
+        { Result { () throws(ConfigurationErrors) in try load(arguments, boardFile: .replaceable) } }
     }
 }

@@ -2,12 +2,14 @@ internal import Glibc
 internal import JostleCommandLine
 internal import LinuxSystem
 
-/// A command that becomes a program of another package: `jostle page` becomes `jostle-page`.
+/// A program of another package: `jostle page` becomes `jostle-page`.
 struct OtherProgram {
-    static let page = OtherProgram(name: PageUsage.usage.program, package: "jostle-page")
-    static let swarm = OtherProgram(name: SwarmUsage.usage.program, package: "jostle-tools")
+    static let page = OtherProgram(name: PageUsage.usage.program, package: "./jostle-page_*.deb")
+    static let swarm = OtherProgram(name: SwarmUsage.usage.program, package: "./jostle-tools_*.deb")
+    static let subscriber = OtherProgram(name: "mosquitto_sub", package: "mosquitto-clients")
 
     let name: String
+    /// What apt installs: the file beside that of this program, or a name.
     let package: String
 
     func run(_ arguments: Arguments) throws {
@@ -25,7 +27,7 @@ struct OtherProgram {
     }
 
     /// What to say where it is missing.
-    var absence: String { "the program \(name) is not installed; install its package: apt install \(package)" }
+    var absence: String { "the program \(name) is not installed; install its package: sudo apt install \(package)" }
 
     /// Its path; `nil` if it is not installed.
     var installedPath: String? {

@@ -34,7 +34,7 @@ enum DemoCommand {
         let signals = SignalWaiter()
         let isTold = configuration.loaded.isArgument("sensor.driver")
         if let reason = DemoSensor.substitute(in: &configuration.loaded, isTold: isTold) {
-            configuration.notes += ["No sensor: \(reason).", "Using a virtual MPU-6050 instead."]
+            configuration.missingSensor = reason
         }
         let settings = arguments.has("no-page") ? nil : arguments.values("set").filter { $0.hasPrefix("page") }
         try LiveRun.run(configuration, for: seconds, pageSettings: settings, signals: signals)
@@ -48,7 +48,8 @@ enum LiveRun {
         _ configuration: DemoConfiguration, for seconds: Double?, pageSettings: [String]? = nil, signals: SignalWaiter
     ) throws {
         var loaded = configuration.loaded
-        for note in configuration.notes { Output.line(Glyphs.ofTerminal.clean(note)) }
+        let last = configuration.missingSensor.map(DemoScreen.LastLine.init)
+        for note in [last?.text].compactMap({ $0 }) + configuration.notes { Output.line(Glyphs.ofTerminal.clean(note)) }
         let state = try RunState(nil, name: "demo")
         defer { state.remove() }
         let login = loaded.settings.mqtt.broker == .embedded ? try DemoLogin(in: state.path, loaded.settings) : nil
@@ -61,7 +62,7 @@ enum LiveRun {
         let page = pageSettings.flatMap { settings in
             startPage(settings, login, loaded, agent, state, &notes, signals)
         }
-        view.begin(agent: agent, login: login, page: page, notes: notes)
+        view.begin(agent: agent, login: login, page: page, notes: notes, last: last)
         defer {
             view.end()
             page?.stop()

@@ -43,12 +43,15 @@ struct DemoLogin {
 
     /// What precedes mosquitto_sub or mosquitto_pub, which read options from a file of their name: on the command line every
     /// user would see a password.
-    var environment: String {
-        let isWord = directory.allSatisfy { $0.isLetter || $0.isNumber || "/._-".contains($0) }
-        // The files are those of root then.
-        let usesSudo = geteuid() == 0 && Configuration.variable("SUDO_USER") != nil
-        let word = isWord ? directory : "'\(directory.replacing("'", with: "'\\''"))'"
-        return (usesSudo ? "sudo " : "") + "XDG_CONFIG_HOME=\(word) "
+    var environment: String { "\(privilege)XDG_CONFIG_HOME=\(DemoLogin.word(directory)) " }
+
+    /// What precedes a command that reads the files: with sudo they are those of root.
+    var privilege: String { geteuid() == 0 && Configuration.variable("SUDO_USER") != nil ? "sudo " : "" }
+
+    /// A word as it is typed in a shell.
+    static func word(_ text: String) -> String {
+        let isPlain = text.allSatisfy { $0.isLetter || $0.isNumber || "/._-=".contains($0) }
+        return isPlain ? text : "'\(text.replacing("'", with: "'\\''"))'"
     }
 
     /// How a person logs in with other programs.

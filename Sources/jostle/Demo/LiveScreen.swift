@@ -35,6 +35,7 @@ final class LiveScreen: LiveFormat {
     private let topics: Topics
     private let introduction: Introduction
     private var notes: [String]
+    private let last: DemoScreen.LastLine?
     private let glyphs: Glyphs
     private let screen = TerminalScreen()
     private let errors = HeldErrors()
@@ -46,23 +47,28 @@ final class LiveScreen: LiveFormat {
     private var hasEnded = false
 
     /// Takes over the terminal.
-    init(id: String, prefix: String, glyphs: Glyphs, introduction: Introduction, notes: [String]) {
+    init(
+        id: String, prefix: String, glyphs: Glyphs, introduction: Introduction, notes: [String],
+        last: DemoScreen.LastLine?
+    ) {
         self.id = id
         topics = Topics(prefix: prefix, id: id)
         self.introduction = introduction
         self.notes = notes
+        self.last = last
         self.glyphs = glyphs
         model = FleetModel(prefix: prefix, onlyDevice: id)
         size = TerminalScreen.currentSize
         screen.enter(mayBeSuspended: false)
     }
 
-    /// Restores the terminal, and prints what was held back meanwhile.
+    /// Restores the terminal, and prints what was held back meanwhile and why there was no sensor.
     func end() {
         guard !hasEnded else { return }
         hasEnded = true
         screen.leave()
         errors.release()
+        if let last { Output.line(glyphs.clean(last.text)) }
     }
 
     func note(_ text: String) { notes.append(text) }
@@ -132,8 +138,7 @@ final class LiveScreen: LiveFormat {
         let device = model.boards[id] ?? FleetBoard(id: id)
         let lines = DemoScreen(glyphs: glyphs).lines(
             device, connection, page: introduction.page, listen: introduction.listen,
-            notes: notes + (errors.lastLine.map { [$0] } ?? []),
-            at: now, size: size)
+            notes: notes + (errors.lastLine.map { [$0] } ?? []), last: last, at: now, size: size)
         let keys = screen.takeKeys()
         if keys.contains(0x0C) { screen.invalidate() }
         let isThere = screen.draw(lines)
@@ -252,30 +257,49 @@ final class HeldErrors {
     }
 }
 
-/// The screen of a demonstration: that of `jostle watch`, above it how to open the page, and below it the command with
-/// which to subscribe.
+/// The screen of a demonstration: that of `jostle watch`, above it how to open the page, below it the command with which to
+/// subscribe, and at the end why there is no sensor.
 struct DemoScreen {
+    /// Why there is no sensor, and what to do.
+    struct LastLine {
+        let reason: String
+
+        var text: String { "No sensor: \(reason). This one is virtual. More: jostle doctor" }
+        /// For a small window.
+        var shortText: String { "No sensor, a virtual one: jostle doctor" }
+    }
+
     let glyphs: Glyphs
     /// Formats milliseconds since 1970 as the time of day.
     var timeOfDay: (Int64) -> String = { WallClock.timeOfDay(milliseconds: $0) }
 
     /// The screen's lines, cut to the size of the window. The address of the page and the command stay in view while the
-    /// window has room for them and for three more lines.
+    /// window has room for them and for three more lines, and the last line always.
     func lines(
         _ device: FleetBoard, _ connection: ConnectionStatus, page: PageInvitation?, listen: String,
-        notes: [String], at now: Timestamp, size: ScreenSize
+        notes: [String], last: LastLine?, at now: Timestamp, size: ScreenSize
     ) -> [ScreenLine] {
+        let last = last.map { lastLines($0, size) } ?? []
+        let size = ScreenSize(columns: size.columns, rows: size.rows - last.count)
         let header = header(page, size)
         let command = DemoScreen.wrapped(listen, columns: size.columns).map { ScreenLine(glyphs.clean($0), .bold) }
         let title = ScreenLine(glyphs.clean("Listen from another terminal (Ctrl-C or q stops):"), .dim)
         var footer = notes.suffix(2).map { ScreenLine(glyphs.clean($0), .warning) } + [title] + command
         // A small window keeps the command and leaves out what explains it.
-        if size.rows < header.count + footer.count + 14 { footer = command }
+        if size.rows < header.count + footer.count + 18 { footer = command }
         if size.rows < header.count + footer.count + 3 { footer = [] }
         let room = ScreenSize(columns: size.columns, rows: size.rows - header.count - footer.count)
         var lines = DeviceScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(device, connection, at: now, size: room)
-        while !footer.isEmpty, lines.count < room.rows { lines.append(ScreenLine("")) }
-        return header + lines + footer.map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
+        while !(footer + last).isEmpty, lines.count < room.rows { lines.append(ScreenLine("")) }
+        return header + lines + (footer + last).map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
+    }
+
+    /// The last line, of which a large window has room for all.
+    private func lastLines(_ last: LastLine, _ size: ScreenSize) -> [ScreenLine] {
+        guard size.rows > 0 else { return [] }
+        let whole = DemoScreen.wrapped(glyphs.clean(last.text), columns: size.columns, continuation: "")
+        let fits = whole.count <= size.rows / 6 && whole.allSatisfy { $0.count <= size.columns }
+        return (fits ? whole : [glyphs.clean(last.shortText)]).map { ScreenLine($0, .warning) }
     }
 
     /// How to open the page. A small window leaves out what explains the address, then the address.
@@ -304,19 +328,19 @@ struct DemoScreen {
     }
 
     /// A command on lines of at most `columns`, continued as a shell does, so that it can be copied. A word that is
-    /// longer is not divided.
-    static func wrapped(_ command: String, columns: Int) -> [String] {
+    /// longer is not divided. With an empty `continuation` it may be any text.
+    static func wrapped(_ command: String, columns: Int, continuation: String = " \\") -> [String] {
         guard command.count > columns else { return [command] }
         var lines: [String] = []
         var line = ""
         for word in command.split(separator: " ").map(String.init) {
             if line.isEmpty {
                 line = word
-            } else if line.count + 1 + word.count + 2 <= columns {
+            } else if line.count + 1 + word.count + continuation.count <= columns {
                 line += " " + word
             } else {
-                lines.append(line + " \\")
-                line = "  " + word
+                lines.append(line + continuation)
+                line = (continuation.isEmpty ? "" : "  ") + word
             }
         }
         return lines + [line]

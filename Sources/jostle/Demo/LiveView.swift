@@ -34,8 +34,9 @@ final class LiveView: Sendable {
     }
 
     /// Prints how to open the page, the sensor, the broker and how to subscribe, and takes over the terminal. The `login`
-    /// is that of a private broker. The `notes` say what differs from the configuration.
-    func begin(agent: Agent, login: DemoLogin?, page: DemoPage?, notes: [String]) {
+    /// is that of a private broker. The `notes` say what differs from the configuration, the `last` line why there is no
+    /// sensor.
+    func begin(agent: Agent, login: DemoLogin?, page: DemoPage?, notes: [String], last: DemoScreen.LastLine?) {
         let introduction = Introduction(
             sensor: agent.sensorTitle, broker: agent.brokers.first, login: login, topics: agent.topics,
             page: page.map { PageInvitation(address: $0.address) })
@@ -47,7 +48,8 @@ final class LiveView: Sendable {
             state.page = page
             state.format =
                 usesScreen
-                ? LiveScreen(id: id, prefix: prefix, glyphs: glyphs, introduction: introduction, notes: notes)
+                ? LiveScreen(
+                    id: id, prefix: prefix, glyphs: glyphs, introduction: introduction, notes: notes, last: last)
                 : LiveLines(glyphs: glyphs)
         }
     }
@@ -82,10 +84,8 @@ struct Introduction {
 
     init(sensor: String, broker: BrokerAddress?, login: DemoLogin?, topics: Topics, page: PageInvitation?) {
         self.page = page
-        let host = broker?.host ?? "localhost"
-        let port = broker.map { " -p \($0.port)" } ?? ""
-        let tls = broker?.usesTLS == true ? " --capath /etc/ssl/certs" : ""
-        listen = "\(login?.environment ?? "")mosquitto_sub -h \(host)\(port)\(tls) -v -t '\(topics.events)#'"
+        listen = Introduction.listen(
+            broker, login, topics, hasSubscriber: OtherProgram.subscriber.installedPath != nil)
         self.sensor = sensor
         let place = login == nil ? "" : ", for programs of this user on this machine only"
         let invitation = (page?.steps ?? []).flatMap { ["\($0.title):", "    \($0.text)"] }
@@ -94,6 +94,26 @@ struct Introduction {
         if let login { lines.append("Login: \(login.description)") }
         lines += ["Listen: \(listen)", "Press Ctrl-C to stop."]
         self.lines = lines
+    }
+
+    /// The command that subscribes: to the gestures, with mosquitto_sub if this machine has it, or to the device.
+    static func listen(
+        _ broker: BrokerAddress?, _ login: DemoLogin?, _ topics: Topics, hasSubscriber: Bool
+    ) -> String {
+        guard hasSubscriber else {
+            // As this program was called: it need not be installed.
+            let program = CommandLine.arguments.first.flatMap { $0.contains("/") ? $0 : nil } ?? "jostle"
+            let prefix = topics.root.dropLast(topics.device.count + 1)
+            let settings = (prefix == "jostle" ? [] : ["mqtt.prefix=\(prefix)"]) + (login?.settings ?? [])
+            let words =
+                [program, "watch", "--raw", "--device", topics.device] + (broker.map { ["--broker", "\($0)"] } ?? [])
+                + settings.flatMap { ["--set", $0] }
+            return (login?.privilege ?? "") + words.map(DemoLogin.word).joined(separator: " ")
+        }
+        let host = broker?.host ?? "localhost"
+        let port = broker.map { " -p \($0.port)" } ?? ""
+        let tls = broker?.usesTLS == true ? " --capath /etc/ssl/certs" : ""
+        return "\(login?.environment ?? "")mosquitto_sub -h \(host)\(port)\(tls) -v -t '\(topics.events)#'"
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
@@ -116,9 +117,9 @@ struct ExaminedAgent {
         guard let unitName else { return [] }
         guard let unit else {
             return [
-                .warning(
-                    .service, "\(unitName) is not installed, so that nothing starts Jostle with the board",
-                    "sudo apt install ./jostle_….deb   # or, in the sources: sudo make install")
+                ExaminedAgent.absence(
+                    of: unitName, hasSystemd: DirectoryContents.exists("/run/systemd/system"),
+                    isInstalled: InstalledService.unitFiles(unitName).contains { access($0, F_OK) == 0 })
             ]
         }
         let isSound = unit.activity == "active" && unit.restarts == 0
@@ -130,6 +131,21 @@ struct ExaminedAgent {
                     ["sudo systemd-sysusers", "Or install the package again: sudo apt reinstall jostle"]))
         }
         return findings
+    }
+}
+
+extension ExaminedAgent {
+    /// What to say of a service that systemd does not know: perhaps it does not run here, as in a container.
+    static func absence(of unitName: String, hasSystemd: Bool, isInstalled: Bool) -> Finding {
+        if isInstalled, !hasSystemd {
+            return .warning(
+                .service, "\(unitName) is installed, but systemd does not run here, so that nothing starts Jostle",
+                "Start it in another way: sudo runuser -u jostle -- env STATE_DIRECTORY=/var/lib/jostle jostle run")
+        }
+        if isInstalled { return .unknown(.service, "\(unitName) is installed, but systemd does not answer") }
+        return .warning(
+            .service, "\(unitName) is not installed, so that nothing starts Jostle with the board",
+            "sudo apt install ./jostle_….deb   # or, in the sources: sudo make install")
     }
 }
 

@@ -81,7 +81,7 @@ enum LearnCommand {
             return template
         }
         let output = try GestureOutput(name, arguments)
-        let loaded = try Configuration.load(arguments)
+        let loaded = try Configuration.load(arguments, boardFile: .optional)
         let settings = loaded.settings.motion
         let configured = loaded.settings.learned.values.compactMap(\.template)
         let known = try (configured + arguments.values("known").map(GestureFile.read)).filter { $0.name != name }
@@ -226,7 +226,8 @@ enum LearnCommand {
             request.add("seconds", limit, decimals: 0)
             patience = limit + background + answerTime
         }
-        let device = try RemoteDevice(id: id, settings: try Configuration.load(arguments).settings)
+        let device = try RemoteDevice(
+            id: id, settings: try Configuration.load(arguments, boardFile: .replaceable).settings)
         guard patience > 0 else {
             let answer = try device.request("learn", request, within: answerTime, signals: signals)
             guard answer.isAccepted else { throw answer.refusal }

@@ -21,7 +21,7 @@ enum RecordCommand {
 
     static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter()
-        let settings = try Configuration.load(arguments).settings
+        let settings = try Configuration.load(arguments, boardFile: .optional).settings
         let seconds = try arguments.seconds("for")
         let path = arguments.operand(0) ?? "-"
         let manager = MotionManager(
@@ -66,7 +66,7 @@ enum RecordCommand {
 private final class Recorder: Sendable {
     private struct State: ~Copyable {
         var writer: RecordingWriter?
-        var failure: Failure?
+        var failure: (any Error)?
         var count = 0
         var gaps = 0
         var lost = 0.0
@@ -84,7 +84,7 @@ private final class Recorder: Sendable {
         self.info = info
     }
 
-    var failure: Failure? { state.withLock { $0.failure } }
+    var failure: (any Error)? { state.withLock { $0.failure } }
 
     func take(_ fields: [MagneticSample]) {
         state.withLock { state in
@@ -105,7 +105,7 @@ private final class Recorder: Sendable {
                 for sample in samples { try state.writer?.write(sample) }
                 state.count += samples.count
             } catch {
-                state.failure = Failure(.cannotCreate, "\(error)")
+                state.failure = error.ofOutput
             }
         }
     }
@@ -123,9 +123,7 @@ private final class Recorder: Sendable {
     func finish() throws {
         let (failure, count, gaps) = state.withLock { state in
             if state.failure == nil {
-                do { try state.writer?.flush() } catch {
-                    state.failure = Failure(.cannotCreate, "\(error)")
-                }
+                do { try state.writer?.flush() } catch { state.failure = error.ofOutput }
             }
             state.writer = nil
             let gaps = state.lastFault.map { fault in

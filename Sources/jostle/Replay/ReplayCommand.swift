@@ -1,4 +1,5 @@
 internal import Documents
+internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
@@ -28,7 +29,7 @@ enum ReplayCommand {
         ])
 
     static func run(_ arguments: Arguments) throws {
-        let settings = try Configuration.load(arguments).settings
+        let settings = try Configuration.load(arguments, boardFile: .optional).settings
         let attitude = arguments.value("attitude")
         let explains = arguments.has("explain")
         let events = arguments.value("events") ?? (attitude == nil && !explains ? "-" : nil)
@@ -98,7 +99,7 @@ private struct ReplayOutput: ~Copyable {
             try file.write(header)
             return file
         } catch {
-            throw Failure(.cannotCreate, "\(error)")
+            throw error.ofOutput
         }
     }
 
@@ -111,7 +112,7 @@ private struct ReplayOutput: ~Copyable {
             }
             for event in events { try self.events?.write(EventRow.text(event, time: time)) }
         } catch {
-            throw Failure(.cannotCreate, "\(error)")
+            throw error.ofOutput
         }
     }
 
@@ -121,8 +122,16 @@ private struct ReplayOutput: ~Copyable {
             try attitude?.flush()
             try events?.flush()
         } catch {
-            throw Failure(.cannotCreate, "\(error)")
+            throw error.ofOutput
         }
+    }
+}
+
+extension Error {
+    /// The failure of a command that writes to a file, or to standard output.
+    var ofOutput: any Error {
+        if case .system("-", let failure) = self as? RecordingError, failure.code == EPIPE { return ReaderIsGone() }
+        return Failure(.cannotCreate, "\(self)")
     }
 }
 

@@ -19,7 +19,7 @@ enum RunCommand {
         options: CommandUsage.configurationOptions + [Option("for", value: "SECONDS", help: "stop after this time")])
 
     static func run(_ arguments: Arguments) throws {
-        let configuration = try Configuration.load(arguments)
+        let configuration = try Configuration.load(arguments, boardFile: .replaceable)
         let seconds = try arguments.seconds("for")
         // Until here, a signal ends the program: a configuration may be a pipe that delivers nothing.
         let signals = SignalWaiter(mayReload: true)

@@ -59,11 +59,16 @@ struct Setup {
 
     mutating func run() throws {
         let before = try candidate()
+        if arguments.has("calibrate"), before.settings.sensor.driver == .virtual {
+            throw Failure(
+                .usage, "--calibrate is for a sensor: the gyroscope of a virtual one has no errors to measure")
+        }
         try findSensor()
         try findBroker(proposal: before)
         try nameDevice(proposal: before)
         let loaded = try write()
         try calibrate()
+        try addUser()
         try startService(loaded)
     }
 
@@ -165,11 +170,11 @@ enum SetupCommand {
         details: """
             It looks for the sensor, or says how to wire it, asks for the broker, tests both, and writes a few lines to
             /etc/jostle/conf.d/10-setup.yaml and the password to a file that only root can read. Then it offers to
-            calibrate the gyroscope, starts the service and waits until the device is online. Run it again to change an
-            answer: it proposes the values in force.
+            calibrate the gyroscope and to let you read the configuration without sudo, starts the service and waits until the
+            device is online. Run it again to change an answer: it proposes the values in force.
 
             Every answer is also an option. Without a terminal, or with --yes, nothing is asked: an answer without option is
-            the value in force, and --calibrate and --no-enable decide on the last two steps. Nothing is written before
+            the value in force, and --calibrate, --group and --no-enable decide on the last steps. Nothing is written before
             sensor and broker work, unless --no-test says so.
             """,
         options: [
@@ -193,6 +198,7 @@ enum SetupCommand {
             Option("address", value: "ADDRESS", help: "the chip's address; all usual ones otherwise"),
             Option("calibrate", help: "calibrate the gyroscope, without asking"),
             Option("no-calibrate", help: "do not offer that"),
+            Option("group", help: "let who called sudo read the configuration, without asking: the group jostle"),
             Option("enable", help: "start the service, now and with the board, without asking"),
             Option("no-enable", help: "leave the service as it is"),
             Option("no-test", help: "write the answers even if sensor or broker do not work"),

@@ -96,7 +96,7 @@ struct SetupFiles {
     }
 }
 
-// The last steps of `jostle setup`: calibration and service.
+// The last steps of `jostle setup`: calibration, the user and the service.
 extension Setup {
     private static let unit = InstalledService.unit("jostle")
 
@@ -135,6 +135,31 @@ extension Setup {
         } catch {
             dialogue.say("The calibration cannot be started: \(words[0]): \(error)")
         }
+    }
+
+    // MARK: The user
+
+    /// Lets who called sudo read the configuration, as the service does.
+    func addUser() throws {
+        guard files.isSystem, let user = Configuration.variable("SUDO_USER"), user != "root",
+            let account = getpwnam(user), let group = getgrnam("jostle"),
+            Accounts.groups(of: user, primary: account.pointee.pw_gid)?.contains(group.pointee.gr_gid) == false
+        else { return }
+        if !arguments.has("group") {
+            let command = "sudo adduser \(user) jostle"
+            guard asks else {
+                return dialogue.say(
+                    "\nTo let \(user) read the configuration, as jostle watch and others do: \(command)")
+            }
+            dialogue.say("\nGroup")
+            guard try dialogue.ask("Let \(user) read the configuration without sudo, as jostle watch and others do?")
+            else { return dialogue.say("Later: \(command)") }
+        }
+        let isAdded = ChildProgram("usermod", ["-aG", "jostle", user]).output(within: 40) != nil
+        dialogue.say(
+            isAdded
+                ? "\(user) is in the group jostle from the next login on."
+                : "\(user) could not be added to the group jostle: usermod -aG jostle \(user) says why")
     }
 
     // MARK: Service
@@ -179,7 +204,7 @@ extension Setup {
             do {
                 let device = try RemoteDevice(id: id, settings: settings)
                 _ = try device.request("ping", JSONObject(), within: 3, signals: signals)
-                dialogue.say("\(id) is online. Shake it, and watch: jostle watch \(id)")
+                dialogue.say("\(id) is online. Shake it, and watch: jostle watch --device \(id)")
                 dialogue.say("Its events are on \(topic)/event/#; Home Assistant shows it under Settings -> Devices.")
                 return
             } catch {

@@ -49,7 +49,7 @@ enum SimulateCommand {
         let trajectory = arguments.operand(0) ?? ""
         if let id = arguments.value("on") {
             let overrides = BrokerArgument.overrides(arguments)
-            let settings = try Configuration.load(arguments, overrides: overrides).settings
+            let settings = try Configuration.load(arguments, overrides: overrides, boardFile: .replaceable).settings
             try runRemotely(trajectory, on: id, arguments, settings, signals)
             return
         }

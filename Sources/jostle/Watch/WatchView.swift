@@ -8,13 +8,17 @@ internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
-/// Shows what a listener receives: as a full screen, as lines, or as JSON.
+/// Shows what a listener receives: as a full screen, as lines, as JSON, or as it is.
 final class WatchView {
     /// The output format.
     enum Format {
         case screen
         case lines
         case json
+        case raw
+
+        /// Whether every message is printed, and nothing else.
+        var isVerbatim: Bool { self == .json || self == .raw }
     }
 
     /// The shortest time between two screens, seconds: more than fifteen per second would not look better.
@@ -179,7 +183,11 @@ final class WatchView {
     }
 
     private func handle(_ message: MQTTMessage, at now: Timestamp) throws {
-        if format == .json, !Output.writes(json: WatchLines.json(message)) { throw Output.failure() }
+        switch format {
+        case .json: if !Output.writes(json: WatchLines.json(message)) { throw Output.failure() }
+        case .raw: try put("\(message.topic) \(String(decoding: message.payload, as: UTF8.self))")
+        case .screen, .lines: break
+        }
         let update = model.update(with: message, at: now)
         if update != nil { connection.unknownDevice = nil }
         guard let (id, change) = update, format == .lines, let device = model.boards[id]
@@ -221,8 +229,8 @@ final class WatchView {
     private func ask(at now: Timestamp) throws {
         askTime = now.advanced(bySeconds: 1)
         try reportLeftOut()
-        // JSON is what others publish, not what this program causes.
-        if format != .json {
+        // They are what others publish, not what this program causes.
+        if !format.isVerbatim {
             for id in requests.due(model, at: now) { listener.askForState(of: id, prefix: model.prefix) }
         }
         guard let id = model.onlyDevice, !isKnown(id), connection.unknownDevice == nil, othersTime == nil else {
@@ -253,14 +261,14 @@ final class WatchView {
 
     // MARK: Lines
 
-    /// Writes a line about the connection: among the other lines, or to standard error beside JSON.
+    /// Writes a line about the connection: among the other lines, or to standard error beside messages.
     private func write(_ text: String) throws {
         switch format {
         case .screen: break
         case .lines:
             let time = WallClock.timeOfDay(milliseconds: WallClock.milliseconds(at: WallClock.monotonic))
             try put(glyphs.clean("\(time)  \(text)"))
-        case .json: Output.warn("\(text)")
+        case .json, .raw: Output.warn("\(text)")
         }
     }
 
@@ -351,6 +359,7 @@ enum WatchCommand {
             BrokerArgument.option,
             Option("plain", help: "print lines, also on a terminal"),
             Option("json", help: "print every message as a line {\"topic\":…,\"retained\":…,\"payload\":…}"),
+            Option("raw", help: "print every message as a line, its topic and its payload"),
             Option("for", value: "SECONDS", help: "stop after this time"),
         ] + CommandUsage.configurationOptions)
 
@@ -358,11 +367,14 @@ enum WatchCommand {
         let signals = SignalWaiter(drawsScreen: true)
         let id = arguments.value("device")
         if let id { try DeviceIDArgument.check(id, option: "device") }
-        try arguments.exclude("plain", "json")
+        try arguments.exclude("plain", "json", "raw")
         let seconds = try arguments.seconds("for")
-        let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
+        let settings = try Configuration.load(
+            arguments, overrides: BrokerArgument.overrides(arguments), boardFile: .replaceable
+        ).settings
         let format: WatchView.Format =
-            arguments.has("json") ? .json : arguments.has("plain") || !Output.isTerminal ? .lines : .screen
+            arguments.has("json")
+            ? .json : arguments.has("raw") ? .raw : arguments.has("plain") || !Output.isTerminal ? .lines : .screen
         let listener = try BrokerView.watching(id, settings)
         let directory = Configuration.stateDirectory
         let history = DocumentHistory(stateDirectory: directory, settings)

@@ -26,11 +26,8 @@ struct FallRecognizer: ~Copyable {
     /// The peak of the samples in the current cell.
     private var peak = Peak()
     private var isClipped = false
-    /// The mean interval of the samples, s, the last one's squared specific force, and the peak in g that they show of the
-    /// present blow.
+    /// The mean interval of the samples, s.
     private var interval = 0.0
-    private var lastSquare = 0.0
-    private var sampledPeak = 0.0
 
     /// The fall in progress: its length in cells, when the body was last weightless, and when it landed.
     private var length = 0
@@ -45,8 +42,6 @@ struct FallRecognizer: ~Copyable {
     private struct Peak {
         var square = 0.0
         var linear = Vector3.zero
-        /// The squared specific force of the sample before.
-        var before = 0.0
     }
 
     private enum State {
@@ -77,13 +72,17 @@ struct FallRecognizer: ~Copyable {
         hasNotedMiss = false
     }
 
+    /// Whether the samples are so far apart that the line between two of them hides how suddenly a flight begins and ends,
+    /// and whether it also hides a blow.
+    private var isSparse: Bool { Rule.sparse.contains(interval) }
+    private var isCoarse: Bool { Rule.coarse.contains(interval) }
+
     /// Takes the peak of short blows from the samples; everything else is computed from cells.
     mutating func observe(_ sample: GestureSample) {
         let square = sample.acceleration.lengthSquared
         if square > peak.square {
-            peak = Peak(square: square, linear: sample.acceleration - sample.gravity, before: lastSquare)
+            peak = Peak(square: square, linear: sample.acceleration - sample.gravity)
         }
-        lastSquare = square
         if sample.isClipped { isClipped = true }
         // A lost sample is no lower rate.
         interval = interval == 0 ? sample.interval : interval + Rule.smoothing * (sample.interval - interval)
@@ -94,7 +93,8 @@ struct FallRecognizer: ~Copyable {
         time = cell.time
         let couldFall = freeFall.start
         let certainty = freeFall.certainty
-        let magnitude = freeFall.append(cell.acceleration, rotationRate: cell.rotationRate)
+        let magnitude = freeFall.append(
+            isSparse ? cell.nearest : cell.acceleration, rotationRate: cell.rotationRate)
         noteBlow()
         defer { isClipped = false }
         switch state {
@@ -104,7 +104,8 @@ struct FallRecognizer: ~Copyable {
             if freeFall.start == nil { state = .armed }
             return nil
         case .armed:
-            if let event = beginning(magnitude, at: cell.timestamp, &misses) { return event }
+            let blow = isSparse && !isCoarse ? cell.acceleration.length / standardGravity : magnitude
+            if let event = beginning(blow, at: cell.timestamp, &misses) { return event }
             if couldFall != nil, freeFall.start == nil {
                 noteShortness(certainty, at: cell.timestamp, &misses)
                 hasNotedMiss = false
@@ -130,13 +131,21 @@ extension FallRecognizer {
         static let hardBlow = 4.5
         static let briefest = 0.05
         /// A blow that strikes the body into the air, in g; the seconds of flight that confirm it; and the number of
-        /// cells before the flight in which it must lie.
+        /// cells before the flight in which it must lie, which are fewer if the cells do not smooth its end.
         static let strike = 3.5
         static let struckFor = 0.06
         static let strikeCells = 6
-        /// The mean intervals of samples, s, at which they show more of a blow than the means of the cells between them do,
-        /// if it rises from one sample to the next. At 20 Hz, they do not tell an impact from a swung arm.
-        static let coarse = 0.03...0.045
+        static let sparseStrikeCells = 4
+        /// The mean intervals of samples, s, at which a cell is the sample nearest to its middle: that shows half an interval
+        /// more of a flight at each end, and more of a blow. Below the second range, a mean shows enough of a blow, and an
+        /// impact is told from a hand that hits a table. At 20 Hz, samples do not tell it from a swung arm.
+        static let sparse = 0.019...0.045
+        static let coarse = 0.028...0.045
+        /// The share of a blow's peak that coarse samples show, compared with cells of finer ones.
+        static let coarsePeak = 0.8
+        /// The share of what an interval is longer than a cell by which a flight is longer than sparse samples show: the one in
+        /// which it ends shows the blow too.
+        static let unseen = 0.5
         /// The share of a sample in the mean interval.
         static let smoothing = 0.1
         /// Movement earlier than this many cells before a flight does not belong to the blow.
@@ -164,8 +173,6 @@ extension FallRecognizer {
         guard freeFall.start == nil else { return }
         let cell = peak
         peak = Peak()
-        let push = Rule.push * gain * standardGravity
-        sampledPeak = cell.before < push * push ? cell.square.squareRoot() / standardGravity : 0
         let least = Rule.landing * standardGravity
         guard cell.square > least * least else { return }
         if time - blowBegan > Rule.blowLength {
@@ -181,12 +188,15 @@ extension FallRecognizer {
         _ magnitude: Double, at timestamp: Timestamp, _ misses: inout NearMisses
     ) -> GestureEvent? {
         let needed = settings.minimumDuration / gain
+        let strikeCells = isSparse ? Rule.sparseStrikeCells : Rule.strikeCells
+        let shown = isCoarse ? Rule.coarsePeak : 1
+        let unseen = isSparse ? Rule.unseen * max(0, interval - CellGrid.cell) : 0
         if let start = freeFall.start {
-            guard freeFall.certainty >= Rule.struckFor / gain else { return nil }
+            guard freeFall.certainty + unseen >= Rule.struckFor / gain else { return nil }
             if time < onlyBounceUntil {
                 guard
                     freeFall.certainty >= needed,
-                    freeFall.peak(before: start, cells: Rule.strikeCells) >= Rule.bounce / gain
+                    freeFall.peak(before: start, cells: strikeCells) >= Rule.bounce / gain
                 else { return nil }
                 return begin(at: timestamp, wasStruck: true)
             }
@@ -204,19 +214,19 @@ extension FallRecognizer {
                 }
             }
             guard
-                freeFall.peak(before: start, cells: Rule.strikeCells) >= Rule.strike / gain,
+                freeFall.peak(before: start, cells: strikeCells) >= Rule.strike * shown / gain,
                 freeFall.deviation(before: start - Rule.strikeOnset) < Rule.deviationBeforeBlow * gain
             else { return nil }
             return begin(at: timestamp, wasStruck: true)
         }
-        let seen = Rule.coarse.contains(interval) ? max(magnitude, sampledPeak) : magnitude
-        guard seen >= Rule.leastBlow / gain, time >= onlyBounceUntil, let fall = freeFall.leadingToBlow() else {
-            return nil
-        }
-        let hardness = isClipped ? max(seen, Rule.hardBlow) : seen
+        guard
+            magnitude >= Rule.leastBlow * shown / gain, time >= onlyBounceUntil,
+            let fall = freeFall.leadingToBlow(isCoarse: isCoarse)
+        else { return nil }
+        let hardness = isClipped ? max(magnitude, Rule.hardBlow) : magnitude
         let weakness = max(1, Rule.hardBlow / gain / hardness)
         guard
-            fall.certainty >= Rule.briefest / gain * weakness * weakness,
+            fall.certainty + unseen >= Rule.briefest / gain * weakness * weakness,
             max(freeFall.peak(before: fall.start), fall.between) < Rule.push * gain,
             freeFall.deviation(before: fall.start) < Rule.deviationBeforeBlow * gain
         else { return nil }
@@ -320,8 +330,11 @@ struct FreeFall: ~Copyable {
     /// Cells before an impact in which the preceding fall is searched, and the acceleration in g below which a cell
     /// counts.
     private static let searched = 20
-    /// Cells in which the force of an impact rises; that of a swing takes longer.
+    /// Cells in which the force of an impact rises; that of a swing takes longer. At coarse intervals it rises within one
+    /// sample, which shows at most this share of it.
     private static let rising = 1
+    private static let coarselyRising = 2
+    private static let risen = 0.5
     private static let lowBeforeBlow = 0.6
 
     private let magnitudes = FixedBuffer(repeating: 1.0, count: FreeFall.capacity)
@@ -402,7 +415,7 @@ struct FreeFall: ~Copyable {
 
     /// The fall, continuous or not, that preceded an impact in the latest cell: its first cell, its number of cells, its
     /// certainty, s, and the highest magnitude between it and the rise of the impact. `nil` if there is none.
-    func leadingToBlow() -> (start: Int, length: Int, certainty: Double, between: Double)? {
+    func leadingToBlow(isCoarse: Bool) -> (start: Int, length: Int, certainty: Double, between: Double)? {
         var found: Int?
         var length = 0
         var last = 0
@@ -417,7 +430,9 @@ struct FreeFall: ~Copyable {
             sum += (1 - weight * weight) * CellGrid.cell
         }
         guard let found else { return nil }
-        let before = max(last, end - FreeFall.rising)
+        let rising = isCoarse ? FreeFall.coarselyRising : FreeFall.rising
+        if isCoarse, peak(before: end, cells: rising) > FreeFall.risen * magnitudes[end & FreeFall.mask] { return nil }
+        let before = max(last, end - rising)
         return (found, length, sum, peak(before: before, cells: before - last))
     }
 }
