@@ -69,8 +69,8 @@ package struct CommandAnswers: Sendable {
     package private(set) var answers: [String: Result<RemoteAnswer, BrokerError>] = [:]
     /// Answers after the first of a device, not taken yet.
     private var later: [Result<RemoteAnswer, BrokerError>] = []
-    /// The last answer: it comes on both topics.
-    private var last: [UInt8] = []
+    /// The last answer of each device: it comes on both topics.
+    private var last: [String: [UInt8]] = [:]
     private static let mostLater = 1000
 
     /// The devices that were asked, by the correlation data of their question and by the topic of their answer.
@@ -107,8 +107,7 @@ package struct CommandAnswers: Sendable {
     mutating func take(_ message: MQTTMessage) {
         guard !message.retain else { return }
         let id = message.properties.correlationData.map { idsByCorrelation[$0] } ?? idsByTopic[message.topic]
-        guard let id, message.payload != last else { return }
-        last = message.payload
+        guard let id, last.updateValue(message.payload, forKey: id) != message.payload else { return }
         guard answers[id] == nil || later.count < CommandAnswers.mostLater else { return }
         let answer = Result { () throws(BrokerError) in try RemoteAnswer(message.payload) }
         if answers[id] == nil { answers[id] = answer } else { later.append(answer) }
