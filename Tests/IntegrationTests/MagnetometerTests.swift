@@ -27,6 +27,33 @@ import Testing
         #expect((health["problems"] as? [String])?.contains("magnetometer") == false)
     }
 
+    /// Requirement: a stream has the readings of the magnetometer, corrected, as often as it measures, for who asks for them.
+    @Test func streamsTheField() async throws {
+        let rig = try await AgentRig.measuring("slow-turn", "sensor.magnetometer=true", "sensor.mount_matrix=[[0,-1,0],[1,0,0],[0,0,1]]")
+        try rig.send("stream", #"{"duration":100,"interval":0.02,"fields":["acceleration","field"]}"#)
+        #expect(
+            await rig.observer.sees { try $0.objects("stream").count { $0["field"] != nil } >= 40 },
+            "\(rig.agent.errors)")
+        try rig.send("stream", #"{"stop":true}"#)
+        #expect(await rig.replies("stream") { $0["done"] as? Bool == true })
+        let messages = try rig.observer.objects("stream")
+        let readings = messages.flatMap { $0["field"] as? [[Double]] ?? [] }
+        let times = messages.compactMap { $0["t"] as? Double }
+        let seconds = (try #require(times.last) - (try #require(times.first))) / 1000
+        #expect((10...30).contains(Double(readings.count) / seconds), "\(readings.count) in \(seconds) s")
+        for reading in readings {
+            try #require(reading.count == 3)
+            // 20 µT north and 44 µT down, however it is mounted and turned.
+            #expect(abs(reading[2] + 44) < 3 && abs(hypot(reading[0], reading[1]) - 20) < 3, "\(reading)")
+        }
+        // Again without: the payload is the one of a board that has none.
+        try rig.send("stream", #"{"duration":100,"interval":0.02}"#)
+        #expect(await rig.observer.sees { $0.messages("stream").count >= messages.count + 20 })
+        let others = try rig.observer.objects("stream").dropFirst(messages.count)
+        #expect(others.allSatisfy { $0["field"] == nil && $0["acceleration"] != nil && $0["rotation"] != nil })
+        #expect(await rig.agent.terminate() == 0)
+    }
+
     @Test func withoutTheKeyThereIsNone() async throws {
         let (broker, observer) = try await rig.observedBroker()
         let agent = try rig.virtualAgent(broker: broker.port, "demo", "home_assistant.discovery=false")

@@ -95,7 +95,7 @@ import Testing
             ("stream", "{\"fields\":[]}", "fields must not be empty"),
             ("stream", "{\"fields\":\"rotation\"}", "fields must be an array of strings"),
             ("stream", "{\"fields\":[1]}", "fields must be an array of strings"),
-            ("stream", "{\"fields\":[\"gravity\"]}", "the fields are acceleration, rotation and attitude"),
+            ("stream", "{\"fields\":[\"gravity\"]}", "the fields are acceleration, rotation, attitude and field"),
             ("stream", "{\"stop\":true,\"rate\":5}", "cannot be combined with other arguments"),
             ("stream", "{\"seconds\":5}", "stream has no argument \"seconds\""),
             ("calibrate", "", "what is missing: it must be gyroscope or accelerometer"),
