@@ -80,7 +80,7 @@ export class CompassView {
       [clean(name), clean(state), clean(fault)].filter(Boolean).join(", "),
       finite(readings) !== undefined && `readings: ${count(readings)}, failures: ${count(failures)}`,
       isOdd && `the field of the earth has ${earth[0]} to ${earth[1]} µT`,
-      this.#calibration ? `calibrated: ${clean(this.#calibration)}` : "not calibrated: run jostle calibrate magnetometer on the board",
+      this.#calibration ? `calibrated: ${clean(this.#calibration)}` : "not calibrated: do it in the tab Commands, or with jostle calibrate magnetometer on the board",
     ].filter(Boolean).join(" · "));
   }
 }

@@ -142,8 +142,12 @@ extension BrowserTests {
             let browser = rig.browser
             let canvas = "document.querySelector('.sphere canvas')"
             let text = "document.querySelector('.sphere').innerText"
+            // Nothing is drawn out of sight.
+            let scroll = "document.querySelector('.sphere:not([hidden])').scrollIntoView() ?? true"
+            #expect(await browser.shows(scroll))
             #expect(await browser.shows("Number(\(canvas).dataset.readings) >= 5"), "of a real agent")
-            #expect(await browser.shows("/\\d\\s%/.test(\(text)) && \(text).includes('Turn the board in all directions')"))
+            let isEarly = "\(text).includes('Turn the board in all directions')"
+            #expect(await browser.shows("/\\d\\s%/.test(\(text)) && \(isEarly)"))
 
             try rig.observer.publish("jostle/compass/availability", "online", retain: true)
             try browser.open(rig.page.base + "/?board=compass&tab=motion")
@@ -175,6 +179,7 @@ extension BrowserTests {
                 #"{"t":\#(Int(start)),"roll":0,"pitch":0,"yaw":0,"q":[1,0,0,0],"heading":9,"heading_deviation":2.5,"heading_quality":"tracking"}"#
             )
             try publish(sphere(0))
+            #expect(await browser.shows(scroll))
             #expect(await browser.shows("\(canvas)?.dataset.readings === '200'"))
             let label = "\(canvas).getAttribute('aria-label')"
             #expect(await browser.shows("\(text).includes('The readings lie on the sphere')"))
