@@ -8,7 +8,7 @@
     && __has_include("gestures.js") && __has_include("history.js") && __has_include("icon.svg") \
     && __has_include("index.html") && __has_include("learning.js") && __has_include("login.html") && __has_include("login.js") \
     && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") && __has_include("recording.js") \
-    && __has_include("settings.js") && __has_include("spectrum.js") && __has_include("text.js") && __has_include("theme.js") \
+    && __has_include("settings.js") && __has_include("spectrum.js") && __has_include("sphere.js") && __has_include("text.js") && __has_include("theme.js") \
     && __has_include("timeline.js") && __has_include("verdicts.js"))
 #error "a file of the web page is missing in Assets"
 #endif
@@ -35,6 +35,7 @@
     X(recording_js, "recording.js") \
     X(settings_js, "settings.js") \
     X(spectrum_js, "spectrum.js") \
+    X(sphere_js, "sphere.js") \
     X(text_js, "text.js") \
     X(theme_js, "theme.js") \
     X(timeline_js, "timeline.js") \

@@ -38,7 +38,7 @@ package struct MotionPipeline: ~Copyable {
     private var heading: HeadingFilter
     private var magneticReadings = MagneticQueue()
     /// The errors of the magnetometer.
-    private let magneticCalibration: MagneticCalibration
+    private var magneticCalibration: MagneticCalibration
     /// The time of the last reading of the magnetometer that was used.
     private var lastReading: Timestamp?
     private var attitudeLowPass: AttitudeLowPass
@@ -253,12 +253,16 @@ extension MotionPipeline {
     }
 
     /// Applies another calibration of the chip between two samples, with the scale and misalignment estimated beyond it
-    /// (sensor axes). Like a new mounting, this restarts attitude and reference.
+    /// (sensor axes), and of the magnetometer. Like a new mounting, this restarts attitude and reference.
     package mutating func apply(
-        _ chip: ChipCalibration, learntScale: ScaleEstimate? = nil, emit: (GestureEvent) -> Void
+        _ chip: ChipCalibration, learntScale: ScaleEstimate? = nil,
+        magnetometer: MagneticCalibration = MagneticCalibration(), emit: (GestureEvent) -> Void
     ) {
-        guard chip != calibration.chip || learntScale != scalePrior else { return }
+        guard chip != calibration.chip || learntScale != scalePrior || magnetometer != magneticCalibration else {
+            return
+        }
         scalePrior = learntScale
+        magneticCalibration = magnetometer
         restartAttitude(with: SensorCalibration(mount: settings.mount, chip: chip), scale: learntScale, emit: emit)
     }
 

@@ -642,6 +642,28 @@ extension MotionManager {
         defer { exchange?.sensorWake.signal() }
         return handlers.fields.add(handler)
     }
+
+    /// Adds a handler for the magnetic field as the heading is computed from it: the readings of `addMagneticFieldHandler`,
+    /// calibrated and along the body's axes.
+    package func addMeasuredFieldHandler(_ handler: @escaping @Sendable ([MagneticSample]) -> Void) -> HandlerToken {
+        addMagneticFieldHandler { [weak self] readings in
+            guard let (mount, calibration) = self?.magneticCorrection else { return }
+            handler(
+                readings.filter(\.field.isFinite).map { reading in
+                    MagneticSample(timestamp: reading.timestamp, field: mount * calibration.apply(reading.field))
+                })
+        }
+    }
+
+    /// From the readings of the magnetometer to the field along the body's axes; `nil` if nothing runs.
+    private var magneticCorrection: (mount: Matrix3, calibration: MagneticCalibration)? {
+        shared.withLock { shared in
+            shared.run.map { run in
+                let mount = run.device.effective(shared.settings).mount
+                return (mount, run.calibrations.calibration.magnetometer ?? MagneticCalibration())
+            }
+        }
+    }
 }
 
 extension MotionManager {

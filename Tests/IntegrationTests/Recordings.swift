@@ -4,6 +4,31 @@ import Foundation
 enum Recording {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
 
+    /// A board that lies still for ten seconds, and is then turned in all directions for a minute: what the calibration of a
+    /// magnetometer needs.
+    static var turned: String {
+        var (w, x, y, z) = (1.0, 0.0, 0.0, 0.0)
+        let step = 0.02
+        var text = header + "\n"
+        for index in 0..<3500 {
+            let time = step * Double(index) - 10
+            let speed = 1.5 * min(1, max(0, time))
+            let (a, b, c) = (speed * sin(0.62 * time), speed * cos(0.46 * time), speed * sin(0.34 * time + 1))
+            let up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
+            let force = String(format: "%.5f,%.5f,%.5f", 9.80665 * up.0, 9.80665 * up.1, 9.80665 * up.2)
+            text += String(format: "%.2f", step * Double(index)) + "," + force
+            text += String(format: ",%.5f,%.5f,%.5f\n", a, b, c)
+            let half = 0.5 * step
+            (w, x, y, z) = (
+                w - half * (a * x + b * y + c * z), x + half * (a * w + c * y - b * z),
+                y + half * (b * w + a * z - c * x), z + half * (c * w + b * x - a * y)
+            )
+            let length = (w * w + x * x + y * y + z * z).squareRoot()
+            (w, x, y, z) = (w / length, x / length, y / length, z / length)
+        }
+        return text
+    }
+
     /// Rest, a shake along x with 2 g at 5 Hz starting at 1 s, and rest to the end.
     static func shake(
         until end: Double = 1.8, duration: Double = 2.6, rate: Double = 100, hasGyroscope: Bool = true

@@ -95,6 +95,12 @@ import Testing
     @Test func calibratesGyroscopeAndCancelChangesNothing() async throws {
         let rig = try await AgentRig.measuring(
             "rest", "commands.allow=[calibrate, stop, start]", "publish.health.interval=1 s")
+        try rig.send("calibrate", "{\"what\":\"magnetometer\"}")
+        #expect(
+            await rig.replies("calibrate") {
+                $0["error"] as? String == "sensor_unavailable"
+                    && ($0["message"] as? String)?.contains("no magnetometer is read") == true
+            })
         try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
         #expect(await rig.replies("calibrate") { $0["done"] as? Bool == false })
         try rig.send("calibrate", "{\"stop\":true}")

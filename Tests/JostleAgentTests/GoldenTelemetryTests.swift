@@ -112,6 +112,7 @@ import Testing
                 attitude: Quaternion(0.8, 0, -0.6, 0))
             stream.append(sample) { batches.append($0) }
         }
+        if fields.contains(.field) { stream.append([Vector3(20, 0.004, -43.996), Vector3(19.5, -1, -44)]) }
         stream.flush { batches.append($0) }
         return batches.map { $0.payload(at: 1_795_182_603_123.4567).bytes.text }
     }
@@ -124,6 +125,7 @@ import Testing
         add("attitude", payloads(.attitude, rate: nil, [0, 1]))
         add("all fields, every second sample", payloads([.acceleration, .rotation, .attitude], rate: 100, [3, 4, 5]))
         add("a missing sample", payloads([.acceleration, .rotation], rate: nil, [0, 1, 3]))
+        add("readings of the magnetometer", payloads([.attitude, .field], rate: nil, [0, 1]))
         add("without a gyroscope", payloads([.acceleration, .rotation], rate: nil, [0], hasGyroscope: false))
         expectGolden(golden, "agent-stream.txt")
     }

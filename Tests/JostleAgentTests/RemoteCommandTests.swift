@@ -95,12 +95,13 @@ import Testing
             ("stream", "{\"fields\":[]}", "fields must not be empty"),
             ("stream", "{\"fields\":\"rotation\"}", "fields must be an array of strings"),
             ("stream", "{\"fields\":[1]}", "fields must be an array of strings"),
-            ("stream", "{\"fields\":[\"gravity\"]}", "the fields are acceleration, rotation and attitude"),
+            ("stream", "{\"fields\":[\"gravity\"]}", "the fields are acceleration, rotation, attitude and field"),
             ("stream", "{\"stop\":true,\"rate\":5}", "cannot be combined with other arguments"),
             ("stream", "{\"seconds\":5}", "stream has no argument \"seconds\""),
-            ("calibrate", "", "what is missing: it must be gyroscope or accelerometer"),
+            ("calibrate", "", "what is missing: it must be gyroscope, accelerometer or magnetometer"),
             ("calibrate", "{\"what\":\"temperature\"}", "what must not be \"temperature\""),
             ("calibrate", "{\"what\":\"gyroscope\",\"poses\":8}", "poses cannot be combined"),
+            ("calibrate", "{\"what\":\"magnetometer\",\"poses\":8}", "poses cannot be combined"),
             ("calibrate", "{\"what\":\"accelerometer\",\"poses\":5}", "poses must be 6 to 20, not 5"),
             ("calibrate", "{\"what\":\"accelerometer\",\"seconds\":5}", "seconds must be 20.0 to 1800.0 s, not 5.0"),
             ("learn", "", "name is missing"), ("learn", "{\"name\":\"shake\"}", "\"shake\" cannot be the name"),
@@ -180,6 +181,7 @@ import Testing
     @Test func calibrationHasOtherNames() throws {
         for (word, subject) in [
             ("gyro", "gyroscope"), ("gyroscope", "gyroscope"), ("accel", "accelerometer(poses: 8)"),
+            ("magnetometer", "magnetometer"),
         ] {
             let command = try RemoteCommands.read("calibrate", Array("{\"what\":\"\(word)\"}".utf8))
             let calibrate = try #require(command as? RemoteCalibrate)

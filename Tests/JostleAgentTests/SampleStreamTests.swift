@@ -1,3 +1,4 @@
+import Foundation
 import MotionCore
 import MotionKit
 import Testing
@@ -90,6 +91,23 @@ import Testing
         stream.flush { all.append($0) }
         #expect(all.map(\.samples.count) == [10, 1, 5])
         #expect(abs(all[2].period - 2 * period) < 1e-9 && all[1].period == 0)
+    }
+
+    /// The magnetometer has a rate of its own: a message has the readings since the one before, and none has a reading twice.
+    @Test func readingsOfTheMagnetometerAreInTheNextMessage() {
+        var stream = SampleStream(fields: [.acceleration, .field], rate: nil, interval: 0.01, sensorRate: 200)
+        var all: [SampleStream.Batch] = []
+        for number in 0..<6 {
+            if number == 2 { stream.append([Vector3(20, 0.125, -44), Vector3(1, 2, 3)]) }
+            all += batches(&stream, [sample(UInt64(number))])
+        }
+        #expect(all.map(\.magneticFields.count) == [0, 2, 0])
+        #expect(
+            all.map { $0.payload(at: 7).description.components(separatedBy: #","field":"#).dropFirst().first }
+                == [nil, "[[20,0.13,-44],[1,2,3]]}", nil])
+        for _ in 0..<100 { stream.append([.zero, .zero]) }
+        stream.append(sample(6)) { _ in }
+        stream.flush { #expect($0.magneticFields.count == SampleStream.maximumSamples) }
     }
 
     @Test func payloadUsesContractUnits() {

@@ -138,6 +138,8 @@ import Testing
     }
 
     private let all =
+        #"a {"duration":30,"fields":["acceleration","rotation","attitude","field"],"interval":0.02,"near_misses":true}"#
+    private let withoutField =
         #"a {"duration":30,"fields":["acceleration","rotation","attitude"],"interval":0.02,"near_misses":true}"#
     private let basic = #"a {"duration":30,"fields":["acceleration","rotation","attitude"]}"#
 
@@ -175,10 +177,12 @@ import Testing
         leases.open("a", at: 100)
         _ = due(100)
         leases.refused("a", error: "bad_arguments", at: 101)
-        #expect(due(101) == [basic])
+        #expect(due(101) == [withoutField])
         leases.refused("a", error: "bad_arguments", at: 102)
-        #expect(due(130) == [], "it refuses that too")
-        #expect(due(162) == [basic])
+        #expect(due(102) == [basic], "one that is older still")
+        leases.refused("a", error: "bad_arguments", at: 103)
+        #expect(due(131) == [], "it refuses that too")
+        #expect(due(163) == [basic])
     }
 
     @Test(arguments: [("busy", 10.0), ("too_many", 10), ("sensor_unavailable", 10), ("not_allowed", 60), ("", 60)])

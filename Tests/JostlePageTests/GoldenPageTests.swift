@@ -127,9 +127,9 @@ import Testing
         var leases = StreamLeases()
         leases.open("dut", at: 0)
         for lease in leases.due(at: 0, isOnline: { _ in true }) { golden.add("all arguments", lease.arguments.bytes) }
-        leases.refused("dut", error: "bad_arguments", at: 1)
-        for lease in leases.due(at: 1, isOnline: { _ in true }) {
-            golden.add("of an older agent", lease.arguments.bytes)
+        for (time, name) in [(1.0, "of an older agent"), (2, "of one that is older still")] {
+            leases.refused("dut", error: "bad_arguments", at: time)
+            for lease in leases.due(at: time, isOnline: { _ in true }) { golden.add(name, lease.arguments.bytes) }
         }
         golden.heading("refusals")
         let refusals: [PageRefusal] = [

@@ -29,7 +29,7 @@ const tabs = [
 ];
 /** The cards, and the events that they show. */
 const sources = {
-  attitude: ["stream", "attitude"], live: ["stream", "motion", "attitude"], compass: ["attitude"],
+  attitude: ["stream", "attitude"], live: ["stream", "motion", "attitude"], compass: ["stream", "attitude"],
   gestures: ["gesture", "near-miss"], vibration: ["stream", "state"], health: ["health"], settings: ["reported"],
   force: ["reported"], states: ["state"],
 };
@@ -306,6 +306,7 @@ export class BoardView {
     this.context.counters.frames += 1;
     this.attitude.draw(at);
     this.plots.draw(this.colors, at, !this.#silence);
+    this.compass.sphere.draw(this.colors, at);
     if (this.plots.areInSight && !this.plots.isPaused && !this.#silence) this.#request();
   }
 
@@ -323,7 +324,7 @@ export class BoardView {
     this.log.update();
     this.health.update(this.#saidAt.health);
     setText(this.source, this.#sourceText(at));
-    if (this.attitude.isDue || this.plots.areInSight) this.#request();
+    if (this.attitude.isDue || this.compass.sphere.isDue || this.plots.areInSight) this.#request();
   }
 
   /** Whether a card shows what is older than the board's silence. */

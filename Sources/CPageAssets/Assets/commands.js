@@ -52,7 +52,8 @@ function pose(payload) {
 function outcome(payload) {
   const part = (unit, words, name) => finite(payload[`after_${unit}`]) === undefined ? "" :
     `${words} ${number(payload[`before_${unit}`], 2, name)} before, ${number(payload[`after_${unit}`], 2, name)} after`;
-  return `calibrated and stored. ${part("mg", "Gravity error", "mg") || part("deg_s", "Rotation at rest", "°/s")}`;
+  const gravity = part("mg", "Gravity error", "mg") || part("deg_s", "Rotation at rest", "°/s");
+  return `calibrated and stored. ${gravity || part("ut", "Hard iron off by", "µT")}`;
 }
 
 function permission(command) {
@@ -156,7 +157,8 @@ export class CommandsPanel {
     const cancel = this.button("Cancel", "calibrate", () => ({ stop: true }), "Cancel the calibration");
     const card = this.card("calibrate", "Calibrate", "Somebody has to be at the board. Nothing changes before the last step.",
       this.button("Gyroscope", "calibrate", () => ({ what: "gyroscope" }), "Calibrate the gyroscope"),
-      this.button("Accelerometer", "calibrate", () => ({ what: "accelerometer" }), "Calibrate the accelerometer"), cancel);
+      this.button("Accelerometer", "calibrate", () => ({ what: "accelerometer" }), "Calibrate the accelerometer"),
+      this.button("Magnetometer", "calibrate", () => ({ what: "magnetometer" }), "Calibrate the magnetometer"), cancel);
     card.append(this.calibration.root);
     return card;
   }
@@ -331,6 +333,7 @@ class Calibration {
     } else if (payload.done === true) this.finish(`The ${what} is calibrated`, outcome(payload), "good");
     else if (payload.stopped === true) this.finish("Cancelled", "Nothing was changed.", "");
     else if (finite(payload.pose)) this.pose(payload);
+    else if (finite(payload.coverage) !== undefined) this.turn(payload);
     else if (finite(payload.seconds)) this.begin(what, payload);
     else this.say(this.title.textContent, clean(payload.advice), "warned");
   }
@@ -363,6 +366,17 @@ class Calibration {
     const side = /with ((?:[+-][xyz])+) up/.exec(clean(payload.advice))?.[1] ?? "";
     this.draw(side);
     this.say(`${done} of ${all} poses ${done === 1 ? "is" : "are"} good`, side ? `Now turn it: ${sideWords(side)}. Then let go until the next answer.` : clean(payload.advice), "good");
+  }
+
+  /** How far the turning is, and which side to turn up next. */
+  turn({ coverage, advice }) {
+    this.root.hidden = false;
+    this.progress.hidden = false;
+    this.progress.value = Math.min(1, Math.max(0, coverage));
+    const text = clean(advice);
+    const side = /with ([+-][xyz]) up/.exec(text)?.[1] ?? "";
+    if (side) this.draw(side);
+    this.say(`Turn it slowly: ${number(100 * coverage, 0, "%")} of all directions`, side ? `${text}: ${sideWords(side)}.` : text, "good");
   }
 
   finish(title, text, kind) {

@@ -1,6 +1,7 @@
 // The magnetometer: the heading on a compass, how sure it is, and the strength of the field. Hidden for boards without one.
 import { clean, count, element, figures, finite, number, object, setText } from "./text.js";
 import { svg } from "./pose.js";
+import { SphereView } from "./sphere.js";
 
 const qualities = {
   tracking: "The heading follows the field of the earth.",
@@ -38,16 +39,25 @@ export class CompassView {
     this.facts = element("p", { class: "muted" });
     root.classList.add("absent");
     root.append(this.picture, row.root, this.quality, this.facts);
+    this.sphere = new SphereView(root);
   }
 
   handle(name, data) {
     if (name === "attitude") this.#attitude = object(data);
-    else if (name === "health") [this.#health, this.#calibration] = [object(data.magnetometer), object(data.calibration).magnetometer];
+    else if (name === "health") this.#takeHealth(object(data));
+    else if (name === "stream") return this.sphere.take(object(data).field, performance.now());
     else return;
     const isAbsent = finite(this.#attitude.heading) === undefined && Object.keys(this.#health).length === 0;
     this.root.classList.toggle("absent", isAbsent);
     // Nothing is drawn out of sight.
     if (!isAbsent && !this.root.hidden) this.show();
+  }
+
+  #takeHealth({ magnetometer, calibration }) {
+    const source = object(calibration).magnetometer;
+    // With another calibration the readings lie elsewhere.
+    if (source !== this.#calibration) this.sphere.clear();
+    [this.#health, this.#calibration] = [object(magnetometer), source];
   }
 
   show() {
@@ -70,7 +80,7 @@ export class CompassView {
       [clean(name), clean(state), clean(fault)].filter(Boolean).join(", "),
       finite(readings) !== undefined && `readings: ${count(readings)}, failures: ${count(failures)}`,
       isOdd && `the field of the earth has ${earth[0]} to ${earth[1]} µT`,
-      this.#calibration ? `calibrated: ${clean(this.#calibration)}` : "not calibrated: run jostle calibrate magnetometer on the board",
+      this.#calibration ? `calibrated: ${clean(this.#calibration)}` : "not calibrated: do it in the tab Commands, or with jostle calibrate magnetometer on the board",
     ].filter(Boolean).join(" · "));
   }
 }

@@ -30,6 +30,12 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
                     .badArguments, "poses cannot be combined with \"gyroscope\", which is calibrated in one position")
             }
             subject = .gyroscope
+        case "magnetometer":
+            if poses != nil {
+                throw CommandRefusal(
+                    .badArguments, "poses cannot be combined with \"magnetometer\", which is calibrated while it turns")
+            }
+            subject = .magnetometer
         case "accelerometer", "accel":
             guard GuidedCalibration.poses.contains(poses ?? 8) else {
                 throw CommandRefusal(
@@ -48,6 +54,7 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
         guard let subject else { return host.stop(.calibrate) }
         try host.requireIdle(.calibrate)
         try host.requireSamples()
+        if subject == .magnetometer { try requireMagnetometer(of: host.manager) }
         host.begin(try Calibrating(subject, seconds: seconds, host, reply), of: .calibrate)
         var answer = JSONObject()
         answer.add("what", subject.word)
@@ -58,7 +65,20 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
     }
 }
 
-private let known = "it must be gyroscope or accelerometer"
+extension RemoteCalibrate {
+    private func requireMagnetometer(of manager: MotionManager) throws {
+        if manager.lastMagnetometerStatus == nil {
+            throw CommandRefusal(
+                .sensorUnavailable, "no magnetometer is read; if the board has one, set sensor.magnetometer to true")
+        }
+        if manager.state?.hasRotationRate != true {
+            throw CommandRefusal(
+                .sensorUnavailable, "the sensor has no gyroscope, which the calibration of a magnetometer needs")
+        }
+    }
+}
+
+private let known = "it must be gyroscope, accelerometer or magnetometer"
 
 /// A calibration in progress.
 private final class Calibrating: CommandJob {
@@ -75,7 +95,7 @@ private final class Calibrating: CommandJob {
             Calibrating.report(step, subject, reply, log)
             switch step {
             case .done, .failed: flag.raise()
-            case .pose, .refused: break
+            case .pose, .refused, .turning: break
             }
         }
         self.flag = flag
@@ -98,10 +118,18 @@ private final class Calibrating: CommandJob {
         case .refused(let reason):
             answer.add("advice", "measurement not used: \(reason)")
             answer.add("done", false)
+        case .turning(let coverage, let advice):
+            answer.add("coverage", coverage, decimals: 2)
+            answer.add("advice", advice)
+            answer.add("done", false)
         case .done(let before, let after):
-            // mg and °/s, as in the output of `jostle calibrate`.
-            let scale = subject == .gyroscope ? degreesPerRadian : 1000 / standardGravity
-            let unit = subject == .gyroscope ? "deg_s" : "mg"
+            // mg, °/s and µT, as in the output of `jostle calibrate`.
+            let (scale, unit) =
+                switch subject {
+                case .gyroscope: (degreesPerRadian, "deg_s")
+                case .accelerometer: (1000 / standardGravity, "mg")
+                case .magnetometer: (1.0, "ut")
+                }
             answer.add("before_\(unit)", before * scale, decimals: 2)
             answer.add("after_\(unit)", after * scale, decimals: 2)
             answer.add("done", true)
@@ -119,6 +147,7 @@ extension GuidedCalibration.Subject {
         switch self {
         case .gyroscope: "gyroscope"
         case .accelerometer: "accelerometer"
+        case .magnetometer: "magnetometer"
         }
     }
 
@@ -126,6 +155,7 @@ extension GuidedCalibration.Subject {
         switch self {
         case .gyroscope: "keep it still for 13 s on a surface that does not vibrate"
         case .accelerometer: "keep it still; after each reply, place it on another side, edge or corner"
+        case .magnetometer: "keep it still for 3 s, away from iron, magnets and cables with current"
         }
     }
 }

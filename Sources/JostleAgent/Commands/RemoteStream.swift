@@ -14,7 +14,7 @@ struct RemoteStream: RemoteCommand, Equatable {
     private static let intervals = 0.01...1.0
     private static let rates = 1.0...1000.0
     private static let names: KeyValuePairs<String, SampleStream.Fields> = [
-        "acceleration": .acceleration, "rotation": .rotation, "attitude": .attitude,
+        "acceleration": .acceleration, "rotation": .rotation, "attitude": .attitude, "field": .field,
     ]
 
     /// The duration, s; `nil` to stop a stream.
@@ -126,6 +126,12 @@ private final class Streaming: CommandJob {
             }
         }
 
+        func take(_ fields: [MagneticSample]) {
+            state.withLock { state in
+                if !state.hasEnded { state.stream.append(fields.map(\.field)) }
+            }
+        }
+
         /// Publishes a message. If it cannot be published, the sequence numbers show a gap.
         func send(_ batch: SampleStream.Batch, _ state: inout State) {
             let time = batch.samples.first.map { Double(WallClock.microseconds(at: $0.timestamp)) / 1000 } ?? 0
@@ -156,7 +162,7 @@ private final class Streaming: CommandJob {
     let rate: Double
     private var finish: Timestamp
     private let shared: Shared
-    private let token: HandlerToken
+    private let tokens: [HandlerToken]
     private let nearMisses: NearMissPublisher
     private let reply: CommandReply
 
@@ -174,11 +180,19 @@ private final class Streaming: CommandJob {
         finish = WallClock.monotonic.advanced(bySeconds: duration)
         nearMisses = host.nearMisses
         nearMisses.set(.stream, to: content.hasNearMisses)
-        token = host.manager.addMeasuredSampleHandler { shared.take($0) }
+        var tokens = [host.manager.addMeasuredSampleHandler { shared.take($0) }]
+        if content.fields.contains(.field) {
+            tokens.append(host.manager.addMeasuredFieldHandler { shared.take($0) })
+        }
+        self.tokens = tokens
     }
 
     deinit {
-        token.remove()
+        stopTaking()
+    }
+
+    private func stopTaking() {
+        for token in tokens { token.remove() }
     }
 
     var deadline: Timestamp? { finish }
@@ -192,7 +206,7 @@ private final class Streaming: CommandJob {
     private func end(_ reason: String) {
         guard !isOver else { return }
         isOver = true
-        token.remove()
+        stopTaking()
         nearMisses.set(.stream, to: false)
         let totals = shared.finish()
         var answer = JSONObject()
@@ -216,6 +230,7 @@ struct SampleStream {
         static let acceleration = Fields(rawValue: 1)
         static let rotation = Fields(rawValue: 2)
         static let attitude = Fields(rawValue: 4)
+        static let field = Fields(rawValue: 8)
     }
 
     /// The content of one message.
@@ -227,6 +242,8 @@ struct SampleStream {
         var first: UInt64
         var step: UInt64
         var samples: [MeasuredSample]
+        /// The readings of the magnetometer since the message before, µT. They have a rate of their own.
+        var magneticFields: [Vector3]
         let fields: Fields
     }
 
@@ -246,6 +263,7 @@ struct SampleStream {
     private var origin: UInt64?
     private var next: UInt64 = 0
     private var waiting: [MeasuredSample] = []
+    private var magneticFields: [Vector3] = []
 
     /// Creates a stream of samples that arrive at `sensorRate`, Hz, and publishes at most `rate` of them per second.
     /// A message covers `interval`, s.
@@ -270,13 +288,20 @@ struct SampleStream {
         if waiting.count >= capacity { flush(emit) }
     }
 
+    /// Adds readings of the magnetometer to the message that comes next. They arrive before the samples of their time.
+    mutating func append(_ readings: [Vector3]) {
+        magneticFields += readings.prefix(SampleStream.maximumSamples - magneticFields.count)
+    }
+
     /// Passes the incomplete message, if there is one, to `emit`.
     mutating func flush(_ emit: (Batch) -> Void) {
         guard let first = waiting.first, let origin else { return }
         emit(
             Batch(
-                sequence: sequence, first: first.number - origin, step: step, samples: waiting, fields: fields))
+                sequence: sequence, first: first.number - origin, step: step, samples: waiting,
+                magneticFields: magneticFields, fields: fields))
         sequence += 1
+        magneticFields.removeAll(keepingCapacity: true)
         waiting.removeAll(keepingCapacity: true)
     }
 
@@ -315,6 +340,7 @@ extension SampleStream.Batch {
             object.add(
                 "attitude", samples.map { [$0.attitude.w, $0.attitude.x, $0.attitude.y, $0.attitude.z] }, decimals: 6)
         }
+        if fields.contains(.field), !magneticFields.isEmpty { object.add("field", magneticFields, decimals: 2) }
         return object
     }
 }

@@ -124,7 +124,18 @@ struct StreamLeases {
     private static let pauses = (busy: 10.0, refused: 60.0)
 
     /// How much an agent understands: an older one refuses arguments that it does not know.
-    private enum Arguments { case all, basic }
+    private enum Arguments {
+        case all, withoutField, basic
+
+        /// What to ask next an agent that refused these; `nil` if it can be asked for nothing less.
+        var older: Arguments? {
+            switch self {
+            case .all: .withoutField
+            case .withoutField: .basic
+            case .basic: nil
+            }
+        }
+    }
 
     private struct Lease {
         var viewers = 0
@@ -154,8 +165,9 @@ struct StreamLeases {
         for (id, lease) in leases where lease.next <= now && isOnline(id) {
             var arguments = JSONObject()
             arguments.add("duration", StreamLeases.duration, decimals: 0)
-            arguments.add("fields", ["acceleration", "rotation", "attitude"])
-            if lease.arguments == .all {
+            let field = lease.arguments == .all ? ["field"] : []
+            arguments.add("fields", ["acceleration", "rotation", "attitude"] + field)
+            if lease.arguments != .basic {
                 arguments.add("interval", 0.02, decimals: 2)
                 arguments.add("near_misses", true)
             }
@@ -167,10 +179,12 @@ struct StreamLeases {
 
     /// A board has refused the command.
     mutating func refused(_ id: String, error: String, at now: Double) {
-        switch error {
-        case "bad_arguments" where leases[id]?.arguments == .all:
-            leases[id]?.arguments = .basic
+        if error == "bad_arguments", let older = leases[id]?.arguments.older {
+            leases[id]?.arguments = older
             leases[id]?.next = now
+            return
+        }
+        switch error {
         case "busy", "sensor_unavailable", "too_many": leases[id]?.next = now + StreamLeases.pauses.busy
         default: leases[id]?.next = now + StreamLeases.pauses.refused
         }

@@ -48,6 +48,40 @@ extension AccelerometerFitError: CustomStringConvertible {
     }
 }
 
+extension MagneticFitError: CustomStringConvertible {
+    /// Why there is no calibration yet, and what to do about it.
+    package var description: String {
+        switch self {
+        case .tooFewReadings(let have, let need):
+            return "\(100 * have / max(1, need)) % of the turning is done"
+        case .notTurnedEnough(let deviation, let axis, let missing):
+            let limit = fixed(MagneticFit.Parameters().largestDeviation, decimals: 1)
+            return
+                "the \(axisName(axis)) component of the hard iron is known to \(fixed(deviation, decimals: 1)) µT, "
+                + "\(limit) µT is needed: tilt it further, best with \(side(missing.direction)) up"
+        case .residualTooLarge(let residual):
+            return
+                "the readings contradict one another by \(fixed(residual, decimals: 1)) µT: move away from iron, magnets "
+                + "and cables, and turn it more slowly"
+        case .implausibleStrength(let strength):
+            return
+                "the field would have \(fixed(strength, decimals: 0)) µT, which the earth's has nowhere: calibrate it "
+                + "outside, or away from iron"
+        case .implausibleSoftIron(let part):
+            return
+                "iron on the board would distort the field by \(fixed(100 * part, decimals: 0)) %: take iron and magnets "
+                + "away from the board"
+        case .wrongAxes(let axes):
+            let sides = [axes.row0, axes.row1, axes.row2].map { row in side(row).filter { $0 != "+" } }
+            return
+                "the axes of the magnetometer do not match those of the gyroscope: its \(sides.joined(separator: ", ")), "
+                + "or the negatives of all three, lie along x, y, z; report it with the name of the board"
+        case .noSolution:
+            return "the readings give no calibration: turn it about other axes"
+        }
+    }
+}
+
 private func degrees(_ angle: Double) -> String { "\(fixed(angle * degreesPerRadian, decimals: 0)) degrees" }
 
 private func milliG(_ force: Double) -> String { "\(fixed(1000 * force / standardGravity, decimals: 0)) mg" }

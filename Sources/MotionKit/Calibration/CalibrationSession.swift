@@ -4,10 +4,11 @@ internal import LinuxSystem
 package import MotionCore
 internal import Synchronization
 
-/// Collects poses, and the turns between them, from a manager's sensor, for the fits of MotionCore.
+/// Collects poses, and the turns between them, from a manager's sensor, for the fits of MotionCore; and the readings of its
+/// magnetometer, if they are asked for.
 ///
 /// A session receives samples from `init` until `finish` or `deinit`. One thread at a time may use it and wait in
-/// `nextPose`. Do not use it in a handler: poses arrive on the delivery thread, which the wait would block. Poses and
+/// `nextPose` or `readings`. Do not use it in a handler: poses arrive on the delivery thread, which the wait would block. Poses and
 /// turns are along the sensor's axes and not calibrated.
 package final class CalibrationSession: Sendable {
     private struct State {
@@ -15,6 +16,8 @@ package final class CalibrationSession: Sendable {
         var progress: PoseSequence.Progress?
         /// The last pose, until `nextPose` returns it.
         var pending: RestingPose?
+        /// The readings of the magnetometer.
+        var magnetic: MagneticReadings?
         var failure: IMUFault?
         var isCancelled = false
     }
@@ -24,18 +27,22 @@ package final class CalibrationSession: Sendable {
     private let wake: WakeSignal
     private let tokens = Mutex<[HandlerToken]>([])
 
-    /// Starts to collect from a running manager.
+    /// Starts to collect from a running manager, also from its magnetometer if `hasField`.
     ///
     /// - Throws: `notRunning`, or `resources` if the system has no file descriptor left.
-    package init(manager: MotionManager) throws(CalibrationError) {
-        guard manager.isRunning else { throw CalibrationError.notRunning }
+    package init(manager: MotionManager, hasField: Bool = false) throws(CalibrationError) {
+        guard manager.isRunning, let known = manager.calibration else { throw CalibrationError.notRunning }
         guard let wake = WakeSignal() else { throw CalibrationError.resources }
         self.manager = manager
         self.wake = wake
-        state = Mutex(State())
-        let samples = manager.addSampleHandler { [weak self] in self?.take($0) }
-        let sensor = manager.addSensorHandler { [weak self] event, _ in self?.take(event) }
-        tokens.withLock { $0 = [samples, sensor] }
+        state = Mutex(State(magnetic: hasField ? MagneticReadings(known: known) : nil))
+        var added = [
+            manager.addSampleHandler { [weak self] in self?.take($0) },
+            manager.addSensorHandler { [weak self] event, _ in self?.take(event) },
+        ]
+        if hasField { added.append(manager.addMagneticFieldHandler { [weak self] in self?.take($0) }) }
+        let all = added
+        tokens.withLock { $0 = all }
     }
 
     deinit {
@@ -117,6 +124,27 @@ package final class CalibrationSession: Sendable {
         }
     }
 
+    /// The readings of the magnetometer so far, and what the board is doing. Waits a moment for further ones.
+    ///
+    /// - Throws: `cancelled`, `sensorFailed`, `notRunning`.
+    package func readings() throws(CalibrationError) -> (fit: MagneticFit, phase: MagneticCollector.Phase) {
+        wake.wait(seconds: 0.1)
+        let (collected, failure, isCancelled) = state.withLock { state in
+            defer {
+                state.failure = nil
+                state.isCancelled = false
+            }
+            return (
+                state.magnetic.map { (fit: $0.collector.fit, phase: $0.collector.phase) }, state.failure,
+                state.isCancelled
+            )
+        }
+        if isCancelled { throw CalibrationError.cancelled }
+        if let failure { throw CalibrationError.sensorFailed(failure) }
+        guard let collected, manager.isRunning else { throw CalibrationError.notRunning }
+        return collected
+    }
+
     // MARK: On the delivery thread
 
     private func take(_ samples: [MotionSample]) {
@@ -125,9 +153,16 @@ package final class CalibrationSession: Sendable {
                 let progress = state.sequence.take(sample)
                 if case .done(let pose) = progress { state.pending = pose }
                 state.progress = progress
+                state.magnetic?.take(sample)
             }
         }
         wake.signal()
+    }
+
+    private func take(_ readings: [MagneticSample]) {
+        state.withLock { state in
+            for reading in readings { state.magnetic?.take(reading) }
+        }
     }
 
     private func take(_ event: SensorEvent) {

@@ -14,6 +14,9 @@ package final class GuidedCalibration: Sendable {
         case gyroscope
         /// The accelerometer's offset, scale and cross-axis sensitivity, from this number of rests on different sides.
         case accelerometer(poses: Int)
+        /// The magnetometer's hard iron and soft iron. The board lies still for three seconds, and is then turned in all
+        /// directions.
+        case magnetometer
     }
 
     /// The allowed numbers of poses.
@@ -28,8 +31,10 @@ package final class GuidedCalibration: Sendable {
         case pose(Int, of: Int, next: String)
         /// Why the last pose was not accepted. The board has to lie differently.
         case refused(String)
-        /// The calibration is in use. The errors that remained before and after it, rad/s (gyroscope) or m/s²
-        /// (accelerometer).
+        /// The part of all directions of the board that have pointed up, and what to do next.
+        case turning(coverage: Double, advice: String)
+        /// The calibration is in use. The errors that remained before and after it, rad/s (gyroscope), m/s²
+        /// (accelerometer) or µT (the hard iron of the magnetometer).
         case done(before: Double, after: Double)
         /// Why the calibration ended without a change.
         case failed(String)
@@ -44,7 +49,7 @@ package final class GuidedCalibration: Sendable {
     package init(
         _ subject: Subject, of manager: MotionManager, limit: Double, onStep: @escaping @Sendable (Step) -> Void
     ) throws(CalibrationError) {
-        let session = try CalibrationSession(manager: manager)
+        let session = try CalibrationSession(manager: manager, hasField: subject == .magnetometer)
         let deadline = SystemClock().now().advanced(bySeconds: limit)
         let thread = WorkerThread(name: "jostle-calibrat") {
             do {
@@ -52,6 +57,7 @@ package final class GuidedCalibration: Sendable {
                 case .gyroscope: onStep(try Self.gyroscope(manager, session, until: deadline))
                 case .accelerometer(let poses):
                     onStep(try Self.accelerometer(manager, session, poses: poses, until: deadline, onStep))
+                case .magnetometer: onStep(try Self.magnetometer(manager, session, until: deadline, onStep))
                 }
             } catch {
                 onStep(.failed("\(error)"))
@@ -112,6 +118,51 @@ package final class GuidedCalibration: Sendable {
             case .solved(let solution): return try finish(solution, fit, manager)
             }
         }
+    }
+
+    /// Seconds between two steps that say how far the turning is.
+    private static let stepInterval = 2.0
+
+    private static func magnetometer(
+        _ manager: MotionManager, _ session: CalibrationSession, until deadline: Timestamp, _ onStep: (Step) -> Void
+    ) throws -> Step {
+        let clock = SystemClock()
+        var attempts = MagneticAttempts()
+        var advice = "it did not lie still"
+        var last: Step?
+        var nextStep: Timestamp?
+        while true {
+            let (fit, phase) = try session.readings()
+            let now = clock.now()
+            guard now < deadline else { throw Failure(.temporary, "the time is up, and \(advice)") }
+            if case .resting = phase { continue }
+            switch attempts.attempt(fit) {
+            case .solved(let solution): return try finish(solution, manager)
+            case .refused(let error): throw Failure(.badData, "\(error)")
+            case .notYet(.tooFewReadings): advice = "turn it on, best with \(side(fit.missingSide.direction)) up"
+            case .notYet(let error): advice = "\(error)"
+            case nil: break
+            }
+            if nextStep == nil {
+                advice =
+                    "now turn it slowly, a quarter turn a second at most, all the way round, onto each side and upside down"
+            }
+            let step = Step.turning(
+                coverage: fit.coverage, advice: phase == .tooFast ? "turn it more slowly" : advice)
+            if step != last, nextStep.map({ now >= $0 }) ?? true {
+                onStep(step)
+                (last, nextStep) = (step, now.advanced(bySeconds: stepInterval))
+            }
+        }
+    }
+
+    private static func finish(_ solution: MagneticFit.Solution, _ manager: MotionManager) throws -> Step {
+        guard let known = manager.calibration else { throw CalibrationError.notRunning }
+        var calibration = known
+        calibration.take(solution)
+        try manager.setCalibration(calibration)
+        let before = solution.calibration.hardIron - (known.magnetometer?.hardIron ?? .zero)
+        return .done(before: before.length, after: solution.deviation)
     }
 
     private static func finish(

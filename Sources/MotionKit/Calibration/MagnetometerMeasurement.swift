@@ -12,16 +12,14 @@ package final class MagnetometerMeasurement {
     }
 
     private let device: any SensorDevice
-    private var collector: MagneticCollector
+    private let readings: MagneticReadings
     private var batch: SampleBatch
-    /// Readings later than the last sample.
-    private var waiting: [MagneticSample]
 
     /// The readings with their attitude.
-    package var fit: MagneticFit { collector.fit }
-    package var phase: MagneticCollector.Phase { collector.phase }
+    package var fit: MagneticFit { readings.collector.fit }
+    package var phase: MagneticCollector.Phase { readings.collector.phase }
     /// The readings so far, also those at rest.
-    package var count: Int { collector.count }
+    package var count: Int { readings.collector.count }
 
     /// - Parameters:
     ///   - device: an open sensor, which nothing else polls.
@@ -33,8 +31,7 @@ package final class MagnetometerMeasurement {
         // Not default values, which Swift 6.0 would set before the throws.
         self.device = device
         batch = SampleBatch(capacity: 128)
-        waiting = []
-        collector = MagneticCollector(chip: known.effective, learntScale: known.learntScale)
+        readings = MagneticReadings(known: known)
     }
 
     /// Polls the sensor once.
@@ -42,16 +39,8 @@ package final class MagnetometerMeasurement {
     /// - Returns: when to poll again, and what happened to the sensor.
     package func poll() -> IMUPoll {
         let poll = device.poll(into: &batch)
-        while let reading = device.takeField() { waiting.append(reading) }
-        for index in 0..<batch.count {
-            let sample = batch[index]
-            // A reading belongs to the attitude of the last sample before it.
-            while let reading = waiting.first, reading.timestamp < sample.timestamp {
-                collector.take(reading)
-                waiting.removeFirst()
-            }
-            collector.take(sample)
-        }
+        while let reading = device.takeField() { readings.take(reading) }
+        for index in 0..<batch.count { readings.take(batch[index]) }
         batch.removeAll()
         return poll
     }

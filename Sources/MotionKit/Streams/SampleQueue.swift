@@ -1,5 +1,5 @@
 internal import LinuxSystem
-internal import MotionCore
+package import MotionCore
 internal import Synchronization
 
 /// Takes a running manager's samples to a thread that may be slow: because a disk stalls, or because it compares movements.

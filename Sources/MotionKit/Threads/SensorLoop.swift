@@ -126,7 +126,10 @@ struct SensorLoop: ~Copyable {
         if let silenced = requests.silenced { pipeline.silenced = silenced }
         if let calibration = requests.calibration {
             let exchange = self.exchange
-            pipeline.apply(calibration.chip, learntScale: calibration.learntScale) { exchange.post(.gesture($0)) }
+            pipeline.apply(
+                calibration.chip, learntScale: calibration.learntScale,
+                magnetometer: calibration.magnetometer ?? MagneticCalibration()
+            ) { exchange.post(.gesture($0)) }
             calibrationRevision = calibration.revision
             nextRestReport = nil
             nextScaleReport = nil

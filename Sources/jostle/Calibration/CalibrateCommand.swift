@@ -286,12 +286,6 @@ extension CalibrateCommand {
 }
 
 extension CalibrateCommand {
-    /// New readings between two attempts at a result.
-    private static let readingsPerAttempt = 10
-
-    /// Readings after which a result that no board has is not going to change any more.
-    private static let mostImplausible = 500
-
     /// Seconds after which a reason is said again, if there is no terminal for a progress line.
     private static let sayInterval = 10.0
 
@@ -347,7 +341,7 @@ extension CalibrateCommand {
     private static func collect(
         _ measurement: MagnetometerMeasurement, _ dialogue: Dialogue, _ deadline: Timestamp
     ) throws -> MagneticFit.Solution {
-        var attempted = 0
+        var attempts = MagneticAttempts()
         var advice = "it did not lie still"
         var said = (advice: "", until: WallClock.monotonic)
         var hasBegun = false
@@ -375,36 +369,22 @@ extension CalibrateCommand {
                         half a minute or more.
                         """)
                 }
-                let readings = measurement.fit.readings
-                if readings >= attempted + readingsPerAttempt || readings < attempted {
-                    attempted = readings
-                    do {
-                        return try measurement.fit.solve()
-                    } catch {
-                        advice = reason(error)
-                        if isFinal(error, readings) {
-                            throw Failure(.badData, "\(advice); nothing was changed")
-                        }
-                        let isNews = advice != said.advice && now >= said.until
-                        if isNews, readings >= MagneticCollector.fewestReadings {
-                            dialogue.say("Turn: \(advice)")
-                            said = (advice, now.advanced(bySeconds: sayInterval))
-                        }
+                switch attempts.attempt(measurement.fit) {
+                case .solved(let solution): return solution
+                case .refused(let error): throw Failure(.badData, "\(error); nothing was changed")
+                case .notYet(let error):
+                    advice = "\(error)"
+                    let isNews = advice != said.advice && now >= said.until
+                    if isNews, measurement.fit.readings >= MagneticCollector.fewestReadings {
+                        dialogue.say("Turn: \(advice)")
+                        said = (advice, now.advanced(bySeconds: sayInterval))
                     }
+                case nil: break
                 }
                 let words = measurement.phase == .tooFast ? "too fast" : advice
                 dialogue.show("Turn: \(Dialogue.bar(measurement.fit.coverage)) \(words)")
             }
             try dialogue.wait(seconds: max(0.001, min(0.1, poll.next.seconds(since: WallClock.monotonic))))
-        }
-    }
-
-    /// Whether further readings would not change the refusal.
-    private static func isFinal(_ error: MagneticFitError, _ readings: Int) -> Bool {
-        switch error {
-        case .wrongAxes: true
-        case .implausibleStrength, .implausibleSoftIron, .noSolution: readings >= mostImplausible
-        case .tooFewReadings, .notTurnedEnough, .residualTooLarge: false
         }
     }
 
@@ -436,40 +416,6 @@ extension CalibrateCommand {
         dialogue.say(
             "Heading: accurate to \(decimal(solution.headingDeviation * degreesPerRadian, 1))°, where the field is as here."
         )
-    }
-
-    /// Why there is no calibration yet, and what to do about it.
-    static func reason(_ error: MagneticFitError) -> String {
-        switch error {
-        case .tooFewReadings(let have, let need):
-            return "\(100 * have / max(1, need)) % of the turning is done"
-        case .notTurnedEnough(let deviation, let axis, let missing):
-            let limit = decimal(MagneticFit.Parameters().largestDeviation, 1)
-            return
-                "the \(axisName(axis)) component of the hard iron is known to \(decimal(deviation, 1)) µT, \(limit) µT is "
-                + "needed: tilt it further, best with \(sideWords(missing.direction)) up"
-        case .residualTooLarge(let residual):
-            return
-                "the readings contradict one another by \(decimal(residual, 1)) µT: move away from iron, magnets and "
-                + "cables, and turn it more slowly"
-        case .implausibleStrength(let strength):
-            return
-                "the field would have \(decimal(strength, 0)) µT, which the earth's has nowhere: calibrate it outside, or "
-                + "away from iron"
-        case .implausibleSoftIron(let part):
-            return
-                "iron on the board would distort the field by \(decimal(100 * part, 0)) %: take iron and magnets away "
-                + "from the board"
-        case .wrongAxes(let axes):
-            let sides = [axes.row0, axes.row1, axes.row2].map { row in
-                sideWords(row).replacing("+", with: "")
-            }
-            return
-                "the axes of the magnetometer do not match those of the gyroscope: its \(sides.joined(separator: ", ")), "
-                + "or the negatives of all three, lie along x, y, z; report it with the name of the board"
-        case .noSolution:
-            return "the readings give no calibration: turn it about other axes"
-        }
     }
 }
 

@@ -191,6 +191,28 @@ extension BrowserTests {
             try rig.expectQuietConsole()
         }
 
+        /// Requirement: the magnetometer is calibrated at the page, which shows how much of the turning is done, and which side
+        /// to turn up as a picture.
+        @Test func theMagnetometerIsCalibrated() async throws {
+            let directory = TemporaryDirectory.new()
+            let rig = try await BrowserRig.onBoard(
+                try directory.write(Recording.turned, to: "turned.csv"), tab: "commands",
+                agent: ["commands.allow=[stream, calibrate]", "sensor.magnetometer=true", "sensor.rate=50Hz"],
+                page: ["page.control=true"])
+            let browser = rig.browser
+            #expect(
+                await browser.shows("!document.querySelector('[aria-label=\"Calibrate the magnetometer\"]').disabled"))
+            try browser.clickButton("Magnetometer")
+            let title = "document.querySelector('.calibration-title').textContent"
+            #expect(await browser.shows("\(title) === 'Lay the board down and let go'"))
+            #expect(await browser.shows("/^Turn it slowly: \\d+\\s% of all/.test(\(title))", within: .seconds(100)))
+            let label = "document.querySelector('.calibration svg').getAttribute('aria-label')"
+            #expect(await browser.shows("/The board .*[+−][xyz]/.test(\(label))"))
+            #expect(await browser.shows("\(title) === 'The magnetometer is calibrated'", within: .seconds(100)))
+            #expect(await browser.shows("document.querySelector('.advice').textContent.includes('µT after')"))
+            try rig.expectQuietConsole()
+        }
+
         /// Requirement: a gesture is taught at the page: it shows what to do and what the board thinks of each movement, lists what
         /// the board has learned, and has it forgotten.
         @Test func aGestureIsTaught() async throws {

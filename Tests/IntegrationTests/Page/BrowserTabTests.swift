@@ -133,5 +133,76 @@ extension BrowserTests {
                 await browser.shows("\(text).includes('AK8963, measuring') && \(text).includes('calibrated: file')"))
             try rig.expectQuietConsole()
         }
+
+        /// Requirement: the readings of the magnetometer lie on a sphere if it is calibrated; how much of it was seen and how
+        /// far they are off it stands in words. At rest nothing is drawn anew.
+        @Test func theFieldIsDrawnOnASphere() async throws {
+            let rig = try await BrowserRig.onBoard(
+                "slow-turn", tab: "motion", agent: ["sensor.magnetometer=true", "sensor.rate=100Hz"])
+            let browser = rig.browser
+            let canvas = "document.querySelector('.sphere canvas')"
+            let text = "document.querySelector('.sphere').innerText"
+            // Nothing is drawn out of sight, and what comes above it may push it out of sight again.
+            let scroll = "document.querySelector('.sphere:not([hidden])').scrollIntoView()"
+            #expect(
+                await browser.shows("(\(scroll), Number(\(canvas).dataset.readings) >= 5)"), "of a real agent")
+            let isEarly = "\(text).includes('Turn the board in all directions')"
+            #expect(await browser.shows("/\\d\\s%/.test(\(text)) && \(isEarly)"))
+
+            try rig.observer.publish("jostle/compass/availability", "online", retain: true)
+            try browser.open(rig.page.base + "/?board=compass&tab=motion")
+            #expect(await browser.shows("document.querySelector('.states')?.innerText.includes('online')"))
+            let start = Date().timeIntervalSince1970 * 1000
+            var sent = 0
+            /// Publishes readings, ten in a message.
+            func publish(_ readings: [(Double, Double, Double)]) throws {
+                for from in stride(from: 0, to: readings.count, by: 10) {
+                    let rows = readings[from..<min(from + 10, readings.count)]
+                        .map { "[\($0.0),\($0.1),\($0.2)]" }.joined(separator: ",")
+                    try rig.observer.publish(
+                        "jostle/compass/stream",
+                        #"{"seq":\#(sent),"n":\#(sent),"t":\#(start + 20 * Double(sent)),"acceleration":[[0,0,9.8]],"field":[\#(rows)]}"#
+                    )
+                    sent += 1
+                }
+            }
+            /// 200 readings all around, whose middle is off in x, µT.
+            func sphere(_ offset: Double) -> [(Double, Double, Double)] {
+                (0..<200).map { index in
+                    let (z, turn) = (1 - (2 * Double(index) + 1) / 200, 2.4 * Double(index))
+                    let radius = 48 * (1 - z * z).squareRoot()
+                    return (offset + radius * cos(turn), radius * sin(turn), 48 * z)
+                }
+            }
+            try rig.observer.publish(
+                "jostle/compass/attitude",
+                #"{"t":\#(Int(start)),"roll":0,"pitch":0,"yaw":0,"q":[1,0,0,0],"heading":9,"heading_deviation":2.5,"heading_quality":"tracking"}"#
+            )
+            try publish(sphere(0))
+            #expect(await browser.shows("(\(scroll), \(canvas)?.dataset.readings === '200')"))
+            let label = "\(canvas).getAttribute('aria-label')"
+            #expect(await browser.shows("\(text).includes('The readings lie on the sphere')"))
+            let said: String = try browser.value(label)
+            #expect(said.contains(/(9\d|100)\s% of the sphere seen/), "\(said)")
+            #expect(said.hasSuffix("strength 48.0\u{a0}µT, deviation 0.0\u{a0}µT RMS"), "\(said)")
+
+            // At rest there is only noise.
+            try publish([(0, 0, -48)])
+            #expect(await browser.shows("\(canvas).dataset.readings === '201'"))
+            let picture: String = try browser.value("\(canvas).toDataURL()")
+            let noise: [(Double, Double, Double)] = (0..<60).map { (Double($0 % 3) * 0.5, Double($0 % 2) * 0.3, -48) }
+            try publish(noise)
+            #expect(await browser.shows("jostlePage.samples >= 27"))
+            try browser.runAndWait("await new Promise((go) => setTimeout(go, 1200)); return true")
+            #expect(try browser.value("\(canvas).toDataURL()") == picture)
+
+            // A magnet on the board.
+            try browser.clickButton("Start again")
+            #expect(await browser.shows("\(canvas).dataset.readings === '0'"))
+            try publish(sphere(25))
+            #expect(await browser.shows("\(text).includes('far off the sphere')"))
+            #expect(try browser.value("\(canvas).toDataURL()") != picture)
+            try rig.expectQuietConsole()
+        }
     }
 }
