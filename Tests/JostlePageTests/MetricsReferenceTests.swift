@@ -82,6 +82,17 @@ import Testing
         }
     }
 
+    /// With hundreds of boards, a panel shows those that matter most, numbers of all, or one board.
+    @Test func noPanelDrawsEveryBoard() throws {
+        for panel in try panels() where panel["type"] as? String != "table" {
+            for target in panel["targets"] as? [[String: Any]] ?? [] {
+                let expression = try #require(target["expr"] as? String)
+                let bounds = ["topk($top, ", "bottomk($top, ", "\"$one\"", "sum", "count(", "min("]
+                #expect(bounds.contains { expression.contains($0) }, "\(panel["title"] ?? ""): \(expression)")
+            }
+        }
+    }
+
     /// No two panels overlap, and none is wider than the dashboard.
     @Test func panelsLieSideBySide() throws {
         var taken: Set<[Int]> = []
@@ -106,8 +117,8 @@ import Testing
                 let expression = try #require(target["expr"] as? String)
                 let names = names(in: expression)
                 #expect(!names.isEmpty && names.subtracting(served) == [], "\(expression)")
-                let boards = names.filter { $0.hasPrefix("jostle_board_") && $0 != "jostle_board_info" }
-                #expect(expression.matches(of: /board=~"\$board"/).count == boards.count, "\(expression)")
+                let chosen = expression.matches(of: /jostle_board_(?!info)\w+\{board=(~"\$board"|"\$one")/)
+                #expect(chosen.count == expression.matches(of: /jostle_board_(?!info)/).count, "\(expression)")
                 used.formUnion(names)
             }
         }
@@ -123,8 +134,11 @@ import Testing
     @Test func theChoiceOfBoardsIsThatOfTheMetrics() throws {
         let templating = try #require(try dashboard()["templating"] as? [String: Any])
         let variables = try #require(templating["list"] as? [[String: Any]])
-        #expect(variables.map { $0["name"] as? String } == ["datasource", "board"])
-        #expect(variables.map { $0["type"] as? String } == ["datasource", "query"])
-        #expect(variables[1]["definition"] as? String == "label_values(\(MetricFamily.online.sampleName), board)")
+        #expect(variables.map { $0["name"] as? String } == ["datasource", "board", "top", "one"])
+        #expect(variables.map { $0["type"] as? String } == ["datasource", "query", "custom", "query"])
+        for index in [1, 3] {
+            let definition = variables[index]["definition"] as? String
+            #expect(definition == "label_values(\(MetricFamily.online.sampleName), board)")
+        }
     }
 }

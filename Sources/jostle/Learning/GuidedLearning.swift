@@ -41,16 +41,18 @@ struct GuidedLearning {
         while true {
             var hasWaited = false
             for sample in try sensor.newSamples("\(plan.name) is not learned") {
-                guard let step = session.take(sample) else { continue }
-                try say(step)
-                if case .done = step, let template = session.template { return template }
-                guard session.prompt == .wait else { continue }
-                dialogue.say(session.prompt.words(of: plan))
-                hasWaited = true
+                if let step = session.take(sample) {
+                    try say(step)
+                    if case .done = step, let template = session.template { return template }
+                    if session.prompt == .wait {
+                        dialogue.say(session.prompt.words(of: plan))
+                        hasWaited = true
+                    }
+                }
+                show(session.prompt, &announced)
             }
             // What was done meanwhile belongs to no trial.
             if hasWaited { _ = try sensor.newSamples() }
-            show(session.prompt, &announced)
         }
     }
 

@@ -192,8 +192,11 @@ import Testing
                 for target in panel["targets"] as? [[String: Any]] ?? [] {
                     let expression = try #require(target["expr"] as? String)
                     // What Grafana puts in the place of its variables.
-                    let query = expression.replacing("$board", with: "lamp|dut").replacing(
-                        "$__rate_interval", with: "1m")
+                    let values = [
+                        "$board": "lamp|dut", "=\"$one\"": "=~\"lamp|dut\"", "$top": "10", "$__rate_interval": "1m",
+                        "$__range": "1h",
+                    ]
+                    let query = values.reduce(expression) { $0.replacing($1.key, with: $1.value) }
                     #expect(await prometheus.answers(query), "\(panel["title"] ?? ""): \(query)")
                     count += 1
                 }
