@@ -36,6 +36,15 @@ package enum Configuration {
         }
     }
 
+    /// The settings of a command that is about boards at a broker, which `--broker` and `--set` can name instead of the file of
+    /// this board.
+    package static func ofBroker(
+        _ arguments: Arguments, overrides: [String] = []
+    ) throws(ConfigurationErrors) -> JostleSettings {
+        try load(arguments, overrides: BrokerArgument.overrides(arguments) + overrides, boardFile: .replaceable)
+            .settings
+    }
+
     /// The main file of a command line; `nil` if there is none, so that the built-in defaults are in force.
     package static func file(_ arguments: Arguments) -> String? {
         arguments.value("config") ?? ConfigurationFile.standard()

@@ -17,9 +17,8 @@ package enum PageCommand {
             throw Failure(.usage, "unknown operand \"\(word)\"; the only one is \(PageUsage.link)")
         }
         if arguments.operand(0) == PageUsage.link { return try printLink() }
-        let overrides =
-            BrokerArgument.overrides(arguments) + (arguments.value("listen").map { ["page.listen=\($0)"] } ?? [])
-        let settings = try Configuration.load(arguments, overrides: overrides, boardFile: .replaceable).settings
+        let settings = try Configuration.ofBroker(
+            arguments, overrides: arguments.value("listen").map { ["page.listen=\($0)"] } ?? [])
         let secrets = try settings.pageSecrets()
         let socket = try listen(settings.page.listen)
         let certificate = try certificate(secrets, socket, arguments, settings)

@@ -90,16 +90,11 @@ struct RemoteLearn: RemoteCommand, Equatable {
         }
         if known == nil, adds { throw CommandRefusal(.badArguments, "there is no gesture \(name) to add examples to") }
         try host.gestures?.checkRoom(for: name)
-        var plan = LearningSession.Plan(name: name)
+        var plan = LearningSession.Plan(name: name, addingTo: adds ? known : nil, times: times)
         plan.settings = host.settings.motion.withoutReference
         plan.calibration = host.manager.calibration?.effective ?? ChipCalibration()
         plan.background = background
         plan.others = host.settings.learned.values.compactMap(\.template).filter { $0.name != name }
-        if adds {
-            plan.earlier = known?.gesture.examples ?? []
-            plan.examples = 2...2
-        }
-        if let times { plan.examples = times...times }
         return plan
     }
 }

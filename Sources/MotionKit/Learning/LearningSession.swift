@@ -21,8 +21,14 @@ package struct LearningSession: ~Copyable {
         /// Seconds for which movement that it must not be is taken from the sensor, before the examples.
         package var background = 0.0
 
-        package init(name: GestureName) {
+        /// Adds examples to those of a known gesture, and asks for `times` of them, or else for the usual number.
+        package init(name: GestureName, addingTo known: GestureTemplate? = nil, times: Int? = nil) {
             self.name = name
+            if let known {
+                earlier = known.gesture.examples
+                examples = 2...2
+            }
+            if let times { examples = times...times }
         }
     }
 

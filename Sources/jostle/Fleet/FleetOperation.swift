@@ -50,9 +50,7 @@ struct FleetOperation {
         waiting = try FleetOptions.waitingTime(arguments)
         rollout = try mayRollOut && RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
         let signals = SignalWaiter()
-        settings = try Configuration.load(
-            arguments, overrides: BrokerArgument.overrides(arguments), boardFile: .replaceable
-        ).settings
+        settings = try Configuration.ofBroker(arguments)
         signer = try arguments.value("sign-key").map { path throws in try SigningKeyFile.read(path) }
         try arguments.exclude("sign-key", "unsigned")
         isUnsigned = arguments.has("unsigned")

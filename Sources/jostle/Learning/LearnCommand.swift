@@ -180,13 +180,11 @@ enum LearnCommand {
         _ arguments: Arguments, _ signals: SignalWaiter
     ) throws -> GestureTemplate {
         let avoided = try avoided(arguments, settings.motion)
-        var plan = LearningSession.Plan(name: name)
-        plan.earlier = more?.gesture.examples ?? []
+        let times = try arguments.count("times", within: LearnedGesture.counts)
+        var plan = LearningSession.Plan(name: name, addingTo: more, times: times)
         plan.others = known
         plan.avoided = avoided.movement
         plan.background = avoided.background
-        if more != nil { plan.examples = 2...2 }
-        if let times = try arguments.count("times", within: LearnedGesture.counts) { plan.examples = times...times }
         let limit = try arguments.seconds("for") ?? 900
         let dialogue = Dialogue(signals: signals)
         return try GuidedLearning(plan, settings, dialogue, limit: limit + plan.background).run()
@@ -205,42 +203,45 @@ enum LearnCommand {
         }
         var request = JSONObject()
         request.add("name", "\(name)")
-        var patience = 0.0
-        if arguments.has("forget") {
-            request.add("forget", true)
-        } else {
-            let limit = try arguments.seconds("for") ?? 900
-            let background = try arguments.values("background").reduce(0) { sum, value in
-                guard let seconds = try LearnCommand.seconds(value) else {
-                    throw Failure(.usage, "--background is \"\(value)\", not a time such as 30min (--on)")
-                }
-                return sum + seconds
-            }
-            if let more = arguments.value("more"), more != "board" {
-                throw Failure(.usage, "--more is \"\(more)\", not board (--on)")
-            }
-            request.add("more", arguments.has("more"))
-            request.add("force", arguments.has("force"))
-            request.add("times", try arguments.count("times", within: LearnedGesture.counts).map { Int64($0) })
-            request.add("background", background, decimals: 0)
-            request.add("seconds", limit, decimals: 0)
-            patience = limit + background + answerTime
-        }
-        let device = try RemoteDevice(
-            id: id, settings: try Configuration.load(arguments, boardFile: .replaceable).settings)
-        guard patience > 0 else {
+        let isForgetting = arguments.has("forget")
+        let duration = isForgetting ? 0 : try addLesson(to: &request, arguments)
+        if isForgetting { request.add("forget", true) }
+        let device = try RemoteDevice(id: id, settings: try Configuration.ofBroker(arguments))
+        guard !isForgetting else {
             let answer = try device.request("learn", request, within: answerTime, signals: signals)
             guard answer.isAccepted else { throw answer.refusal }
             let isForgotten = answer.text("forgotten") == "true"
             return Output.line("\(name): \(isForgotten ? "forgotten" : "\(id) has learned no such gesture over MQTT")")
         }
-        try device.follow("learn", request, within: answerTime, patience: patience, signals: signals) { answer in
+        try device.follow(
+            "learn", request, within: answerTime, patience: duration + answerTime, signals: signals
+        ) { answer in
             guard answer.isAccepted else { throw answer.refusal }
             guard let message = answer.text("message"), answer.text("step") != "moving" else { return }
             Output.line(ForeignText.excerpt(message, limit: 500))
             Output.flush()
         }
         Output.line("\(id) has \(name) now.")
+    }
+
+    /// Adds what the options say of a lesson; returns how long it may take, s.
+    private static func addLesson(to request: inout JSONObject, _ arguments: Arguments) throws -> Double {
+        let limit = try arguments.seconds("for") ?? 900
+        let background = try arguments.values("background").reduce(0) { sum, value in
+            guard let seconds = try LearnCommand.seconds(value) else {
+                throw Failure(.usage, "--background is \"\(value)\", not a time such as 30min (--on)")
+            }
+            return sum + seconds
+        }
+        if let more = arguments.value("more"), more != "board" {
+            throw Failure(.usage, "--more is \"\(more)\", not board (--on)")
+        }
+        request.add("more", arguments.has("more"))
+        request.add("force", arguments.has("force"))
+        request.add("times", try arguments.count("times", within: LearnedGesture.counts).map { Int64($0) })
+        request.add("background", background, decimals: 0)
+        request.add("seconds", limit, decimals: 0)
+        return limit + background
     }
 
     /// The movement that the gesture must not be, and the seconds for which more is to be taken from the sensor.

@@ -69,8 +69,8 @@ enum RecordingsCommand {
         let place: any RecordingPlace
         if let id = arguments.value("on") {
             try DeviceIDArgument.check(id)
-            let settings = try Configuration.load(arguments, boardFile: .replaceable).settings
-            place = try RemoteRecordings(device: RemoteDevice(id: id, settings: settings), signals: signals)
+            place = try RemoteRecordings(
+                device: RemoteDevice(id: id, settings: try Configuration.ofBroker(arguments)), signals: signals)
         } else {
             let state = LayersInForce.directory(for: Configuration.file(arguments))
             place = LocalRecordings(directory: RecordingDirectory(stateDirectory: state))

@@ -45,7 +45,7 @@ enum SwitchCommand {
         _ command: String, _ arguments: Arguments, done: String, unchanged: String
     ) throws {
         let signals = SignalWaiter()
-        let settings = try Configuration.load(arguments, boardFile: .replaceable).settings
+        let settings = try Configuration.ofBroker(arguments)
         let id = arguments.value("on") ?? settings.device.id ?? DeviceName.ofThisMachine()
         try DeviceIDArgument.check(id)
         let device = try RemoteDevice(id: id, settings: settings)

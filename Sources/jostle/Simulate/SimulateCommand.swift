@@ -48,9 +48,7 @@ enum SimulateCommand {
         let signals = SignalWaiter()
         let trajectory = arguments.operand(0) ?? ""
         if let id = arguments.value("on") {
-            let overrides = BrokerArgument.overrides(arguments)
-            let settings = try Configuration.load(arguments, overrides: overrides, boardFile: .replaceable).settings
-            try runRemotely(trajectory, on: id, arguments, settings, signals)
+            try runRemotely(trajectory, on: id, arguments, try Configuration.ofBroker(arguments), signals)
             return
         }
         if arguments.value("count") != nil {

@@ -123,9 +123,7 @@ enum SupportCommand {
     private static func addDevice(
         _ id: String, to report: inout SupportReport, _ arguments: Arguments, _ signals: SignalWaiter
     ) throws {
-        let settings = try Configuration.load(
-            arguments, overrides: BrokerArgument.overrides(arguments), boardFile: .replaceable
-        ).settings
+        let settings = try Configuration.ofBroker(arguments)
         let messages = try DeviceMessages(of: id, settings, signals)
         guard messages.isConnected else {
             throw Failure(.unavailable, lines: ["the broker was not reached"] + messages.connection)

@@ -369,9 +369,7 @@ enum WatchCommand {
         if let id { try DeviceIDArgument.check(id, option: "device") }
         try arguments.exclude("plain", "json", "raw")
         let seconds = try arguments.seconds("for")
-        let settings = try Configuration.load(
-            arguments, overrides: BrokerArgument.overrides(arguments), boardFile: .replaceable
-        ).settings
+        let settings = try Configuration.ofBroker(arguments)
         let format: WatchView.Format =
             arguments.has("json")
             ? .json : arguments.has("raw") ? .raw : arguments.has("plain") || !Output.isTerminal ? .lines : .screen
