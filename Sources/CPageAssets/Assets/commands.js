@@ -1,6 +1,6 @@
 // The commands of one board, and its answers. A calibration is led by the board: each of its answers says what to do next.
 import { element, object, clean, finite, number, timeOfDay, isTime, post } from "./text.js";
-import { hindrance, permits, valueAt } from "./settings.js";
+import { hindrance, learnedNames, permits, valueAt } from "./settings.js";
 import { Learning } from "./learning.js";
 import { boardPicture, sideWords } from "./pose.js";
 
@@ -93,7 +93,7 @@ export class CommandsPanel {
   report(data) {
     this.allowed = valueAt(data, "settings.commands.allow") ?? this.allowed;
     this.name = clean(valueAt(data, "settings.device.name"));
-    const learned = Object.keys(object(valueAt(data, "settings.gestures.learned"))).slice(0, 10).map(clean);
+    const learned = learnedNames(data);
     if (learned.join() === this.known) return;
     this.known = learned.join();
     this.learned.replaceChildren(...learned.map((value) => element("option", { value, text: value })));

@@ -385,6 +385,11 @@ function ruleField(name) {
     read: (report) => (find(report) ? find(report).enabled !== false : undefined) };
 }
 
+/** The names of the gestures that a board has learned, in its report; it has ten at most. */
+export function learnedNames(report) {
+  return Object.keys(object(valueAt(report, "settings.gestures.learned"))).slice(0, 10).map(clean);
+}
+
 /** The names of the gestures in a report. */
 function gestureNames(report) {
   return Object.keys(object(valueAt(report, "settings.gestures"))).filter((name) => /^[a-z][\w-]{0,31}$/.test(name));

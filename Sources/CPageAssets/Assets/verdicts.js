@@ -1,6 +1,6 @@
 // Saying what a movement was: the board keeps its last seconds as a recording with a label, which `jostle tune` uses.
 import { clean, element, finite, object, post, quantity, setText } from "./text.js";
-import { hindrance, permits, valueAt } from "./settings.js";
+import { hindrance, learnedNames, permits, valueAt } from "./settings.js";
 
 const gestures = ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"];
 const units = { ms: 0.001, s: 1, min: 60 };
@@ -37,7 +37,7 @@ export class Verdicts {
     else if (name === "reported") {
       this.#allowed = valueAt(content, "settings.commands.allow");
       this.#seconds = quantity(valueAt(content, "settings.recorder.seconds"), units) ?? 0;
-      this.#offer(Object.keys(object(valueAt(content, "settings.gestures.learned"))).slice(0, 10).map(clean));
+      this.#offer(learnedNames(content));
     } else if (name === "result") this.#answer(clean(content.command), object(content.payload));
     else return;
     this.form.hidden = !this.#may("keep");

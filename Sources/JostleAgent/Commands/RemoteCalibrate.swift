@@ -23,18 +23,15 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
         }
         self.seconds = seconds
         let poses = try arguments.integer("poses")
+        func refuse(_ poses: Int?, _ sensor: String) throws {
+            if poses != nil { throw CommandRefusal(.badArguments, "poses cannot be combined with \(sensor)") }
+        }
         switch try arguments.string("what") {
         case "gyroscope", "gyro":
-            if poses != nil {
-                throw CommandRefusal(
-                    .badArguments, "poses cannot be combined with \"gyroscope\", which is calibrated in one position")
-            }
+            try refuse(poses, "\"gyroscope\", which is calibrated in one position")
             subject = .gyroscope
         case "magnetometer":
-            if poses != nil {
-                throw CommandRefusal(
-                    .badArguments, "poses cannot be combined with \"magnetometer\", which is calibrated while it turns")
-            }
+            try refuse(poses, "\"magnetometer\", which is calibrated while it turns")
             subject = .magnetometer
         case "accelerometer", "accel":
             guard GuidedCalibration.poses.contains(poses ?? 8) else {

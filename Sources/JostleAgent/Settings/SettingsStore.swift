@@ -313,8 +313,8 @@ struct SettingsStore: Participant {
     mutating func keep(_ template: GestureTemplate, at now: ClockReading) throws(DocumentProblem) -> Effects {
         let before = stack
         try stack.set(
-            "\(GestureKind(.learned, template.name).section).template", to: .string(template.text),
-            in: LocalLayer.name, isLearned: true)
+            GestureKind(.learned, template.name).templateKey, to: .string(template.text), in: LocalLayer.name,
+            isLearned: true)
         return changed(since: before, at: now) + report(at: now)
     }
 

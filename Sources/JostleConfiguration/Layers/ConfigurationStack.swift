@@ -107,7 +107,7 @@ package struct ConfigurationStack: Equatable, Sendable {
     /// - Throws: why a gesture of this name that the device learns could not be kept in a layer.
     package func checkRoom(for name: GestureName, in layer: String) throws(DocumentProblem) {
         let position = DocumentPosition(.layer(layer))
-        try check("\(GestureKind(.learned, name).section).template", at: position)
+        try check(GestureKind(.learned, name).templateKey, at: position)
         let known = resolution.settings.learned
         guard known[name] == nil, known.count >= LearnedGestureSettings.mostGestures else { return }
         throw DocumentProblem(

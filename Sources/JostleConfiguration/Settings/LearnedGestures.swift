@@ -77,6 +77,9 @@ package struct GestureKind: Hashable, Sendable {
     /// The name in topics and payloads.
     package var word: String { name.map { "\($0)" } ?? gesture.word }
 
+    /// The key of a learned one's template.
+    package var templateKey: String { "\(section).template" }
+
     /// The section of its keys.
     package var section: String { name.map { "gestures.learned.\($0)" } ?? "gestures.\(gesture.word)" }
 }

@@ -10,6 +10,14 @@ extension BrowserTests {
         private static let summary = "document.querySelector('.bulk .totals').textContent"
 
         /// Whether the settings of all boards are known.
+        /// Selects all boards of the list, and opens the panel for them.
+        private func chooseAll(_ count: Int, _ browser: Browser) async throws {
+            #expect(await browser.shows("\(Self.text).startsWith('Select all \(count) shown')"))
+            try browser.click(".selection label input")
+            try browser.clickButton("Set for \(count) boards…")
+            #expect(await browser.shows(Self.isRead))
+        }
+
         private static let isRead = "document.querySelector('.bulk .notice')?.hidden"
 
         /// What is said of a board in the panel.
@@ -58,10 +66,7 @@ extension BrowserTests {
             try await rig.startAgent("rest")
             try rig.open("/?view=boards")
             let browser = rig.browser
-            #expect(await browser.shows("\(Self.text).startsWith('Select all 8 shown')"))
-            try browser.click(".selection label input")
-            try browser.clickButton("Set for 8 boards…")
-            #expect(await browser.shows(Self.isRead))
+            try await chooseAll(8, browser)
             #expect(try browser.value("document.activeElement.id") == "bulk-title")
             try choose(browser, 8)
             let about = "From 1 (only unmistakable gestures) to 10 (even the gentlest). Default: 5, allowed: 1 … 10."
@@ -130,10 +135,7 @@ extension BrowserTests {
             let boards = try await SimulatedBoards(rig.broker.port, all)
             try rig.open("/?view=boards")
             let browser = rig.browser
-            #expect(await browser.shows("\(Self.text).startsWith('Select all 30 shown')"))
-            try browser.click(".selection label input")
-            try browser.clickButton("Set for 30 boards…")
-            #expect(await browser.shows(Self.isRead))
+            try await chooseAll(30, browser)
             try choose(browser, 9)
             #expect(
                 await browser.shows(
