@@ -127,7 +127,8 @@ import Testing
             let later = try await Observer(broker.port)
             #expect(await later.availability("online"), "\(agent.errors)")
             try await later.catchUp()
-            #expect(later.texts("availability") == ["online"])
+            // The bridge may pass the correction on once more.
+            #expect(Set(later.texts("availability")) == ["online"])
         }
     }
 
