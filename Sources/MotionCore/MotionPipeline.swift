@@ -295,6 +295,29 @@ extension MotionPipeline {
         gestures.resumeVibration(after: seconds)
     }
 
+    /// The accelerometer's noise, m/s²/√Hz per axis; `nil` if it is not known.
+    package var noiseDensity: Double? {
+        get { gestures.noiseDensity }
+        set { gestures.noiseDensity = newValue }
+    }
+
+    /// Takes up a deviation of the machine that an earlier run of the program has reported.
+    package mutating func resumeMachine(_ deviation: MachineDeviation?) { gestures.resumeMachine(deviation) }
+
+    /// Somebody says how the machine is now.
+    package mutating func learn(_ now: MachineStatement, emit: (GestureEvent) -> Void) {
+        gestures.learn(now, at: state.timestamp, emit: emit)
+        state.isVibrating = gestures.isVibrating
+    }
+
+    /// Removes and returns the last report of the machine.
+    package mutating func takeMachineReport() -> MachineReport? { gestures.takeMachineReport() }
+
+    /// Has what was learnt of the machine read or replaced.
+    package mutating func withMachineMemory<R>(_ body: (inout MachineMemory) -> R) -> R {
+        gestures.withMachineMemory(body)
+    }
+
     /// Cancels every gesture in progress, for example because the source stopped or was lost. A machine runs on while it is
     /// lost.
     package mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {

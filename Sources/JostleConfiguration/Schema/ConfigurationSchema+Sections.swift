@@ -168,21 +168,38 @@ extension ConfigurationSchema {
         case .vibration:
             return [
                 .key(
-                    "threshold", \.motion.gestures.vibration.threshold, .quantity(.acceleration, 0.02...20),
-                    "RMS over all axes at which a machine counts as running, at sensitivity 5 (m/s²). Smaller detects quieter machines."
+                    "profile", \.motion.gestures.vibration.profile,
+                    .choice(MachineProfile.allCases.map { ($0.word, $0) }),
+                    "What kind of machine it is: how long it may pause within a run, after a spin and otherwise. auto is a washer until "
+                        + "five runs have shown no pause."),
+                .key(
+                    "threshold", \.motion.gestures.vibration.threshold, .auto(or: .quantity(.acceleration, 0.02...20)),
+                    "RMS over all axes at which a machine counts as running, at sensitivity 5 (m/s²). Smaller detects quieter machines. "
+                        + "auto learns it; a value here, in done_after or in minimum_frequency turns learning off."
                 ),
                 .key(
                     "run_time", \.motion.gestures.vibration.runTime, .quantity(.duration, 1...600),
-                    "Vibration after which a machine counts as running (s). Larger ignores knocks and work on the table."
+                    "Vibration after which a machine counts as running (s), at least 25 s if the threshold is learnt. Larger ignores knocks and work on the table."
                 ),
                 .key(
-                    "done_after", \.motion.gestures.vibration.doneAfter, .quantity(.duration, 2...7200),
-                    "Time without vibration after which a machine is done (s): set it to the longest pause within a cycle."
+                    "done_after", \.motion.gestures.vibration.doneAfter, .auto(or: .quantity(.duration, 2...7200)),
+                    "Time without vibration after which a machine is done (s): set it to the longest pause within a cycle. auto is that of "
+                        + "the profile, or 180 s with a threshold."
                 ),
                 .key(
                     "minimum_frequency", \.motion.gestures.vibration.minimumFrequency,
-                    .quantity(.frequency, 1...200),
-                    "Lowest frequency that counts as vibration (Hz). Larger ignores people's movements."),
+                    .auto(or: .quantity(.frequency, 1...200)),
+                    "Lowest frequency that counts as vibration (Hz). Larger ignores people's movements. auto is 2.5 Hz."
+                ),
+                .key(
+                    "speed", \.motion.gestures.vibration.speed, .auto(or: .quantity(.runningSpeed, 1...2000)),
+                    "Running speed of the machine (rpm), within 20 %: the strongest line near it is published as speed. auto publishes none."
+                ),
+                .key(
+                    "class", \.motion.gestures.vibration.machineClass,
+                    .choice(MachineClass.allCases.map { ($0.word, $0) }),
+                    "Class of the machine, for the zone A to D of its velocity: small has the limits of class I of ISO 10816-1, medium and "
+                        + "large those of groups 2 and 1 of ISO 20816-3. none publishes no zone."),
             ]
         case .learned: return []
         }

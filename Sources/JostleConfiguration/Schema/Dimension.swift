@@ -64,6 +64,9 @@ struct Dimension: Sendable {
 
     static let frequency = Dimension("a frequency", Unit("Hz"), Unit("kHz", multiplier: 1000))
 
+    /// Of a machine, turns a minute.
+    static let runningSpeed = Dimension("a speed", Unit("rpm", divisor: 60), Unit("Hz"))
+
     static let duration = Dimension(
         "a duration", Unit("s"), Unit("ms", divisor: 1000, shown: 0.000_999..<0.1),
         Unit("µs", "μs", "us", divisor: 1e6), Unit("min", multiplier: 60),

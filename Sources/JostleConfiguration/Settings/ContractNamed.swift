@@ -82,3 +82,51 @@ extension TapCounts {
     /// The contract names of one, two and three taps.
     package static let words = ["single", "double", "triple"]
 }
+
+extension MachineProfile: ContractNamed {
+    package var word: String {
+        switch self {
+        case .auto: "auto"
+        case .washer: "washer"
+        case .dryer: "dryer"
+        case .dishwasher: "dishwasher"
+        case .printer: "printer"
+        case .steady: "steady"
+        }
+    }
+}
+
+extension MachineClass: ContractNamed {
+    package var word: String {
+        switch self {
+        case .none: "none"
+        case .small: "small"
+        case .mediumRigid: "medium_rigid"
+        case .mediumFlexible: "medium_flexible"
+        case .largeRigid: "large_rigid"
+        case .largeFlexible: "large_flexible"
+        }
+    }
+}
+
+extension MachinePhase: ContractNamed {
+    package static var allCases: [MachinePhase] { [.off, .running, .paused] }
+
+    package var word: String {
+        switch self {
+        case .off: "off"
+        case .running: "running"
+        case .paused: "paused"
+        }
+    }
+}
+
+extension MachineStatement: ContractNamed {
+    package var word: String {
+        switch self {
+        case .off: "off"
+        case .running: "running"
+        case .fine: "fine"
+        }
+    }
+}

@@ -53,6 +53,12 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// The strongest frequency of the vibration, Hz.
     public var frequency: Double?
 
+    /// Of a machine's run that has ended: its longest pause, s, its highest level for half a minute, m/s², and whether it
+    /// spun at its end.
+    public var longestPause: Double?
+    public var peak: Double?
+    public var hasSpun: Bool?
+
     /// How like its nearest example a learned gesture was: 1 for the same, 0.5 for just like enough.
     public var confidence: Double?
 

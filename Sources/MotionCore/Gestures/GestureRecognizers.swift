@@ -52,6 +52,12 @@ package struct GestureRecognizers: ~Copyable {
     /// The strength of the vibration, m/s².
     var vibrationLevel: Double { vibration.level }
 
+    /// The sensor's noise, m/s²/√Hz per axis; `nil` if it is not known.
+    var noiseDensity: Double? {
+        get { vibration.noiseDensity }
+        set { vibration.noiseDensity = newValue }
+    }
+
     /// Whether to keep near misses for `takeNearMiss()`. Default: false.
     package var explainsNearMisses: Bool {
         get { misses.isEnabled }
@@ -220,6 +226,19 @@ package struct GestureRecognizers: ~Copyable {
         arbiter.resume(.vibration)
         vibration.resume(after: seconds)
     }
+
+    mutating func takeMachineReport() -> MachineReport? { vibration.takeReport() }
+
+    /// Takes up a deviation of the machine that an earlier run of the program has reported.
+    mutating func resumeMachine(_ deviation: MachineDeviation?) { vibration.resume(deviation) }
+
+    /// Somebody says how the machine is now.
+    mutating func learn(_ now: MachineStatement, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+        if let event = vibration.learn(now, at: timestamp) { propose(event, emit: emit) }
+    }
+
+    /// Has what was learnt of the machine read or replaced.
+    mutating func withMachineMemory<R>(_ body: (inout MachineMemory) -> R) -> R { body(&vibration.memory) }
 
     /// Cancels every gesture in progress. Only a machine runs on whatever happens to the samples, unless nothing will see its
     /// end. What the next samples show was there before: it is no event.

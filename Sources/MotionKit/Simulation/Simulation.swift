@@ -112,7 +112,7 @@ private struct SimulationLoop: ~Copyable {
     private var timeout: Double {
         let usual = 15.0
         return pipeline.openGestures.contains(.vibration)
-            ? max(usual, pipeline.settings.gestures.vibration.doneAfter + 5) : usual
+            ? max(usual, (pipeline.settings.gestures.vibration.doneAfter ?? VibrationSettings.usualDoneAfter) + 5) : usual
     }
 
     /// Seconds from the start to the movement, in which the quiet time before it is computed.
@@ -210,6 +210,7 @@ private struct SimulationLoop: ~Copyable {
     private static func adapted(_ settings: MotionSettings) -> MotionSettings {
         var settings = settings
         settings.mount = .identity
+        settings.gestures.vibration = settings.gestures.vibration.withThreshold
         return settings
     }
 }

@@ -69,7 +69,7 @@ package struct TuningTrial: Sendable {
         settings.gestures[gesture].cooldown = min(settings.gestures[gesture].cooldown, 1)
         settings.gestures[gesture].gate.minimumInterval = 0
         settings.gestures.motion.stillness = min(settings.gestures.motion.stillness, 1)
-        settings.gestures.vibration.doneAfter = min(settings.gestures.vibration.doneAfter, 4)
+        settings.gestures.vibration.doneAfter = min(settings.gestures.vibration.doneAfter ?? 4, 4)
         // The attitude in which it lies at first is the one from which it is tilted.
         if gesture == .tilt { settings.reference = .start }
         return settings

@@ -1,10 +1,15 @@
+internal import CMotionMath
+
 /// Recognises that a machine is running, and that it is done.
 ///
-/// A window of one to two seconds counts as vibration if it vibrates strongly enough and throughout, rather than in
-/// blows, while slow movement stays small: hands and feet cause slow movement too, but a machine hardly does. Enough of
-/// such windows, with pauses counted against them, are a running machine. A quiet time longer than its pauses is its
-/// end. In between the machine is running, pauses included: `isRunning` is true whether or not the gesture may be
-/// reported.
+/// There are two rules for whether a machine vibrates. By default `MachineJudge` compares frames of ten seconds with what
+/// the board has learnt of its machine. With a threshold of the user's, a window of one to two seconds counts if it
+/// vibrates strongly enough and throughout, rather than in blows, while slow movement stays small: hands and feet cause
+/// slow movement too, but a machine hardly does.
+///
+/// Enough of such windows or frames, with pauses counted against them, are a running machine. A quiet time longer than
+/// its pauses is its end. In between the machine is running, pauses included: `isRunning` is true whether or not the
+/// gesture may be reported.
 ///
 /// A machine that is found running, because it ran before the first sample or before the gesture was turned on, has no
 /// beginning. A machine that runs on after missing samples is the same run.
@@ -21,15 +26,29 @@ struct VibrationRecognizer: ~Copyable {
         static let shiftPerLevel = 0.05
         /// The share of a window that must vibrate; a slammed door does not reach it.
         static let lasting = 0.5
-        /// Seconds that count against a machine per second of pause or blows, and per second in a person's hand.
+        /// Seconds that count against a machine per second of pause or blows, of a frame without it, and per second in a
+        /// person's hand.
         static let pause = 0.25
+        static let framePause = 0.5
         static let handled = 3.0
-        /// A machine that vibrates within this many seconds of the first sample was found running.
+        /// A machine that vibrates within this many seconds of the first sample was found running. So was one that began
+        /// before the board knew what off is, unless it has a steady line.
         static let finding = 1.0
+        static let known: Float = 180
         /// Seconds of vibration that make a near miss.
         static let notable = 2.0
         /// Each step of sensitivity divides the threshold by this.
         static let sensitivityStep = 1.25
+        /// With the learnt rule: the least evidence for a machine, s, and the frames of which one more than half must go on.
+        static let evidence = 25.0
+        static let line = 1.5
+        static let remembered: UInt8 = 0b111
+        /// A machine that has been quiet for this long pauses, s.
+        static let paused = 30.0
+        /// The seconds for which a frame counts about which somebody says that the machine runs.
+        static let confirmed = 120.0
+        /// The cosine of the angle by which a board may turn and keep what it has learnt of its octaves: 2°.
+        static let sameMounting: Float = 0.99939
     }
 
     /// The settings. A running machine stays running if they change.
@@ -37,6 +56,7 @@ struct VibrationRecognizer: ~Copyable {
         didSet {
             if settings.common.isEnabled, !oldValue.common.isEnabled { beginning = .found }
             threshold = VibrationRecognizer.threshold(of: settings)
+            if settings.isLearned != oldValue.isLearned { judge.reset() }
         }
     }
 
@@ -46,7 +66,13 @@ struct VibrationRecognizer: ~Copyable {
     /// RMS of the vibration in the last window, over all axes, m/s²; 0 before the first.
     private(set) var level = 0.0
 
+    /// What is learnt about the machine.
+    var memory = MachineMemory()
+
     private var window = VibrationWindow()
+    private var judge = MachineJudge()
+    private var health = MachineHealth()
+    private var course = MachineCourse()
     private var threshold: Double
     /// Seconds since the start.
     private var time = 0.0
@@ -67,6 +93,15 @@ struct VibrationRecognizer: ~Copyable {
     /// How the running machine began, and whether it has not vibrated since samples were missing.
     private var beginning = GestureEvent.Beginning.reported
     private var isUnconfirmed = false
+    /// Which of the last frames showed that the machine goes on.
+    private var goesOn: UInt8 = 0
+    private var lastFrame = MachineJudge.Frame()
+    private var lastReading = VibrationWindow.Reading()
+    /// Seconds for which the machine was known to be off when the vibration began.
+    private var offBefore: Float = 0
+    private var phase = MachinePhase.off
+    private var measurement: MachineMeasurement?
+    private var report: MachineReport?
 
     init(settings: VibrationSettings) {
         self.settings = settings
@@ -74,12 +109,28 @@ struct VibrationRecognizer: ~Copyable {
     }
 
     private static func threshold(of settings: VibrationSettings) -> Double {
-        settings.threshold / settings.common.gain(step: Rule.sensitivityStep)
+        (settings.threshold ?? VibrationSettings.usualThreshold)
+            / settings.common.gain(step: Rule.sensitivityStep)
+    }
+
+    /// The sensor's noise, m/s²/√Hz per axis; `nil` if it is not known.
+    var noiseDensity: Double? {
+        get { judge.noiseDensity }
+        set { judge.noiseDensity = newValue }
+    }
+
+    /// Seconds without vibration until a running machine is done.
+    private var wait: Double {
+        guard settings.isLearned else { return settings.doneAfter ?? VibrationSettings.usualDoneAfter }
+        return settings.profile.wait(after: course, memory.runs)
     }
 
     /// Call when samples are missing. A running machine stays running until the next ones show whether it does.
     mutating func interrupt() {
         window.reset()
+        judge.reset()
+        health.interrupt()
+        goesOn = 0
         level = 0
         firstSample = nil
         isUnconfirmed = isRunning
@@ -95,7 +146,11 @@ struct VibrationRecognizer: ~Copyable {
         isUnconfirmed = true
         onset = time - seconds
         beginning = .reportedEarlier
+        course = MachineCourse()
     }
+
+    /// Takes up a deviation that an earlier run of the program has reported.
+    mutating func resume(_ deviation: MachineDeviation?) { health.resume(deviation) }
 
     /// Passes over the seconds of missing samples.
     mutating func skip(_ interval: Double) { time += interval }
@@ -106,83 +161,177 @@ struct VibrationRecognizer: ~Copyable {
     mutating func update(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
         time += sample.interval
         guard window.add(sample.acceleration, interval: sample.interval) else { return nil }
-        return read(sample, &misses)
+        return read(sample.timestamp, &misses)
     }
 
     /// Evaluates a complete window.
-    private mutating func read(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
-        let limit = isRunning ? Rule.hysteresis * threshold : threshold
-        let reading = window.read(limit: limit, lowest: settings.minimumFrequency)
+    private mutating func read(_ timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
+        let isLearned = settings.isLearned
+        let limit = isLearned ? 0 : isRunning ? Rule.hysteresis * threshold : threshold
+        let rate = window.rate
+        let reading = window.read(limit: limit, lowest: lowest)
         level = reading.level
         if firstSample == nil {
             firstSample = time - reading.seconds
             lastVibration = time
         }
-        return isRunning
-            ? follow(reading, limit: limit, at: sample.timestamp)
-            : judge(reading, at: sample.timestamp, &misses)
+        lastReading = reading
+        let isStill = isStill(reading)
+        if isRunning { health.add(reading) }
+        let wasLearning = judge.isLearning
+        // The board also learns while a threshold decides.
+        let frame = judge.add(
+            reading, isStill: isStill, rate: rate, sensitivity: settings.common.sensitivity, memory: &memory,
+            isRunning: isRunning)
+        if let frame { take(frame, at: timestamp) }
+        if isLearned, wasLearning, !judge.isLearning, isRunning, beginning == .found, frame?.goesOn == false {
+            // It was only taken for a machine because the board did not know better.
+            isRunning = false
+            followPhase(at: timestamp)
+            return nil
+        }
+        let sight: Sight
+        if isLearned {
+            if judge.isRising { window.keep() }
+            guard let frame else { return nil }
+            sight = self.sight(of: frame)
+        } else {
+            sight = self.sight(of: reading, isStill: isStill, limit: limit)
+        }
+        defer { followPhase(at: timestamp) }
+        return isRunning ? follow(sight, at: timestamp) : weigh(sight, at: timestamp, &misses)
     }
+
+    private var lowest: Double { settings.minimumFrequency ?? VibrationSettings.usualMinimumFrequency }
+}
+
+/// What a window or a frame shows of a machine.
+private struct Sight {
+    var seconds: Double
+    /// Seconds from its beginning to the vibration.
+    var quietStart = 0.0
+    /// RMS of the vibration, m/s², and the share of the time for which it lasts.
+    var level: Double
+    var share = 1.0
+    /// How much a second counts: a steady line is no hand's work.
+    var weight = 1.0
+    /// Whether it is strong enough for a machine, whether almost, and whether the board is still.
+    var isStrong: Bool
+    var isWeak: Bool
+    var isStill: Bool
+    /// Whether a machine runs, and whether one that runs goes on.
+    var isMachine: Bool
+    var goesOn: Bool
 }
 
 extension VibrationRecognizer {
-    /// No machine is running yet: weighs the window as evidence for or against one.
-    private mutating func judge(
-        _ reading: VibrationWindow.Reading, at timestamp: Timestamp, _ misses: inout NearMisses
-    ) -> GestureEvent? {
-        let isStill = isStill(reading)
-        noteMiss(reading, isStill: isStill, at: timestamp, &misses)
-        if reading.level >= threshold, reading.share >= Rule.lasting, isStill {
+    /// What a window shows by the user's threshold.
+    private func sight(of reading: VibrationWindow.Reading, isStill: Bool, limit: Double) -> Sight {
+        let isStrong = reading.level >= threshold
+        let lasts = reading.share >= Rule.lasting
+        return Sight(
+            seconds: reading.seconds, level: reading.level, share: reading.share, isStrong: isStrong,
+            isWeak: reading.level > 0 && !isStrong, isStill: isStill, isMachine: isStrong && lasts && isStill,
+            goesOn: reading.level >= limit && isStill)
+    }
+
+    /// What a frame shows by what was learnt.
+    private func sight(of frame: MachineJudge.Frame) -> Sight {
+        let isStrong = frame.rise >= frame.limit
+        return Sight(
+            seconds: frame.seconds, quietStart: frame.quietStart, level: frame.vibration,
+            weight: frame.hasLine ? Rule.line : 1, isStrong: isStrong,
+            isWeak: !isStrong && frame.rise >= 0.5 * frame.limit, isStill: !frame.isHandled, isMachine: frame.isOn,
+            goesOn: frame.goesOn)
+    }
+
+    /// No machine is running yet: weighs what was seen as evidence for or against one.
+    private mutating func weigh(_ sight: Sight, at timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
+        noteMiss(sight, at: timestamp, &misses)
+        if sight.isMachine {
             if evidence <= 0 {
-                onset = time - reading.seconds
+                onset = time - sight.seconds + sight.quietStart
                 energy = 0
                 vibrated = 0
+                course = MachineCourse()
+                offBefore = memory.secondsOff
                 window.forgetKept()
             }
-            count(reading)
-            evidence += reading.seconds * reading.share
+            count(sight)
+            evidence += (sight.seconds - sight.quietStart) * sight.share * sight.weight
         } else {
-            evidence -= reading.seconds * (isStill ? Rule.pause : Rule.handled)
+            let pause = settings.isLearned ? Rule.framePause : Rule.pause
+            evidence -= sight.seconds * (sight.isStill ? pause : Rule.handled)
         }
         mostEvidence = max(mostEvidence, evidence)
+        let needed = settings.isLearned ? max(Rule.evidence, settings.runTime) : settings.runTime
         if evidence <= 0 {
-            if settings.common.isEnabled, mostEvidence >= min(Rule.notable, 0.5 * settings.runTime) {
-                misses.add(.vibration, .tooShort, at: timestamp, value: mostEvidence, limit: settings.runTime)
+            if settings.common.isEnabled, mostEvidence >= min(Rule.notable, 0.5 * needed) {
+                misses.add(.vibration, .tooShort, at: timestamp, value: mostEvidence, limit: needed)
             }
             evidence = 0
             mostEvidence = 0
         }
-        guard evidence > 0, evidence >= settings.runTime else { return nil }
+        guard evidence > 0, evidence >= needed else { return nil }
+        return begin(at: timestamp)
+    }
+
+    private mutating func begin(at timestamp: Timestamp) -> GestureEvent? {
         isRunning = true
         lastVibration = time
         evidence = 0
         mostEvidence = 0
-        beginning = onset - (firstSample ?? 0) <= Rule.finding ? .found : .reported
+        goesOn = Rule.remembered
+        health.interrupt()
+        window.beginSpectrum()
+        let isFound = onset - (firstSample ?? 0) <= Rule.finding
+        let isUnknown = settings.isLearned && offBefore < Rule.known && !lastFrame.hasLine
+        beginning = isFound || isUnknown ? .found : .reported
         return beginning == .found ? nil : event(.began, at: timestamp, until: time)
     }
 
     /// A machine is running: checks whether it still is.
-    private mutating func follow(
-        _ reading: VibrationWindow.Reading, limit: Double, at timestamp: Timestamp
-    ) -> GestureEvent? {
-        let vibrates = reading.level >= limit && isStill(reading)
-        if vibrates, reading.share >= Rule.lasting {
-            lastVibration = time
-            isUnconfirmed = false
-            count(reading)
+    private mutating func follow(_ sight: Sight, at timestamp: Timestamp) -> GestureEvent? {
+        if settings.isLearned {
+            // A single frame is a door, or a step: two of three.
+            goesOn = (goesOn << 1 | (sight.goesOn ? 1 : 0)) & Rule.remembered
+            if sight.goesOn, goesOn.nonzeroBitCount >= 2 { resume(sight) }
+        } else if sight.goesOn, sight.share >= Rule.lasting {
+            resume(sight)
         }
         // A window in which vibration resumes must not end it; the next one decides.
-        guard !vibrates, time - lastVibration >= settings.doneAfter else { return nil }
+        guard !sight.goesOn, time - lastVibration >= wait else { return nil }
+        return end(at: timestamp)
+    }
+
+    /// The machine still vibrates.
+    private mutating func resume(_ sight: Sight) {
+        course.endPause(seconds: time - sight.seconds - lastVibration)
+        lastVibration = time
+        isUnconfirmed = false
+        count(sight)
+    }
+
+    private mutating func end(at timestamp: Timestamp) -> GestureEvent {
         isRunning = false
         var last = event(isUnconfirmed ? .cancelled : .ended, at: timestamp, until: lastVibration)
         last.beginning = beginning
         if isUnconfirmed { last.reason = .restarted }
+        if !isUnconfirmed, beginning != .found {
+            memory.runs.add(
+                duration: Float(last.duration ?? 0), pause: Float(course.longestPause), peak: Float(course.peak))
+        }
+        last.longestPause = course.longestPause
+        last.peak = course.peak
+        last.hasSpun = course.hasSpun
+        health.endRun(&memory.runs)
         return last
     }
 
-    private mutating func count(_ reading: VibrationWindow.Reading) {
-        energy += reading.level * reading.level * reading.seconds
-        vibrated += reading.seconds * reading.share
-        window.keep()
+    private mutating func count(_ sight: Sight) {
+        energy += sight.level * sight.level * sight.seconds
+        vibrated += sight.seconds * sight.share
+        if !settings.isLearned { window.keep() }
     }
 
     /// Whether the body moves no more than a machine would move it.
@@ -195,34 +344,124 @@ extension VibrationRecognizer {
 
     private static func shiftLimit(at level: Double) -> Double { Rule.shift + Rule.shiftPerLevel * level }
 
-    /// Records a near miss, once for each occasion, for a vibration that is not a machine.
-    private mutating func noteMiss(
-        _ reading: VibrationWindow.Reading, isStill: Bool, at timestamp: Timestamp, _ misses: inout NearMisses
-    ) {
-        guard settings.common.isEnabled else { return }
-        let isStrong = reading.level >= threshold
-        let wasWeakFor = weakFor
-        let wasHandledFor = handledFor
-        weakFor = reading.level > 0 && !isStrong ? weakFor + reading.seconds : 0
-        handledFor = isStrong && !isStill ? handledFor + reading.seconds : isStrong || isStill ? 0 : handledFor
-        if weakFor >= settings.runTime, wasWeakFor < settings.runTime {
-            misses.add(.vibration, .tooWeak, at: timestamp, value: reading.level, limit: threshold)
-        }
-        if handledFor >= settings.runTime, wasHandledFor < settings.runTime {
-            let slow = VibrationRecognizer.slowLimit(at: reading.level)
-            let isSlow = reading.slow > slow
-            misses.add(
-                .vibration, .notStill, at: timestamp, value: isSlow ? reading.slow : reading.shift,
-                limit: isSlow ? slow : VibrationRecognizer.shiftLimit(at: reading.level))
-        }
-    }
-
     private func event(_ phase: GesturePhase, at timestamp: Timestamp, until end: Double) -> GestureEvent {
         var event = GestureEvent(.vibration, phase, at: timestamp)
         event.level = vibrated > 0 ? (energy / vibrated).squareRoot() : 0
-        event.frequency = window.frequency(lowest: settings.minimumFrequency)
+        event.frequency = window.frequency(lowest: lowest)
         event.duration = end - onset
         return event
+    }
+
+    /// Records a near miss, once for each occasion, for a vibration that is not a machine.
+    private mutating func noteMiss(_ sight: Sight, at timestamp: Timestamp, _ misses: inout NearMisses) {
+        guard settings.common.isEnabled else { return }
+        let wasWeakFor = weakFor
+        let wasHandledFor = handledFor
+        weakFor = sight.isWeak ? weakFor + sight.seconds : 0
+        handledFor =
+            sight.isStrong && !sight.isStill
+            ? handledFor + sight.seconds : sight.isStrong || sight.isStill ? 0 : handledFor
+        if weakFor >= settings.runTime, wasWeakFor < settings.runTime {
+            let limit =
+                settings.isLearned ? sight.level * MachineJudge.factor(lastFrame.limit - lastFrame.rise) : threshold
+            misses.add(.vibration, .tooWeak, at: timestamp, value: sight.level, limit: limit)
+        }
+        if handledFor >= settings.runTime, wasHandledFor < settings.runTime {
+            let slow = VibrationRecognizer.slowLimit(at: lastReading.level)
+            let isSlow = lastReading.slow > slow
+            misses.add(
+                .vibration, .notStill, at: timestamp, value: isSlow ? lastReading.slow : lastReading.shift,
+                limit: isSlow ? slow : VibrationRecognizer.shiftLimit(at: lastReading.level))
+        }
+    }
+}
+
+// MARK: - What is reported of the machine
+
+extension VibrationRecognizer {
+    /// Takes up a frame, whichever rule decides: learns what running is, and measures the machine once a minute.
+    private mutating func take(_ frame: MachineJudge.Frame, at timestamp: Timestamp) {
+        lastFrame = frame
+        if isRunning, frame.goesOn {
+            memory.runs.add(frame.levels, seconds: Float(frame.seconds))
+            course.add(level: frame.level, rise: frame.rise, after: time - onset, known: memory.runs)
+            if health.add(frame) {
+                measurement = health.report(
+                    at: timestamp, rate: window.rate, density: judge.density, lines: window.lines(), memory.runs)
+                measurement?.speed = settings.speed.flatMap { window.line(near: $0) }
+                window.beginSpectrum()
+                makeReport(at: timestamp)
+            }
+        } else if !isRunning, !frame.isHandled, !frame.isOn {
+            compareMounting()
+        }
+    }
+
+    /// What was learnt of the octaves belongs to how the board is mounted: after it was turned, they are learnt again.
+    private mutating func compareMounting() {
+        let force = window.meanForce
+        let length = (force * force).sum().squareRoot()
+        guard length > 0 else { return }
+        let direction = force / length
+        if memory.runs.gravity == .zero {
+            memory.runs.gravity = direction
+        } else if (direction * memory.runs.gravity).sum() < Rule.sameMounting {
+            memory.runs.gravity = direction
+            memory.runs.speeds = MachineSpeeds()
+        }
+    }
+
+    /// Reports the machine if its phase has changed.
+    private mutating func followPhase(at timestamp: Timestamp) {
+        let now: MachinePhase = !isRunning ? .off : time - lastVibration > Rule.paused ? .paused : .running
+        guard now != phase || health.hasChanged else { return }
+        if now == .off { measurement = nil }
+        phase = now
+        makeReport(at: timestamp)
+    }
+
+    private mutating func makeReport(at timestamp: Timestamp) {
+        var report = MachineReport(timestamp: timestamp, phase: phase)
+        report.isLearning = judge.isLearning || !memory.runs.knowsRunning
+        report.runs = memory.runs.count
+        if isRunning {
+            report.duration = time - onset
+            report.quietFor = phase == .paused ? time - lastVibration : 0
+        }
+        report.measurement = measurement
+        report.deviation = health.deviation
+        self.report = report
+        health.reported()
+    }
+
+    /// Removes and returns the last report.
+    mutating func takeReport() -> MachineReport? {
+        defer { report = nil }
+        return report
+    }
+
+    /// Somebody says how the machine is now. Returns the resulting event, if any.
+    mutating func learn(_ now: MachineStatement, at timestamp: Timestamp) -> GestureEvent? {
+        defer { followPhase(at: timestamp) }
+        switch now {
+        case .off:
+            judge.learnOff(&memory, lastFrame)
+            evidence = 0
+            return isRunning ? end(at: timestamp) : nil
+        case .running:
+            if lastFrame.seconds > 0 { memory.runs.add(lastFrame.levels, seconds: Float(Rule.confirmed)) }
+            memory.runs.isConfirmed = true
+            guard !isRunning else { return nil }
+            onset = time
+            energy = 0
+            vibrated = 0
+            course = MachineCourse()
+            offBefore = .infinity
+            return begin(at: timestamp)
+        case .fine:
+            health.acknowledge(&memory.runs)
+            return nil
+        }
     }
 }
 
@@ -232,26 +471,53 @@ public struct VibrationSettings: Equatable, Sendable, BitwiseCopyable {
     public var common = RecognizerSettings(cooldown: 0)
 
     /// RMS of the vibration from which a machine counts as running, over all three axes and without the sensor's own
-    /// noise, m/s²; once it runs, 0.7 times this is enough. Default 0.12: a slowly turning drum gives the housing 0.15
-    /// to 0.25, spinning 0.4 and more, and an MPU-6050's noise stays below 0.11. Smaller finds quieter machines, but
-    /// also footsteps and the machine beside it; larger misses slow phases of a cycle.
-    public var threshold = 0.12
+    /// noise, m/s²; once it runs, 0.7 times this is enough. Default: `nil`, the board learns it. A slowly turning drum
+    /// gives its housing 0.15 to 0.25, spinning 0.4 and more, and an MPU-6050's noise stays below 0.11. Smaller finds
+    /// quieter machines, but also footsteps and the machine beside it; larger misses slow phases of a cycle.
+    ///
+    /// A threshold, `doneAfter` or `minimumFrequency` of one's own turns the learnt rule off; the others of the three then
+    /// have their usual values: 0.12 m/s², 180 s and 2.5 Hz.
+    public var threshold: Double?
 
-    /// Time of vibration until `began`, s; during pauses it counts backwards at a quarter of the speed. Default 10.
-    /// Smaller reports a machine sooner, but takes longer knocks, a ringing phone or work on the table for one; larger
-    /// misses drums that turn for a few seconds between long pauses, until they spin.
+    /// Time of vibration until `began`, s; during pauses it counts backwards at a quarter of the speed. Default 10; the
+    /// learnt rule needs 25 at least. Smaller reports a machine sooner, but takes longer knocks, a ringing phone or work on
+    /// the table for one; larger misses drums that turn for a few seconds between long pauses, until they spin.
     public var runTime = 10.0
 
-    /// Time without vibration until `ended`, s: the longest pause within one cycle. Default 180. A washing machine
-    /// stops for seconds when it reverses its drum, and for up to two minutes when it lets water in or soaks. Smaller
-    /// reports sooner that a machine is done, but splits a cycle with longer pauses in two; larger does the opposite. A
-    /// fan or a pump needs no more than 10.
-    public var doneAfter = 180.0
+    /// Time without vibration until `ended`, s: the longest pause within one cycle. Default: `nil`, that of `profile`.
+    /// Smaller reports sooner that a machine is done, but splits a cycle with longer pauses in two; larger does the
+    /// opposite. A fan or a pump needs no more than 10.
+    public var doneAfter: Double?
 
-    /// The lowest frequency of vibration, Hz; slower movement does not count, however strong. Default 2.5. Smaller
-    /// includes slow rocking; larger includes only faster machines: 8 excludes people altogether, and at 20 samples a
-    /// second almost everything, since half the sample rate is the highest frequency there is.
-    public var minimumFrequency = 2.5
+    /// The lowest frequency of vibration, Hz; slower movement does not count, however strong. Default: `nil`, the learnt
+    /// rule judges octaves from 2.8 Hz. Smaller includes slow rocking; larger includes only faster machines: 8 excludes
+    /// people altogether, and at 20 samples a second almost everything, since half the sample rate is the highest
+    /// frequency there is.
+    public var minimumFrequency: Double?
+
+    /// What kind of machine it is, which decides how long it may pause. Default `auto`.
+    public var profile = MachineProfile.auto
+
+    /// The running speed, Hz, within a fifth: the strongest line near it is measured. Default: `nil`, none is.
+    public var speed: Double?
+
+    /// The class of the machine, which says how its velocity is judged. Default `none`.
+    public var machineClass = MachineClass.none
+
+    /// Whether the board decides by what it has learnt.
+    package var isLearned: Bool { threshold == nil && doneAfter == nil && minimumFrequency == nil }
+
+    /// The settings with a threshold, for a movement that is over before the board could learn of it.
+    package var withThreshold: VibrationSettings {
+        var settings = self
+        settings.threshold = threshold ?? VibrationSettings.usualThreshold
+        return settings
+    }
+
+    /// What is used for the others if one of the three is set.
+    package static let usualThreshold = 0.12
+    package static let usualDoneAfter = 180.0
+    package static let usualMinimumFrequency = 2.5
 
     /// Creates the default settings.
     public init() {}

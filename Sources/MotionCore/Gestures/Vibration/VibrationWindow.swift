@@ -2,9 +2,9 @@ internal import CMotionMath
 
 /// Cuts acceleration into windows of one to two seconds, at any sample rate, and measures the vibration in each.
 ///
-/// Most samples are only stored. Work is done at the end of a window, and a transform only if anything vibrates.
-/// Samples are treated as evenly spaced within a window, whose true length follows from their timestamps; missing ones
-/// are interpolated. Above 800 Hz, groups of samples are averaged first: vibration up to 200 Hz is what matters.
+/// Most samples are only stored. Work is done at the end of a window. Samples are treated as evenly spaced within a
+/// window, whose true length follows from their timestamps; missing ones are interpolated. Above 800 Hz, groups of
+/// samples are averaged first, and what averaging removes is measured in a short piece of each window.
 struct VibrationWindow: ~Copyable {
     /// The measurements of a window.
     struct Reading {
@@ -19,6 +19,18 @@ struct VibrationWindow: ~Copyable {
         var slow = 0.0
         /// The share of the window that vibrates: all of it for a running machine, little after a blow.
         var share = 0.0
+        /// The power in each of the bands of `VibrationBands`, m²/s⁴, with the sensor's noise.
+        var bands = SIMD16<Float>.zero
+        /// Mean square from 10 Hz of the acceleration up to 400 Hz, m²/s⁴, and of the velocity up to 260 Hz, m²/s².
+        var acceleration = 0.0
+        var velocity = 0.0
+        /// The largest magnitude of the acceleration without its mean, m/s², and the kurtosis on the strongest axis.
+        var peak = 0.0
+        var kurtosis = 0.0
+        /// The strongest line above 8.3 Hz: its frequency, Hz, its mean square, m²/s⁴, and its share of that band.
+        var lineFrequency = 0.0
+        var line = 0.0
+        var lineShare = 0.0
     }
 
     /// Below this frequency, Hz, it is movement.
@@ -36,14 +48,28 @@ struct VibrationWindow: ~Copyable {
     /// The largest part of a flat spectrum that may be sensor noise, m/s²: 400 µg/√Hz (PS-MPU-6000A-00 r3.4, 6.2) on
     /// three axes over 260 Hz are 0.11; worse sensors have 0.3. Below 50 samples a second the spectrum of a machine
     /// also looks flat, since all its harmonics are aliased into a few hertz.
-    private static let slowNoise = 0.11
+    static let slowNoise = 0.11
     private static let quickNoise = 0.3
+    private static let pieceLength = 256
+    /// Where the bands of acceleration and velocity begin, Hz (ISO 20816-1), and where a line may begin: people move below.
+    private static let lowest = 10.0
+    private static let lowestLine = 8.3
+    /// How much stronger than the mean a line must be to be one.
+    private static let standsOut: Float = 2
+    static let highestAcceleration = 400.0
+    static let highestVelocity = 260.0
 
     private let samples = FixedBuffer(repeating: SIMD4<Float>.zero, count: VibrationSpectrum.capacity)
     private let partSquares = FixedBuffer<Float>(repeating: 0, count: VibrationWindow.parts)
     /// The correction of each bin's power for averaging, and the power summed over the windows that were kept.
     private let corrections = FixedBuffer<Float>(repeating: 1, count: VibrationSpectrum.capacity / 2)
     private let sums = FixedBuffer<Float>(repeating: 0, count: VibrationSpectrum.capacity / 2)
+    /// The power summed over the windows since `beginSpectrum`, and the seconds of them.
+    private let recent = FixedBuffer<Float>(repeating: 0, count: VibrationSpectrum.capacity / 2)
+    private var recentSeconds = 0.0
+    /// The first samples of a window, if groups of them are averaged, and their number.
+    private let piece = FixedBuffer(repeating: SIMD4<Float>.zero, count: VibrationWindow.pieceLength)
+    private var pieceCount = 0
     private var spectrum = VibrationSpectrum()
 
     /// Samples in a window, 0 while the sample rate is being measured, and the number of samples averaged into one.
@@ -74,8 +100,15 @@ struct VibrationWindow: ~Copyable {
         forgetKept()
     }
 
+    /// The mean acceleration of the last window, m/s².
+    var meanForce: SIMD4<Float> { SIMD4(Float(lastMean.x), Float(lastMean.y), Float(lastMean.z), 0) }
+
+    /// Samples a second; 0 before the first window.
+    var rate: Double { size > 0 ? 1 / period : 0 }
+
     private mutating func beginWindow() {
         count = 0
+        pieceCount = 0
         received = 0
         missing = 0
         elapsed = 0
@@ -100,6 +133,10 @@ extension VibrationWindow {
         }
         if interval > 1.6 * period { bridge(to: acceleration, interval: interval) }
         last = acceleration
+        if group > 1, pieceCount < VibrationWindow.pieceLength {
+            piece[pieceCount] = SIMD4(Float(acceleration.x), Float(acceleration.y), Float(acceleration.z), 0)
+            pieceCount += 1
+        }
         store(acceleration)
         return count == size
     }
@@ -117,6 +154,7 @@ extension VibrationWindow {
 
     /// Interpolates the samples that are missing before `acceleration`, as far as they belong to the window.
     private mutating func bridge(to acceleration: Vector3, interval: Double) {
+        if pieceCount < VibrationWindow.pieceLength { pieceCount = 0 }
         let gaps = Int((interval / period).rounded())
         let room = (size - count) * group - groupCount - 1
         guard gaps > 1, room > 0 else { return }
@@ -135,7 +173,10 @@ extension VibrationWindow {
         let pointRate = rate / Double(group)
         size = pointRate < 30 ? 32 : pointRate < 60 ? 64 : pointRate < 120 ? 128 : pointRate < 240 ? 256 : 512
         let width = pointRate / Double(size)
-        if abs(width - binWidth) > 0.1 * width { forgetKept() }
+        if abs(width - binWidth) > 0.1 * width {
+            forgetKept()
+            beginSpectrum()
+        }
         binWidth = width
         for bin in 1..<(size / 2) {
             let phase = .pi * Double(bin) / Double(size)
@@ -162,8 +203,8 @@ extension VibrationWindow {
 // MARK: - Reading
 
 extension VibrationWindow {
-    /// Measures the complete window and begins the next one. `limit` (m/s²) is the wanted level, `lowest` (Hz) the
-    /// lowest wanted frequency.
+    /// Measures the complete window and begins the next one. `limit` (m/s²) is the wanted level, below which only the bands
+    /// are measured; `lowest` (Hz) is the lowest wanted frequency.
     mutating func read(limit: Double, lowest: Double) -> Reading {
         var reading = Reading()
         reading.seconds = elapsed
@@ -174,17 +215,24 @@ extension VibrationWindow {
         hasMean = true
         let square = divide(around: mean)
         let length = size
+        let hasPiece = pieceCount == VibrationWindow.pieceLength
+        let rate = self.rate
         advance()
         isTransformed = false
-        let worthwhile = VibrationWindow.worthwhile * limit
-        guard square >= worthwhile * worthwhile, size > 0 else { return reading }
+        guard size > 0 else { return reading }
 
-        spectrum.transform(samples.base, count: length, mean: mean)
-        isTransformed = true
         let half = length / 2
+        if hasPiece { measurePiece(&reading, rate: rate) }
+        spectrum.transform(samples.base, count: length, mean: mean)
         if group > 1 {
             for bin in 1..<half { spectrum.power[bin] *= corrections[bin] }
+        } else {
+            measureShape(&reading, samples.base, count: length, mean: mean)
         }
+        isTransformed = true
+        measureBands(&reading, rate: rate, half: half)
+        let worthwhile = VibrationWindow.worthwhile * limit
+        guard square >= worthwhile * worthwhile else { return reading }
         let slowEnd = bin(above: VibrationWindow.movement, of: half)
         reading.slow = sum(1, slowEnd).squareRoot()
         let first = bin(above: lowest, of: half)
@@ -229,6 +277,147 @@ extension VibrationWindow {
         let ratio = max(before, after) / peak
         let offset = max(0, min(0.5, (2 * ratio - 1) / (1 + ratio)))
         return (Double(best) + (after > before ? offset : -offset)) * binWidth
+    }
+
+    /// Begins another sum of spectra, that of `lines`.
+    mutating func beginSpectrum() {
+        for bin in 0..<(VibrationSpectrum.capacity / 2) { recent[bin] = 0 }
+        recentSeconds = 0
+    }
+
+    /// The strongest lines since `beginSpectrum`, strongest first: their frequencies, Hz, and RMS, m/s². What is left is 0.
+    func lines() -> (frequencies: SIMD4<Float>, levels: SIMD4<Float>) {
+        var frequencies = SIMD4<Float>.zero
+        var levels = SIMD4<Float>.zero
+        let half = size / 2
+        let first = max(2, bin(above: VibrationBands.lowest, of: half))
+        guard recentSeconds > 0, first < half - 1 else { return (frequencies, levels) }
+        for bin in first..<(half - 1) where recent[bin] > recent[bin - 1] && recent[bin] >= recent[bin + 1] {
+            let around = recent[bin - 1] + recent[bin] + recent[bin + 1]
+            let level = (around / Float(recentSeconds)).squareRoot()
+            guard level > levels[2] else { continue }
+            // The middle of its power: a line between two bins leads to neither.
+            let offset = (recent[bin + 1] - recent[bin - 1]) / around
+            var place = 2
+            while place > 0, level > levels[place - 1] {
+                levels[place] = levels[place - 1]
+                frequencies[place] = frequencies[place - 1]
+                place -= 1
+            }
+            levels[place] = level
+            frequencies[place] = (Float(bin) + offset) * Float(binWidth)
+        }
+        return (frequencies, levels)
+    }
+
+    /// The strongest line since `beginSpectrum` within a fifth of `frequency`, Hz; `nil` if nothing stands out there.
+    func line(near frequency: Double) -> Double? {
+        let half = size / 2
+        let first = max(1, bin(above: 0.8 * frequency, of: half))
+        let end = min(half - 1, Int(1.2 * frequency / binWidth) + 1)
+        guard recentSeconds > 0, end - first >= 3 else { return nil }
+        var best = first
+        var sum: Float = 0
+        for bin in first..<end {
+            sum += recent[bin]
+            if recent[bin] > recent[best] { best = bin }
+        }
+        let around = recent[best - 1] + recent[best] + recent[best + 1]
+        guard around * Float(end - first) > VibrationWindow.standsOut * 3 * sum else { return nil }
+        return (Double(best) + Double((recent[best + 1] - recent[best - 1]) / around)) * binWidth
+    }
+
+    /// Measures what the averages of groups of samples do not show: the highest bands, and the shape.
+    private mutating func measurePiece(_ reading: inout Reading, rate: Double) {
+        let length = VibrationWindow.pieceLength
+        var sum = SIMD4<Float>.zero
+        for index in 0..<length { sum += piece[index] }
+        let mean = sum * (1 / Float(length))
+        measureShape(&reading, piece.base, count: length, mean: mean)
+        spectrum.transform(piece.base, count: length, mean: mean)
+        let width = rate / Double(length)
+        let first = VibrationBands.firstOfPiece(rate: rate, group: group)
+        for band in first..<VibrationBands.count {
+            let bins = VibrationBands.bins(of: band, width: width, rate: rate)
+            reading.bands[band] = Float(self.sum(bins.lowerBound, bins.upperBound))
+        }
+        let start = Int((VibrationBands.edge(first) / width).rounded(.up))
+        let end = min(length / 2, Int(min(VibrationWindow.highestAcceleration, 0.45 * rate) / width))
+        if start < end { reading.acceleration = self.sum(start, end) }
+    }
+
+    /// Measures how far and how abruptly the acceleration deviates from its mean.
+    private func measureShape(
+        _ reading: inout Reading, _ values: UnsafePointer<SIMD4<Float>>, count: Int, mean: SIMD4<Float>
+    ) {
+        var squares = SIMD4<Float>.zero
+        var fourths = SIMD4<Float>.zero
+        var largest: Float = 0
+        for index in 0..<count {
+            let value = values[index] - mean
+            let square = value * value
+            squares += square
+            fourths += square * square
+            largest = max(largest, square.x + square.y + square.z)
+        }
+        reading.peak = Double(largest.squareRoot())
+        var axis = 0
+        if squares.y > squares[axis] { axis = 1 }
+        if squares.z > squares[axis] { axis = 2 }
+        if squares[axis] > 0 {
+            reading.kurtosis = Double(Float(count) * fourths[axis] / (squares[axis] * squares[axis]))
+        }
+    }
+
+    /// Measures the bands and lines of the spectrum.
+    private mutating func measureBands(_ reading: inout Reading, rate: Double, half: Int) {
+        let pointRate = rate / Double(group)
+        for band in 0..<VibrationBands.firstOfPiece(rate: rate, group: group) {
+            let bins = VibrationBands.bins(of: band, width: binWidth, rate: pointRate)
+            reading.bands[band] = Float(sum(bins.lowerBound, min(half, bins.upperBound)))
+        }
+        for bin in 1..<half { recent[bin] += spectrum.power[bin] * Float(reading.seconds) }
+        recentSeconds += reading.seconds
+
+        let highest = 0.45 * pointRate
+        let first = bin(above: VibrationWindow.lowest, of: half)
+        let end = min(half, Int(min(VibrationWindow.highestAcceleration, highest) / binWidth) + 1)
+        let velocityEnd = min(half, Int(min(VibrationWindow.highestVelocity, highest) / binWidth) + 1)
+        if group > 1 {
+            let edge = bin(above: VibrationBands.edge(VibrationBands.firstOfPiece(rate: rate, group: group)), of: half)
+            reading.acceleration += sum(first, min(end, edge))
+        } else {
+            reading.acceleration = sum(first, end)
+        }
+        if first < velocityEnd {
+            var velocity: Float = 0
+            let scale = Float(2 * .pi * binWidth)
+            for bin in first..<velocityEnd {
+                let angular = scale * Float(bin)
+                velocity += spectrum.power[bin] / (angular * angular)
+            }
+            reading.velocity = Double(velocity)
+        }
+        measureLine(&reading, from: bin(above: VibrationWindow.lowestLine, of: half), to: half)
+    }
+
+    private func measureLine(_ reading: inout Reading, from first: Int, to end: Int) {
+        guard first + 3 < end else { return }
+        var best = 0
+        var most: Float = 0
+        var total = spectrum.power[first]
+        for bin in (first + 1)..<(end - 1) {
+            let around = spectrum.power[bin - 1] + spectrum.power[bin] + spectrum.power[bin + 1]
+            total += spectrum.power[bin]
+            if around > most {
+                most = around
+                best = bin
+            }
+        }
+        guard total > 0 else { return }
+        reading.lineFrequency = Double(best) * binWidth
+        reading.line = Double(most)
+        reading.lineShare = Double(most / total)
     }
 
     private func mean() -> SIMD4<Float> {
