@@ -248,6 +248,7 @@ package final class Agent {
             mailbox.post(.sensor(event))
             observer.sensor?(event)
         }
+        manager.addMachineHandler { mailbox.post(.machine($0)) }
         manager.addReferenceHandler { change in log.report(change) }
         parts.writer.setObserver { mailbox.post(.storageChanged) }
     }

@@ -1,3 +1,4 @@
+internal import Documents
 internal import IMUDrivers
 package import JostleConfiguration
 internal import JostleMessages
@@ -19,6 +20,7 @@ final class AgentLoop {
     let telemetry: Locked<TelemetryPublisher>
 
     private var machineRun: MachineRun
+    private var machineLog: MachineLog
     var checks: PeriodicChecks
     var clocks: MachineClocks
     private var sensorLog = SensorLog()
@@ -50,12 +52,14 @@ final class AgentLoop {
         let settings = core.settings.settings
         self.clocks = clocks
         machineRun = MachineRun(in: core.directory)
+        machineLog = MachineLog(in: core.directory)
         checks = PeriodicChecks(settings.allQuietHours)
         isSensorStopped = parts.sensor.isStopped
         mount = settings.motion.mount
         actions = settings.actions
         core.owner = self
         parts.host.gestures = self
+        parts.host.machine = self
         core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         core.settings.setSensingStopped(isSensorStopped)
         core.events.recording = { [recorder = parts.host.recorder] in recorder.keep(on: $0) }
@@ -154,6 +158,7 @@ final class AgentLoop {
         case .sensor(let event):
             if let line = sensorLog.line(for: event, at: now.monotonic) { log.write(line.level, line.text) }
             if event != .none { core.health.makeDue(at: now.monotonic) }
+        case .machine(let report): follow(report, at: now)
         case .device(let event): core.handle(event, at: now)
         case .storageChanged: core.health.makeDue(at: now.monotonic)
         case .configuration(let result): endReload(result, at: now)
@@ -179,6 +184,24 @@ final class AgentLoop {
     private func follow(_ event: GestureEvent, at now: ClockReading) {
         if let content = machineRun.take(event, at: now) { core.write(content, to: .machineRun) }
         parts.manager.resumeVibration(since: machineRun.start(at: now))
+        if let content = machineLog.take(event, at: now) { core.write(content, to: .machineRuns) }
+    }
+
+    /// Publishes how the machine is, and whether it deviates from its earlier runs.
+    private func follow(_ report: MachineReport, at now: ClockReading) {
+        let isSimulated = core.telemetry.isSimulated
+        if let change = machineLog.take(report, at: now) {
+            core.write(change.content, to: .machineRuns)
+            let recording = change.began ? parts.host.recorder.keep(last: 10, label: "machine") : nil
+            let updates = core.events.updates(
+                for: change.deviation, began: change.began, since: change.since, recording: recording,
+                at: report.timestamp,
+                now: now)
+            core.perform(core.outbox?.apply(updates, at: now))
+        }
+        let settings = core.settings.settings.motion.gestures.vibration
+        core.perform(
+            core.telemetry.publish(machine: machineLog.payload(report, settings, at: now, isSimulated: isSimulated)))
     }
 
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {
@@ -297,6 +320,11 @@ extension AgentLoop: GestureKeeper {
         core.perform(effects)
         return true
     }
+}
+
+extension AgentLoop: MachineKeeper {
+    var machineState: JSONObject? { machineLog.state }
+    var machineRuns: [JSONObject] { machineLog.listed }
 }
 
 /// Reads the configuration files again, with the arguments of the command line above them.

@@ -301,6 +301,10 @@ extension MotionPipeline {
         set { gestures.noiseDensity = newValue }
     }
 
+    /// In what the machine deviates from its earlier runs. It changes nothing; but for a getter that does not say so, another
+    /// module copies the pipeline.
+    package var machineDeviation: MachineDeviation? { mutating get { gestures.machineDeviation } }
+
     /// Takes up a deviation of the machine that an earlier run of the program has reported.
     package mutating func resumeMachine(_ deviation: MachineDeviation?) { gestures.resumeMachine(deviation) }
 
@@ -309,6 +313,9 @@ extension MotionPipeline {
         gestures.learn(now, at: state.timestamp, emit: emit)
         state.isVibrating = gestures.isVibrating
     }
+
+    /// How the machine is now.
+    package var machineReport: MachineReport { mutating get { gestures.machineReport(at: state.timestamp) } }
 
     /// Removes and returns the last report of the machine.
     package mutating func takeMachineReport() -> MachineReport? { gestures.takeMachineReport() }

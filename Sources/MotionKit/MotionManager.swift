@@ -156,9 +156,10 @@ public final class MotionManager: Sendable {
         let calibrations = CalibrationSaver(
             store: stateDirectory.map { CalibrationStore(stateDirectory: $0) }, name: device.storageName, writer: writer
         )
+        let machines = MachineSaver(store: stateDirectory.map { MachineStore(stateDirectory: $0) }, writer: writer)
         let hasThreads = shared.withLock { shared in
             guard shared.run == nil else { return true }
-            shared.run = makeRun(device, exchange, references, calibrations, &shared)
+            shared.run = makeRun(device, exchange, references, calibrations, machines, &shared)
             return shared.run != nil
         }
         guard hasThreads else { throw SensorError.resources }
@@ -180,11 +181,12 @@ public final class MotionManager: Sendable {
     /// Starts the threads; `nil` if the system has none left.
     private func makeRun(
         _ device: any SensorDevice, _ exchange: SensorExchange, _ references: ReferenceSaver,
-        _ calibrations: CalibrationSaver, _ shared: inout Shared
+        _ calibrations: CalibrationSaver, _ machines: MachineSaver, _ shared: inout Shared
     ) -> Run? {
         // Neither thread holds the manager, so releasing it stops it.
         let delivery = Delivery(
-            exchange: exchange, handlers: handlers, references: references, calibrations: calibrations)
+            exchange: exchange, handlers: handlers, references: references, calibrations: calibrations,
+            machines: machines)
         let handlers = self.handlers
         let intervals = handlers.motion.takeIntervals(usual: shared.updateInterval, resting: shared.restingInterval)
         shared.sentIntervals = intervals
@@ -193,6 +195,7 @@ public final class MotionManager: Sendable {
         let learned = shared.learned
         let storedReference = references.attitude
         let calibration = calibrations.change
+        let machine = stateDirectory == nil ? shared.last?.machineKnowledge ?? MachineKnowledge() : machines.knowledge
         let openVibration = shared.openVibration.map { SystemClock().now().seconds(since: $0) }
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
@@ -202,7 +205,7 @@ public final class MotionManager: Sendable {
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
                 silenced: silenced, variants: variants, learned: learned, storedReference: storedReference,
-                calibration: calibration, intervals: intervals, openVibration: openVibration)
+                calibration: calibration, intervals: intervals, machine: machine, openVibration: openVibration)
             loop.run()
         }
         guard let sensorThread else {
@@ -585,6 +588,18 @@ extension MotionManager {
     @discardableResult
     public func addNearMissHandler(_ handler: @escaping @Sendable (NearMiss) -> Void) -> HandlerToken {
         handlers.nearMisses.add(handler)
+    }
+
+    /// Adds a handler of how the machine is that carries the board: once a minute while it runs, when it starts, pauses and is
+    /// done, and when it begins or ceases to deviate from its earlier runs.
+    @discardableResult
+    public func addMachineHandler(_ handler: @escaping @Sendable (MachineReport) -> Void) -> HandlerToken {
+        handlers.machine.add(handler)
+    }
+
+    /// Says how the machine is now, so that the board need not learn it by itself. Does nothing if nothing runs.
+    public func learnMachine(_ now: MachineStatement) {
+        exchange?.request { $0.machine = now }
     }
 
     // MARK: Motion, sensor, samples

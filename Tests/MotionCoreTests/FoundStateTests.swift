@@ -89,6 +89,8 @@ import Testing
                 var settings = MotionSettings()
                 settings.reference = reference
                 for gesture in Gesture.allCases { settings.gestures[gesture].isEnabled = true }
+                // What is learnt takes longer; MachineRuleTests are about it.
+                settings.gestures.vibration.threshold = 0.12
                 var feed = TrajectoryFeed(
                     settings: settings.gestures, rate: 100, hasGyroscope: hasGyroscope, reference: reference)
                 feed.hold(posture, seconds: 20)

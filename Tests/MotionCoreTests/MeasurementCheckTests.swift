@@ -127,7 +127,7 @@ import VirtualIMU
         feed.distort = coarse(count)
         feed.rest(60)
         // Along one axis only.
-        for number in 0..<2000 {
+        for number in 0..<4000 {
             feed.take(Vector3(0, 0, standardGravity + (number % 4 < 2 ? 2 : -2)), .zero)
             #expect(feed.pipeline.fault == nil)
         }

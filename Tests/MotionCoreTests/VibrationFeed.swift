@@ -24,11 +24,15 @@ final class VibrationFeed {
     var time = 0.0
     var events: [GestureEvent] = []
     var misses: [NearMiss] = []
+    private var reports: [MachineReport] = []
+    /// What the sensor makes of a force.
+    var distort: ((Vector3) -> Vector3)?
     private var random = Numbers()
 
-    init(rate: Double = 200, settings vibration: VibrationSettings = VibrationSettings()) {
+    /// `learns` keeps the learnt rule; otherwise there is a threshold, the usual one if the settings have none.
+    init(rate: Double = 200, settings vibration: VibrationSettings = VibrationSettings(), learns: Bool = false) {
         var settings = MotionSettings()
-        settings.gestures.vibration = vibration
+        settings.gestures.vibration = learns ? vibration : vibration.withThreshold
         self.settings = settings.gestures
         self.rate = rate
         pipeline = MotionPipeline(settings: settings)
@@ -55,7 +59,8 @@ final class VibrationFeed {
             let at = Timestamp(seconds: now)
             let error = noise * Vector3(random.normal(), random.normal(), random.normal())
             guard !isMissing else { continue }
-            process(at, standardGravity * up + linear(now - start) + error, .zero)
+            let force = standardGravity * up + linear(now - start) + error
+            process(at, distort?(force) ?? force, .zero)
         }
         time = start + seconds
     }
@@ -68,6 +73,32 @@ final class VibrationFeed {
         let peak = rms * 2.0.squareRoot() * (direction.normalized ?? .zero)
         feed(seconds: seconds) { peak * sine(frequency, $0) }
     }
+
+    /// Runs a machine with a harmonic at twice its frequency; returns what was reported of it.
+    func run(seconds: Double, frequency: Double, rms: Double, harmonic: Double) -> [MachineReport] {
+        reports = []
+        let peak = 2.0.squareRoot() * (direction.normalized ?? .zero)
+        feed(seconds: seconds) { rms * peak * sine(frequency, $0) + harmonic * peak * sine(2 * frequency, $0) }
+        return reports
+    }
+
+    /// A blow that fades within a tenth of a second, and half a second of quiet.
+    func knock(strength: Double) {
+        feed(seconds: 0.55) { strength * exp(-$0 / 0.04) * self.direction * sine(18, $0) }
+    }
+
+    /// The sensor is lost for a time.
+    func lose(seconds: Double) {
+        pipeline.cancelGestures(.sensorLost) { new in if new.gesture == .vibration { events.append(new) } }
+        time += seconds
+    }
+
+    /// Says how the machine is.
+    func say(_ now: MachineStatement) {
+        pipeline.learn(now) { new in if new.gesture == .vibration { events.append(new) } }
+    }
+
+    var report: MachineReport { pipeline.machineReport }
 
     /// Moves the board along a trajectory from its start.
     func follow(_ trajectory: any Trajectory, seconds: Double) {
@@ -98,6 +129,7 @@ final class VibrationFeed {
         while let miss = pipeline.takeNearMiss() {
             if miss.gesture == .vibration { misses.append(miss) }
         }
+        if let report = pipeline.takeMachineReport() { reports.append(report) }
     }
 
     var phases: [GesturePhase] { events.map(\.phase) }

@@ -344,7 +344,9 @@ import VirtualIMU
 
     @Test func recognisesFanOnVirtualChip() throws {
         let rig = CalibrationRig(VirtualTrajectory.fan.trajectory, .typical)
-        var pipeline = MotionPipeline()
+        var settings = MotionSettings()
+        settings.gestures.vibration.threshold = 0.12
+        var pipeline = MotionPipeline(settings: settings)
         var events: [GestureEvent] = []
         rig.run(20) { pipeline.process($0) { events.append($0) } }
         let vibration = events.filter { $0.gesture == .vibration }

@@ -21,7 +21,8 @@ import Testing
 
     private func samples(_ seconds: Double) -> RecentSamples {
         RecentSamples(
-            samples: Movement.rest(seconds), fields: [], accelerometerRange: 78.5, gyroscopeRange: .infinity)
+            samples: Movement.rest(seconds), fields: [], accelerometerRange: 78.5, gyroscopeRange: .infinity,
+            sensor: "MPU-6050")
     }
 
     // MARK: Names

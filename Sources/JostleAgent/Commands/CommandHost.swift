@@ -53,6 +53,8 @@ final class CommandHost {
     let recorder: Recorder
     /// Where learned gestures are kept.
     weak var gestures: (any GestureKeeper)?
+    /// Where the machine's runs are listed.
+    weak var machine: (any MachineKeeper)?
     /// The directory that contains the board's LEDs.
     let lights: String
     var manager: MotionManager { sensor.manager }

@@ -48,6 +48,13 @@ final class Recorder {
         schedule.keep(on: event, at: WallClock.monotonic) { recordings.newName(for: $0) }
     }
 
+    /// Keeps the last seconds with a label; returns the name of the recording, `nil` if nothing is kept.
+    func keep(last seconds: Double, label: String) -> String? {
+        try? schedule.keep(before: seconds, after: 0, label: label, at: WallClock.monotonic) {
+            recordings.newName(for: $0)
+        }.name
+    }
+
     /// Keeps what a command asks for, and replies when it is written.
     func keep(before: Double?, after: Double?, label: String?, _ reply: CommandReply) throws -> KeepSchedule.Kept {
         let kept = try schedule.keep(before: before, after: after, label: label, at: WallClock.monotonic) {

@@ -140,7 +140,28 @@ extension DiscoverySet {
             "moving", "Moving", state, "{{ 'ON' if value_json.moving else 'OFF' }}", [.init("device_class", "moving")])
         addBinary(
             "running", "Running", state, "{{ 'ON' if value_json.vibrating else 'OFF' }}",
-            [.init("device_class", "running")])
+            [
+                .init("device_class", "running"), .init("json_attributes_topic", .string(facts.topics.machine)),
+                .init("json_attributes_template", .string(DiscoverySet.machineAttributes)),
+            ])
+        guard settings.motion.gestures.vibration.common.isEnabled else { return }
+        addBinary(
+            "machine_changed", "Machine changed", facts.topics.machine,
+            "{{ 'ON' if value_json.changed | default(false) else 'OFF' }}", [.init("device_class", "problem")])
+        // The field's name has the band, which depends on the rate.
+        addEntity(
+            "sensor", "vibration_velocity", "Vibration velocity",
+            sensor(
+                facts.topics.machine,
+                "{{ (value_json.items() | selectattr(0, 'match', 'v_10_') | map(attribute=1) | list + ['None']) | first }}",
+                unit: "mm/s", decimals: 2, kind: "speed") + [.init("enabled_by_default", false)])
+    }
+
+    /// What is known of the machine's run.
+    private static var machineAttributes: String {
+        let fields = ["phase", "confidence", "duration", "quiet_for", "runs_today", "seconds_today"]
+        let parts = fields.map { "'\($0)': value_json.\($0) | default(none)" }
+        return "{{ {\(parts.joined(separator: ", "))} | tojson }}"
     }
 
     /// Adds the diagnostic entities, which are based on the health report. Noise is rounded away: a value that changes with

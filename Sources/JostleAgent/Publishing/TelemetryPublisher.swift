@@ -17,7 +17,7 @@ struct TelemetryPublisher: Participant, Sendable {
     // Made once, and not for each message.
     private let attitudeTopic: String
     private let motionTopic: String
-    private let isSimulated: Bool
+    let isSimulated: Bool
 
     private var isConnected = false
     private var streams: Streams
@@ -30,6 +30,8 @@ struct TelemetryPublisher: Participant, Sendable {
     private var sentMotion = MotionState()
     private var sentState: DeviceState?
     private var latest: MotionState?
+    /// The last message about the machine.
+    private var machine: MQTTMessage?
     /// Whether sensing was stopped by a command or the configuration.
     private(set) var isStopped = false
 
@@ -87,6 +89,7 @@ struct TelemetryPublisher: Participant, Sendable {
         } else if let latest {
             effects += publish(latest)
         }
+        if let machine { effects.append(.publish(machine)) }
         return effects
     }
 
@@ -140,6 +143,13 @@ struct TelemetryPublisher: Participant, Sendable {
     func publish(health: JSONObject) -> Effects {
         guard isConnected else { return [] }
         return [.publish(MQTTMessage(topic: topics.health, payload: health.bytes, qos: .atMostOnce, retain: true))]
+    }
+
+    /// Publishes how the machine is.
+    mutating func publish(machine payload: JSONObject) -> Effects {
+        let message = MQTTMessage(topic: topics.machine, payload: payload.bytes, qos: .atMostOnce, retain: true)
+        machine = message
+        return isConnected ? [.publish(message)] : []
     }
 
     // MARK: Due times

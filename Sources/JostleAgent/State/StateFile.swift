@@ -12,6 +12,8 @@ package enum StateFile: String, CaseIterable, Sendable {
     case lastTime = "last-time"
     /// Since when the machine runs that carries the board.
     case machineRun = "machine-run"
+    /// The last runs of that machine.
+    case machineRuns = "machine-runs.json"
     /// The version of the package that the configuration asks for, for jostle-upgrade.service.
     case wantedVersion = "wanted-version"
 }

@@ -349,6 +349,7 @@ extension JostleSettings {
         case recordings
         case calibrate
         case learn
+        case machine
         case log
         case restart
     }

@@ -19,7 +19,7 @@ package struct Topics: Equatable, Sendable {
     package var device: String { String(root[(root.lastIndex(of: "/").map(root.index(after:)) ?? root.startIndex)...]) }
 
     /// The topics with retained messages.
-    package var retained: [String] { [availability, state, health, reported] }
+    package var retained: [String] { [availability, state, machine, health, reported] }
 
     /// The filter for the availability of every device with the same prefix.
     package var everyAvailability: String { "\(root.dropLast(device.count))+/availability" }
@@ -32,6 +32,8 @@ package struct Topics: Equatable, Sendable {
     package var motion: String { "\(root)/motion" }
     /// The device state; retained.
     package var state: String { "\(root)/state" }
+    /// How the machine is that carries the board; retained.
+    package var machine: String { "\(root)/machine" }
     /// Every sample, while a client has requested the stream.
     package var stream: String { "\(root)/stream" }
     /// Movements that were almost gestures, while somebody wants them.
@@ -46,6 +48,8 @@ package struct Topics: Equatable, Sendable {
     package var setDocument: String { "\(root)/set" }
     /// The phases of a gesture.
     package func event(_ gesture: GestureKind) -> String { "\(events)\(gesture.word)" }
+    /// That the machine deviates from its earlier runs, or does no more.
+    package var machineEvent: String { "\(events)machine" }
     /// The common beginning of the gesture topics.
     package var events: String { "\(root)/event/" }
     /// The topic that accepts a command.

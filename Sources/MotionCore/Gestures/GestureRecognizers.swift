@@ -227,7 +227,11 @@ package struct GestureRecognizers: ~Copyable {
         vibration.resume(after: seconds)
     }
 
+    func machineReport(at timestamp: Timestamp) -> MachineReport { vibration.presentReport(at: timestamp) }
+
     mutating func takeMachineReport() -> MachineReport? { vibration.takeReport() }
+
+    var machineDeviation: MachineDeviation? { vibration.deviation }
 
     /// Takes up a deviation of the machine that an earlier run of the program has reported.
     mutating func resumeMachine(_ deviation: MachineDeviation?) { vibration.resume(deviation) }

@@ -71,6 +71,7 @@ final class Handlers: Sendable {
     let fields = HandlerList<[MagneticSample]>()
     let measured = HandlerList<[MeasuredSample]>()
     let nearMisses = HandlerList<NearMiss>()
+    let machine = HandlerList<MachineReport>()
 
     /// What ends the streams when the manager is released.
     let ends = HandlerList<Void>()

@@ -8,6 +8,8 @@ package struct RecentSamples: Sendable {
     /// Full scale, ±m/s² and ±rad/s; infinite if unknown.
     let accelerometerRange: Double
     let gyroscopeRange: Double
+    /// The name of the part.
+    let sensor: String
 
     /// A chip's own rate is at most so many times the nominal one.
     package static let rateTolerance = 1.15
@@ -25,7 +27,7 @@ package struct RecentSamples: Sendable {
     package func write(to path: String) throws(RecordingError) -> Int {
         var writer = try RecordingWriter(
             path: path, accelerometerRange: accelerometerRange, gyroscopeRange: gyroscopeRange, hasTemperature: true,
-            hasField: !fields.isEmpty)
+            hasField: !fields.isEmpty, sensor: sensor)
         for field in fields { writer.add(field) }
         for sample in samples { try writer.write(sample) }
         try writer.flush(toDisk: true)

@@ -26,6 +26,9 @@ package struct RecordingReader: ~Copyable {
     /// The reading of the magnetometer in the last row read; `nil` if that has none.
     package private(set) var field: MagneticSample?
 
+    /// The accelerometer's noise, m/s²/√Hz per axis; `nil` if the part is not named or its noise is not known.
+    package var noiseDensity: Double? { header.sensor.flatMap { AccelerometerNoise.density(of: $0) } }
+
     /// Whether the recording has columns for a magnetometer.
     package var hasField: Bool { header.hasField }
 
@@ -124,6 +127,7 @@ enum RecordingFormat {
     static let field = ",mx,my,mz"
     static let accelerometerRange = "accelerometer_range_m_s2"
     static let gyroscopeRange = "gyroscope_range_rad_s"
+    static let sensor = "sensor"
 
     /// The largest values that a recording may contain, m/s², rad/s and µT: beyond every sensor, and small enough for the
     /// filter to square them.
@@ -136,6 +140,7 @@ enum RecordingFormat {
 struct RecordingHeader {
     private(set) var accelerometerRange: Double?
     private(set) var gyroscopeRange: Double?
+    private(set) var sensor: String?
     private(set) var hasTemperature = false
     private(set) var hasField = false
 
@@ -159,11 +164,15 @@ struct RecordingHeader {
         }
     }
 
-    /// Reads a range from a comment that states one, and ignores any other comment.
+    /// Reads a range or the part from a comment that states one, and ignores any other comment.
     private mutating func readComment(_ text: String) throws(MalformedLine) {
         let body = text.drop { $0 == "#" || $0 == " " }
         guard let colon = body.firstIndex(of: ":") else { return }
         let name = body[..<colon]
+        if name == RecordingFormat.sensor {
+            sensor = String(body[body.index(after: colon)...].drop { $0 == " " }.prefix(64))
+            return
+        }
         guard name == RecordingFormat.accelerometerRange || name == RecordingFormat.gyroscopeRange else { return }
         let number = body[body.index(after: colon)...].drop { $0 == " " }.prefix { $0 != " " }
         guard let range = Double(number), range > 0, range.isFinite else {

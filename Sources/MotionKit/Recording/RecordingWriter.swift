@@ -22,12 +22,14 @@ package struct RecordingWriter: ~Copyable {
     ///   - gyroscopeRange: full scale, ±rad/s; infinite if unknown.
     ///   - hasTemperature: whether to write a column for the chip's temperature.
     ///   - hasField: whether to write columns for a magnetometer, and that for the temperature.
+    ///   - sensor: the name of the part; `nil` if it is not known.
     /// - Throws: `RecordingError.system` if the file cannot be written.
     package init(
-        path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool, hasField: Bool = false
+        path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool, hasField: Bool = false,
+        sensor: String? = nil
     ) throws(RecordingError) {
         let file = try OutputFile(path: path)
-        var header = ""
+        var header = sensor.map { "# \(RecordingFormat.sensor): \($0)\n" } ?? ""
         if accelerometerRange.isFinite { header += "# \(RecordingFormat.accelerometerRange): \(accelerometerRange)\n" }
         if gyroscopeRange.isFinite { header += "# \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)\n" }
         let hasTemperature = hasTemperature || hasField

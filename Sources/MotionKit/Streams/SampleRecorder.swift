@@ -70,7 +70,7 @@ package final class SampleRecorder: Sendable {
             do throws(RecordingError) {
                 writer = try RecordingWriter(
                     path: path, accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange,
-                    hasTemperature: true)
+                    hasTemperature: true, sensor: "\(info.name)")
                 return nil
             } catch {
                 return error

@@ -11,6 +11,7 @@ struct Delivery: Sendable {
     let handlers: Handlers
     let references: ReferenceSaver
     let calibrations: CalibrationSaver
+    let machines: MachineSaver
 
     /// Runs until the sensor thread has stopped and the queues are empty.
     func run() {
@@ -28,6 +29,7 @@ struct Delivery: Sendable {
             // Gestures stay open if the sensor thread is stuck, or if an end found the ring full.
             handlers.chain.cancelAll(.stopped)
             calibrations.saveIfChanged()
+            machines.save(exchange.machineKnowledge, at: SystemClock().now(), isLast: true)
         }
     }
 
@@ -62,6 +64,9 @@ struct Delivery: Sendable {
             calibrations.learn(from: report)
         case .scale(let report):
             calibrations.learn(from: report)
+        case .machine(let report):
+            machines.save(exchange.machineKnowledge, at: report.timestamp)
+            handlers.machine.notify(report)
         }
     }
 

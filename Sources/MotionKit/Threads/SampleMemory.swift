@@ -46,6 +46,6 @@ final class SampleMemory: Sendable {
         RecentSamples(
             samples: samples.copy { $0.timestamp >= start && $0.timestamp <= end },
             fields: fields?.copy { $0.timestamp >= start && $0.timestamp <= end } ?? [],
-            accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange)
+            accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange, sensor: "\(info.name)")
     }
 }

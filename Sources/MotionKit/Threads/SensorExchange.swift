@@ -11,6 +11,7 @@ enum SensorMessage: Sendable, BitwiseCopyable {
     case reference(ReferenceChange)
     case rest(RestReport)
     case scale(ScaleReport)
+    case machine(MachineReport)
 }
 
 /// What the other threads ask of the sensor thread; `nil` for no request.
@@ -25,6 +26,8 @@ struct SensorRequests: Sendable {
     var calibration: CalibrationChange?
     var reference: ReferenceRequest?
     var intervals: UpdateIntervals?
+    /// What somebody says about the machine.
+    var machine: MachineStatement?
 }
 
 enum ReferenceRequest: Sendable {
@@ -88,6 +91,9 @@ final class SensorExchange: Sendable {
     /// Wakes the delivery thread.
     let deliveryWake: WakeSignal
 
+    /// What was learnt about the machine, as of the last report.
+    private let machine = Mutex(MachineKnowledge())
+
     private let requests = Mutex(SensorRequests())
     private let requestGeneration = Atomic<Int>(0)
     private let latest = Mutex(SensorSnapshot())
@@ -111,7 +117,18 @@ final class SensorExchange: Sendable {
         sensorWake.signal()
     }
 
+    /// What was learnt about the machine.
+    var machineKnowledge: MachineKnowledge { machine.withLock { $0 } }
+
     // MARK: For the sensor thread
+
+    /// Copies what was learnt about the machine. While another thread is reading it, that waits for the next time.
+    func keepMachine(of pipeline: inout MotionPipeline) {
+        let deviation = pipeline.machineDeviation
+        _ = machine.withLockIfAvailable { knowledge in
+            pipeline.withMachineMemory { knowledge.take($0, deviation) }
+        }
+    }
 
     /// The requests since the generation `seen`. While another thread is writing some, they wait for the next batch.
     func newRequests(since seen: inout Int) -> SensorRequests? {

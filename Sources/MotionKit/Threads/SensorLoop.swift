@@ -36,6 +36,8 @@ struct SensorLoop: ~Copyable {
     /// When the gyroscope's scale is reported next, and the calibration that it belongs to.
     private var nextScaleReport: Timestamp?
     private var calibrationRevision: Int
+    /// When what was learnt about the machine is kept next.
+    private var nextMachineReport: Timestamp?
 
     /// Seconds of rest between two reports: long enough for the filter to estimate the bias.
     private static let restInterval = 10.0
@@ -43,10 +45,13 @@ struct SensorLoop: ~Copyable {
     /// Seconds between two reports of the gyroscope's scale, which takes minutes to estimate.
     private static let scaleInterval = 60.0
 
+    /// Seconds between two looks at what is learnt about the machine, without an occasion.
+    private static let machineInterval = 600.0
+
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
         silenced: GestureSet, variants: [GestureVariant], learned: LearnedGestures?, storedReference: Quaternion?,
-        calibration: CalibrationChange, intervals: UpdateIntervals, openVibration: Double?
+        calibration: CalibrationChange, intervals: UpdateIntervals, machine: MachineKnowledge, openVibration: Double?
     ) {
         self.device = device
         self.exchange = exchange
@@ -60,6 +65,8 @@ struct SensorLoop: ~Copyable {
             learntScale: calibration.learntScale, magnetometer: calibration.magnetometer ?? MagneticCalibration(),
             unknownRanges: unknown)
         pipeline.silenced = silenced
+        pipeline.noiseDensity = info.noiseDensity
+        machine.restore(&pipeline)
         if let openVibration { pipeline.resumeVibration(after: openVibration) }
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         pipeline.apply(learned)
@@ -95,6 +102,7 @@ struct SensorLoop: ~Copyable {
         reportReference()
         if hasSamples { postScale() }
         let exchange = self.exchange
+        exchange.keepMachine(of: &pipeline)
         pipeline.cancelGestures(.stopped) { exchange.post(.gesture($0)) }
         do { try device.stop() } catch { exchange.post(.sensor(.failed(.bus(error)), at: clock.now())) }
         exchange.show(state: nil, of: device)
@@ -139,6 +147,11 @@ struct SensorLoop: ~Copyable {
             // The next sample brings a state, however long the old interval was.
             updates = UpdateSchedule()
             restingUpdates = UpdateSchedule()
+        }
+        if let statement = requests.machine, hasSamples {
+            let exchange = self.exchange
+            pipeline.learn(statement) { exchange.post(.gesture($0)) }
+            reportMachine(isRequired: true)
         }
         if let request = requests.reference {
             pendingReference = request
@@ -217,6 +230,17 @@ struct SensorLoop: ~Copyable {
         if hasOutput { exchange.deliveryWake.signal() }
         reportRest()
         reportScale()
+        reportMachine()
+    }
+
+    /// Reports how the machine is, when there is something to report, and keeps what was learnt about it.
+    private mutating func reportMachine(isRequired: Bool = false) {
+        let time = pipeline.state.timestamp
+        let report = pipeline.takeMachineReport()
+        guard isRequired || report != nil || (nextMachineReport.map { time >= $0 } ?? true) else { return }
+        nextMachineReport = time.advanced(bySeconds: SensorLoop.machineInterval)
+        exchange.keepMachine(of: &pipeline)
+        exchange.send(.machine(report ?? pipeline.machineReport))
     }
 
     /// Reports the gyroscope's bias during a long rest, a few times a minute.

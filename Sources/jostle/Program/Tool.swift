@@ -93,6 +93,7 @@ extension Command {
             Command(usage: CalibrateCommand.usage, run: CalibrateCommand.run),
             Command(usage: TuneCommand.usage, run: TuneCommand.run),
             Command(usage: LearnCommand.usage, run: LearnCommand.run),
+            Command(usage: MachineCommand.usage, run: MachineCommand.run),
             Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
             ConfigCommand.command,

@@ -100,7 +100,7 @@ private final class Recorder: Sendable {
                 if state.writer == nil, let info = info() {
                     state.writer = try RecordingWriter(
                         path: path, accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange,
-                        hasTemperature: true, hasField: hasField)
+                        hasTemperature: true, hasField: hasField, sensor: "\(info.name)")
                 }
                 for sample in samples { try state.writer?.write(sample) }
                 state.count += samples.count

@@ -39,6 +39,7 @@ enum ReplayCommand {
         var reader = try RecordingReader(path: arguments.operand(0) ?? "-")
         let output = try ReplayOutput(attitude: attitude, events: events)
         var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
+        pipeline.noiseDensity = reader.noiseDensity
         pipeline.explainsNearMisses = explains
         let templates = try arguments.values("gesture").map(GestureFile.read)
         if !templates.isEmpty { pipeline.apply(LearnedGestures(templates.map { LearnedGestureSettings($0) })) }

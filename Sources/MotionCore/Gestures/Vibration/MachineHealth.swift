@@ -152,6 +152,11 @@ struct MachineHealth: ~Copyable {
     /// The run has ended: what it showed is learnt, unless it deviates.
     mutating func endRun(_ experience: inout MachineExperience) {
         if deviation == nil { experience.speeds.learn(run) }
+        beginMinute()
+    }
+
+    /// A run begins. What the last one showed is kept until then: somebody may yet say that it was fine.
+    mutating func beginRun() {
         run = MachineSpeeds()
         minutes = 0
         beginMinute()

@@ -26,6 +26,8 @@ struct MachineJudge: ~Copyable {
         static let overDensity: Float = 2
         /// By how much what is usual of late follows a frame, dB: three decibels in ten minutes.
         static let follows: Float = 0.05
+        /// The mean square on an axis that toggles between two counts, of the square of a count.
+        static let toggling: Float = 0.25
         /// What is added to the floor that is reached nine tenths of the time, dB, and how wide what is usual may be.
         static let margin: Float = 1
         static let usualWidth: Float = 1.5
@@ -98,6 +100,8 @@ struct MachineJudge: ~Copyable {
     /// change over hours.
     private var usual = SIMD16<Float>(repeating: -200)
     private var usualFrames: Float = 0
+    /// The smallest change of the acceleration so far, m/s².
+    private var step = Float.infinity
     private var judged = 0..<1
     private var rate = 0.0
     /// The line of the last windows: its frequency, Hz, and for how long it has stood, s.
@@ -139,6 +143,7 @@ struct MachineJudge: ~Copyable {
             bands[band] = MachineJudge.decibels(reading.bands[band])
         }
         if hasBefore { quietest = pointwiseMin(quietest, 0.5 * (bands + before)) }
+        step = min(step, reading.step)
         before = bands
         hasBefore = true
         if isLearning { learnFloors(memory) }
@@ -163,6 +168,7 @@ struct MachineJudge: ~Copyable {
         judged = VibrationBands.judged(rate: rate)
         quietest = SIMD16(repeating: .infinity)
         usualFrames = 0
+        step = .infinity
         hasBefore = false
         lineTime = 0
         beginFrame()
@@ -236,6 +242,7 @@ struct MachineJudge: ~Copyable {
     private mutating func learnFloors(_ memory: borrowing MachineMemory) {
         isLearning = memory.secondsOff < Rule.learning
         for band in 0..<VibrationBands.count {
+            defer { floors[band] = max(floors[band], countNoise(of: band)) }
             if isLearning {
                 floors[band] = min(quietest[band] + Rule.quietest, noise(of: band))
             } else {
@@ -244,6 +251,14 @@ struct MachineJudge: ~Copyable {
                 floors[band] = max(floor.low + Rule.margin + max(0, min(Rule.mostWidth, width)), usual[band])
             }
         }
+    }
+
+    /// The power of a reading that toggles between two counts, in a band, dB: a coarse sensor does so at times, and is silent at
+    /// others.
+    private func countNoise(of band: Int) -> Float {
+        guard step < .infinity, rate > 0 else { return -200 }
+        let share = Float(VibrationBands.width(of: band, rate: rate) / (0.5 * rate))
+        return MachineJudge.decibels(3 * Rule.toggling * step * step * share)
     }
 
     /// The power of the sensor's own noise in a band, dB.

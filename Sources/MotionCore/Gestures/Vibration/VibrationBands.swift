@@ -50,6 +50,9 @@ package enum VibrationBands {
         return band
     }
 
+    /// The octave that begins at a frequency, Hz.
+    package static func band(at edge: Double) -> Int { (1..<count).first { self.edge($0) >= edge - 0.01 } ?? count - 1 }
+
     /// The frequencies of the published octaves: their lower ends, Hz.
     package static func octaves(rate: Double) -> [Double] { judged(rate: max(rate, slowRate)).map(edge) }
 }

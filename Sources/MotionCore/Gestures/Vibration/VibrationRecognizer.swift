@@ -63,7 +63,7 @@ struct VibrationRecognizer: ~Copyable {
     /// Whether a machine is running: from `began` to `ended`, pauses included.
     private(set) var isRunning = false
 
-    /// RMS of the vibration in the last window, over all axes, m/s²; 0 before the first.
+    /// RMS of the vibration in the last window, over all axes, m/s²; 0 before the first, and if nothing vibrates.
     private(set) var level = 0.0
 
     /// What is learnt about the machine.
@@ -149,6 +149,9 @@ struct VibrationRecognizer: ~Copyable {
         course = MachineCourse()
     }
 
+    /// The present deviation from earlier runs.
+    var deviation: MachineDeviation? { health.deviation }
+
     /// Takes up a deviation that an earlier run of the program has reported.
     mutating func resume(_ deviation: MachineDeviation?) { health.resume(deviation) }
 
@@ -170,7 +173,7 @@ struct VibrationRecognizer: ~Copyable {
         let limit = isLearned ? 0 : isRunning ? Rule.hysteresis * threshold : threshold
         let rate = window.rate
         let reading = window.read(limit: limit, lowest: lowest)
-        level = reading.level
+        level = isLearned ? 0 : reading.level
         if firstSample == nil {
             firstSample = time - reading.seconds
             lastVibration = time
@@ -192,6 +195,7 @@ struct VibrationRecognizer: ~Copyable {
         }
         let sight: Sight
         if isLearned {
+            if judge.isRising || isRunning { level = reading.level }
             if judge.isRising { window.keep() }
             guard let frame else { return nil }
             sight = self.sight(of: frame)
@@ -282,7 +286,7 @@ extension VibrationRecognizer {
         evidence = 0
         mostEvidence = 0
         goesOn = Rule.remembered
-        health.interrupt()
+        health.beginRun()
         window.beginSpectrum()
         let isFound = onset - (firstSample ?? 0) <= Rule.finding
         let isUnknown = settings.isLearned && offBefore < Rule.known && !lastFrame.hasLine
@@ -421,6 +425,12 @@ extension VibrationRecognizer {
     }
 
     private mutating func makeReport(at timestamp: Timestamp) {
+        report = presentReport(at: timestamp)
+        health.reported()
+    }
+
+    /// How the machine is now.
+    func presentReport(at timestamp: Timestamp) -> MachineReport {
         var report = MachineReport(timestamp: timestamp, phase: phase)
         report.isLearning = judge.isLearning || !memory.runs.knowsRunning
         report.runs = memory.runs.count
@@ -430,8 +440,7 @@ extension VibrationRecognizer {
         }
         report.measurement = measurement
         report.deviation = health.deviation
-        self.report = report
-        health.reported()
+        return report
     }
 
     /// Removes and returns the last report.

@@ -24,6 +24,8 @@ struct VibrationWindow: ~Copyable {
         /// Mean square from 10 Hz of the acceleration up to 400 Hz, m²/s⁴, and of the velocity up to 260 Hz, m²/s².
         var acceleration = 0.0
         var velocity = 0.0
+        /// The smallest change from one sample to the next on any axis, m/s²: hardly less than a count of the sensor.
+        var step: Float = 0
         /// The largest magnitude of the acceleration without its mean, m/s², and the kurtosis on the strongest axis.
         var peak = 0.0
         var kurtosis = 0.0
@@ -222,6 +224,7 @@ extension VibrationWindow {
         guard size > 0 else { return reading }
 
         let half = length / 2
+        reading.step = smallestStep(of: length)
         if hasPiece { measurePiece(&reading, rate: rate) }
         spectrum.transform(samples.base, count: length, mean: mean)
         if group > 1 {
@@ -344,6 +347,17 @@ extension VibrationWindow {
         let start = Int((VibrationBands.edge(first) / width).rounded(.up))
         let end = min(length / 2, Int(min(VibrationWindow.highestAcceleration, 0.45 * rate) / width))
         if start < end { reading.acceleration = self.sum(start, end) }
+    }
+
+    /// The smallest change between two samples; infinite if nothing changes.
+    private func smallestStep(of length: Int) -> Float {
+        var smallest = SIMD4<Float>(repeating: .infinity)
+        for index in 1..<length {
+            let change = samples[index] - samples[index - 1]
+            let size = pointwiseMax(change, -change)
+            smallest = pointwiseMin(smallest, size.replacing(with: .infinity, where: size .== 0))
+        }
+        return smallest.min()
     }
 
     /// Measures how far and how abruptly the acceleration deviates from its mean.
