@@ -184,13 +184,13 @@ final class AgentLoop {
     private func follow(_ event: GestureEvent, at now: ClockReading) {
         if let content = machineRun.take(event, at: now) { core.write(content, to: .machineRun) }
         parts.manager.resumeVibration(since: machineRun.start(at: now))
-        if let content = machineLog.take(event, at: now) { core.write(content, to: .machineRuns) }
+        if let content = machineLog.take(event) { core.write(content, to: .machineRuns) }
     }
 
     /// Publishes how the machine is, and whether it deviates from its earlier runs.
     private func follow(_ report: MachineReport, at now: ClockReading) {
         let isSimulated = core.telemetry.isSimulated
-        if let change = machineLog.take(report, at: now) {
+        if let change = machineLog.take(report) {
             core.write(change.content, to: .machineRuns)
             let recording = change.began ? parts.host.recorder.keep(last: 10, label: "machine") : nil
             let updates = core.events.updates(

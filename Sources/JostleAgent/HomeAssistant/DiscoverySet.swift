@@ -148,13 +148,14 @@ extension DiscoverySet {
         addBinary(
             "machine_changed", "Machine changed", facts.topics.machine,
             "{{ 'ON' if value_json.changed | default(false) else 'OFF' }}", [.init("device_class", "problem")])
-        // The field's name has the band, which depends on the rate.
+        // The field's name has the band, which depends on the rate. Without a device class: that of a speed has no mm/s in older
+        // versions.
         addEntity(
             "sensor", "vibration_velocity", "Vibration velocity",
             sensor(
                 facts.topics.machine,
                 "{{ (value_json.items() | selectattr(0, 'match', 'v_10_') | map(attribute=1) | list + ['None']) | first }}",
-                unit: "mm/s", decimals: 2, kind: "speed") + [.init("enabled_by_default", false)])
+                unit: "mm/s", decimals: 2) + [.init("enabled_by_default", false)])
     }
 
     /// What is known of the machine's run.

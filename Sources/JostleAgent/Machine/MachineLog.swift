@@ -81,11 +81,17 @@ struct MachineLog {
             let file = try? JSONReader.read(Array(text.utf8), source: .message("runs"))
         else { return }
         runs = (file["runs"]?.elements ?? []).suffix(MachineLog.mostRuns).compactMap { Run($0) }
-        deviatesSince = file["changed_since"]?.integer
+        if let changed = file["changed"], let band = changed["band"]?.integer,
+            (1..<Int64(VibrationBands.count)).contains(band), let decibels = changed["decibels"]?.number
+        {
+            deviation = MachineDeviation(
+                band: Int(band), decibels: Float(decibels), since: Timestamp(nanoseconds: 0))
+            deviatesSince = changed["since"]?.integer
+        }
     }
 
     /// Takes the end of a run; returns the new contents of the file.
-    mutating func take(_ event: GestureEvent, at now: ClockReading) -> [UInt8]? {
+    mutating func take(_ event: GestureEvent) -> [UInt8]? {
         guard event.phase == .ended, !event.isAdopted, let duration = event.duration else { return nil }
         runs.append(
             Run(
@@ -97,19 +103,19 @@ struct MachineLog {
     }
 
     /// Takes a report; returns whether a deviation has begun or ended with it.
-    mutating func take(_ report: MachineReport, at now: ClockReading) -> Change? {
-        // The same deviation as before a restart of the program has begun already.
-        let wasKnown = deviation != nil || deviatesSince != nil
-        defer { deviation = report.deviation }
-        if let new = report.deviation {
-            guard !wasKnown else { return nil }
+    mutating func take(_ report: MachineReport) -> Change? {
+        let old = deviation
+        let since = deviatesSince
+        deviation = report.deviation
+        switch (old, deviation) {
+        case (nil, let new?):
             deviatesSince = WallClock.milliseconds(at: report.timestamp)
             return Change(deviation: new, began: true, since: deviatesSince, content: content)
+        case (let old?, nil):
+            deviatesSince = nil
+            return Change(deviation: old, began: false, since: since, content: content)
+        default: return nil
         }
-        guard wasKnown, let old = deviation else { return nil }
-        let since = deviatesSince
-        deviatesSince = nil
-        return Change(deviation: old, began: false, since: since, content: content)
     }
 
     /// The payload for a report.
@@ -132,7 +138,13 @@ struct MachineLog {
     private var content: [UInt8] {
         var file = JSONObject()
         file.add("runs", listed)
-        file.add("changed_since", deviatesSince)
+        if let deviation {
+            var changed = JSONObject()
+            changed.add("band", Int64(deviation.band))
+            changed.add("decibels", Double(deviation.decibels), decimals: 1)
+            changed.add("since", deviatesSince)
+            file.add("changed", changed)
+        }
         return file.bytes + [UInt8(ascii: "\n")]
     }
 }
