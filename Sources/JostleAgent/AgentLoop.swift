@@ -199,6 +199,7 @@ final class AgentLoop {
                 now: now)
             core.perform(core.outbox?.apply(updates, at: now))
         }
+        guard machineLog.isNews(report) else { return }
         let settings = core.settings.settings.motion.gestures.vibration
         core.perform(
             core.telemetry.publish(machine: machineLog.payload(report, settings, at: now, isSimulated: isSimulated)))

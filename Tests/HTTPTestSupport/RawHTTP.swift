@@ -52,7 +52,7 @@ package enum RawHTTP {
         return Reply(status: status, headers: headers, body: String(text[end.upperBound...]))
     }
 
-    /// A connection to a port of this machine. Reading waits for at most ten seconds.
+    /// A connection to a port of this machine. Reading waits for at most a minute.
     package final class Connection {
         package let descriptor: Int32
         /// What has arrived behind the last answer.
@@ -61,7 +61,8 @@ package enum RawHTTP {
         package init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
             descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             guard descriptor >= 0 else { throw Failure.connection(errno) }
-            var timeout = timeval(tv_sec: 10, tv_usec: 0)
+            // Longer than anything takes on a busy machine: a page's stream has a ping every ten seconds.
+            var timeout = timeval(tv_sec: 60, tv_usec: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
             setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
             if var receiveBuffer {

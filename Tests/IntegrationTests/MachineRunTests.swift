@@ -103,4 +103,51 @@ import Testing
         #expect(try observer.objects("event/vibration").last?["reason"] as? String == "stopped")
         #expect(await agent.terminate() == 0)
     }
+
+    /// What somebody says is in force at once; what only reads, or acknowledges, needs no right.
+    @Test func machineIsPublishedAndAsked() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        let state = directory.path("state")
+        let run = ["sensor.driver=virtual", "sensor.rate=50Hz", "gestures.vibration.threshold=0.12"]
+        let first = try rig.agent(
+            broker: broker.port,
+            run + [
+                "sensor.trajectory=\(try recording(vibrating: 5...60))", "gestures.vibration.run_time=2 s",
+                "commands.allow=[machine]",
+            ], state: state)
+        func phases() throws -> [String] { try observer.objects("machine").compactMap { $0["phase"] as? String } }
+        #expect(await observer.sees { _ in try phases().last == "running" }, "\(first.errors)")
+        #expect(observer.messages("machine").last?.qos == .atMostOnce)
+        func ask(_ words: String...) async throws -> Outcome {
+            let broker = "mqtt.broker=mqtt://127.0.0.1:\(broker.port)"
+            return try await JostleProgram(["machine"] + words + ["--on", "dut", "--set", broker]).outcome()
+        }
+        let running = try await ask().expect(status: 0)
+        #expect(
+            running.output.contains("dut: running for ") && running.output.contains("the board is still learning it"))
+        try await ask("fine").expect(status: 0, output: "as it should be")
+        try await ask("offf").expect(status: 64, errors: "did you mean \"off\"?")
+        try await ask("off").expect(status: 0, output: "when it is off")
+        #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began", "ended"] }, "\(first.errors)")
+        #expect(await observer.sees { _ in try phases().last == "off" }, "\(first.errors)")
+        #expect(await first.terminate() == 0)
+
+        let second = try rig.agent(
+            broker: broker.port, run + ["sensor.trajectory=rest"], state: state)
+        #expect(await second.logs("the sensor is measuring"), "\(second.errors)")
+        let runs = try await ask().expect(status: 0)
+        #expect(
+            runs.output.contains("longest pause") && runs.output.split(separator: "\n").count == 3, "\(runs.output)")
+        try await ask("off").expect(status: 77, errors: "commands.allow")
+        try await ask("fine").expect(status: 0)
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test func checkSaysWhenTheMachineRunsInARecording() async throws {
+        let file = try recording(vibrating: 20...60)
+        let outcome = try await jostle("machine", "--check", file).expect(status: 0)
+        #expect(outcome.output.contains("vibration began"), "\(outcome.output)")
+        try await jostle("machine", "off", "--check", file).expect(status: 64)
+        try await jostle("machine", "--check", directory.path("none.csv")).expect(status: 66)
+    }
 }

@@ -248,8 +248,9 @@ import Testing
         #expect(
             await eventually { answers.contains { $0.contains("\"end\":\"time\",\"done\":true}") } }, "\(answers)")
         let file = try text(directory.path("recordings/recording-1.csv"))
-        // The rows follow two comments and the header.
-        let rows = file.split(separator: "\n").count - 3
+        // The rows follow the sensor, its two ranges and the header.
+        let rows = file.split(separator: "\n").count - 4
+        #expect(file.hasPrefix("# sensor: MPU-6050\n"))
         #expect(rows > 0 && file.hasSuffix("\n"))
         #expect(answers.contains { $0.contains("\"samples\":\(rows),\"bytes\":\(file.utf8.count),") }, "\(answers)")
 

@@ -129,7 +129,7 @@ import Testing
             .tare: RemoteTare.self, .simulate: RemoteSimulate.self, .start: RemoteSensing.self,
             .stop: RemoteSensing.self, .stream: RemoteStream.self, .record: RemoteRecord.self,
             .keep: RemoteKeep.self, .recordings: RemoteRecordings.self, .calibrate: RemoteCalibrate.self,
-            .learn: RemoteLearn.self, .log: RemoteLog.self, .restart: RemoteRestart.self,
+            .learn: RemoteLearn.self, .machine: RemoteMachine.self, .log: RemoteLog.self, .restart: RemoteRestart.self,
         ]
         for command in JostleSettings.Command.allCases {
             let arguments =

@@ -72,7 +72,8 @@ struct MachineLog {
     private(set) var runs: [Run] = []
     private var deviation: MachineDeviation?
     private var deviatesSince: Int64?
-    /// The last payload.
+    /// The last report, and the payload for it.
+    private var last: MachineReport?
     private(set) var state: JSONObject?
 
     /// Reads the file; without a readable file, no run is known.
@@ -88,6 +89,12 @@ struct MachineLog {
                 band: Int(band), decibels: Float(decibels), since: Timestamp(nanoseconds: 0))
             deviatesSince = changed["since"]?.integer
         }
+    }
+
+    /// Whether a report has anything to publish: at rest it comes every ten minutes, and says the same.
+    func isNews(_ report: MachineReport) -> Bool {
+        guard let last, report.phase == .off, last.phase == .off else { return true }
+        return report.isLearning != last.isLearning || report.runs != last.runs || report.deviation != last.deviation
     }
 
     /// Takes the end of a run; returns the new contents of the file.
@@ -122,6 +129,7 @@ struct MachineLog {
     mutating func payload(
         _ report: MachineReport, _ settings: VibrationSettings, at now: ClockReading, isSimulated: Bool
     ) -> JSONObject {
+        last = report
         let time = WallClock.milliseconds(at: report.timestamp)
         let midnight = LocalDay(milliseconds: now.wall).midnight
         let today = runs.filter { $0.time >= midnight }
