@@ -21,7 +21,8 @@ docdir     ?= $(PREFIX)/share/doc/jostle
 datadir    ?= $(PREFIX)/share/jostle
 sysconfdir ?= /etc
 
-units = jostle.service jostle@.service jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
+units = jostle.service jostle@.service jostle-run.socket jostle-run@.service \
+    jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
 
 # Programs that are packages of their own: the web page, and virtual boards for tests.
 others = jostle-page jostle-swarm
@@ -149,6 +150,7 @@ install: ## Install the programs and their services (as root, after `make build`
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
 	    || install -v -m 640 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
+	@test -e $(DESTDIR)$(sysconfdir)/jostle/programs || install -m 644 config/programs $(DESTDIR)$(sysconfdir)/jostle/
 	for program in $(PROGRAMS); do $(MAKE) --no-print-directory install-$$program || exit 1; done
 	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir) $(sysconfdir)
 

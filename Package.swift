@@ -135,7 +135,9 @@ let package = Package(
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
-        .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport"),
+        .target(
+            name: "HTTPTestSupport", dependencies: ["BrokerTestSupport", "HTTPServer", "LinuxSystem"],
+            path: "Tests/HTTPTestSupport"),
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
         .testTarget(name: "MotionCoreTests", dependencies: ["MotionCore", "MotionTestSupport", "VirtualIMU"]),
@@ -230,7 +232,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Documents", "BrokerTestSupport", "FakeI2CAdapter", "HTTPTestSupport", "JostleCommandLine",
+                "Documents", "BrokerTestSupport", "FakeI2CAdapter", "HTTPServer", "HTTPTestSupport",
+                "JostleCommandLine",
                 "JostleMessages",
                 "LinuxSystem", "MosquittoClient", "SQLiteDatabase", "jostle", "jostle-page", "jostle-swarm",
             ]),

@@ -20,6 +20,7 @@
 
 // The headers declare these only if _GNU_SOURCE is defined before the first of them, which a module cannot do.
 extern pid_t gettid(void);
+extern int pipe2(int[2], int);
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 extern int pthread_setname_np(pthread_t, const char *);
 

@@ -105,6 +105,7 @@ package final class Agent {
             client: client, mailbox: mailbox, writer: writer, outboxFile: file,
             manager: manager, sensor: sensor, host: host, services: ServiceManager(), embeddedBroker: embedded,
             actions: ActionResponders { action, event in mailbox.post(.action(action, event)) },
+            starter: ActionStarter(version: version, log: log),
             readConfiguration: readAgain, observer: observer)
 
         self.stateLock = stateLock
@@ -186,6 +187,7 @@ package final class Agent {
     /// Puts the chip to sleep, publishes `offline` and stops every thread, within two seconds.
     private func stop() {
         parts.host.endJobs()
+        parts.starter.stop()
         parts.host.recorder.finish(within: 0.3)
         parts.manager.stop()
         // Store the last events and pass them to the client before the farewell.
@@ -311,6 +313,7 @@ struct AgentParts {
     let services: ServiceManager
     let embeddedBroker: EmbeddedBroker?
     let actions: ActionResponders
+    let starter: ActionStarter
     /// Reads the configuration files again; `nil` if the agent was not started from files.
     let readConfiguration: ConfigurationReading?
     let observer: Agent.Observer

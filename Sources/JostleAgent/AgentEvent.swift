@@ -13,6 +13,8 @@ indirect enum AgentEvent: MailboxEvent {
     case action(JostleSettings.Action, GestureEvent)
     case sensor(SensorEvent)
     case machine(MachineReport)
+    /// From the thread of an action: a program has ended, or an event was posted.
+    case actionEnded(ActionQueue.Lane, ActionOutcome)
     /// From the writer's thread and those of commands.
     case device(DeviceEvent)
     /// From the writer's thread: the storage faults changed.
@@ -23,7 +25,7 @@ indirect enum AgentEvent: MailboxEvent {
     var kind: MailboxKind {
         switch self {
         case .mqtt(.message(let message)): .external(bytes: message.payload.count + message.topic.utf8.count)
-        case .mqtt, .sensor, .machine, .device, .storageChanged, .configuration: .essential
+        case .mqtt, .sensor, .machine, .actionEnded, .device, .storageChanged, .configuration: .essential
         case .motion: .newest
         case .gesture, .action: .gesture
         }

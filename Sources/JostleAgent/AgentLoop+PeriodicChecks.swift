@@ -163,6 +163,7 @@ extension AgentLoop {
         var facts = HealthFacts(parts.sensor)
         facts.gravity = checks.sensor.gravity
         facts.upgrade = upgradeStatus()
+        facts.actions = actionStatistics
         facts.processorTime = ProcessUsage.processorTime
         facts.residentMemory = ProcessUsage.residentMemory
         facts.isClockSynchronised = clocks.isSynchronised()

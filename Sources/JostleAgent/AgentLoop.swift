@@ -30,8 +30,9 @@ final class AgentLoop {
     private(set) var isStopping = false
     /// Whether the configuration files are being read again.
     private var reloadState = ReloadState.idle
-    /// The installed rules.
+    /// The installed rules, and what they do outside of MQTT.
     private var actions: [JostleSettings.Action]
+    private var tasks = ActionQueue()
     /// How the sensor is mounted, as the running sensor has it.
     private var mount: Matrix3
 
@@ -76,7 +77,7 @@ final class AgentLoop {
             topics: topics, version: parts.host.identity.version, sensor: parts.sensor.title,
             hasGyroscope: parts.sensor.hasGyroscope, board: .ofThisMachine(),
             commands: settings.commands.allow.map(\.rawValue))
-        core.discovery = DiscoveryPublisher(settings, facts, memory: announced)
+        core.discovery = DiscoveryPublisher(core.settings.settingsToOffer, facts, memory: announced)
     }
 
     // MARK: Running
@@ -155,6 +156,7 @@ final class AgentLoop {
             if OpenGesture(event) == .machine { follow(event, at: now) }
             core.publish(event, at: now)
         case .action(let action, let event): if !runsOn(event) { carryOut(action, on: event, at: now) }
+        case .actionEnded(let lane, let outcome): perform(tasks.ended(lane, outcome, at: now.monotonic), at: now)
         case .sensor(let event):
             if let line = sensorLog.line(for: event, at: now.monotonic) { log.write(line.level, line.text) }
             if event != .none { core.health.makeDue(at: now.monotonic) }
@@ -206,6 +208,13 @@ final class AgentLoop {
     }
 
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {
+        if action.reachesOut {
+            // Whoever may simulate a movement over MQTT must not run programs by it.
+            guard action.actsOnSimulated || !core.events.isSimulated(event) else {
+                return log.debug("action on \(event.kind.word) \(event.phase.word) left out: the event is simulated")
+            }
+            if !isStopping { perform(tasks.add(action, core.events.document(of: event), at: now.monotonic), at: now) }
+        }
         do {
             guard let message = try core.events.message(for: action, on: event, at: now) else { return }
             core.perform(core.outbox?.apply([.add(message)], at: now))
@@ -215,17 +224,34 @@ final class AgentLoop {
         }
     }
 
+    private func perform(_ steps: [ActionQueue.Step], at now: ClockReading) {
+        for step in steps {
+            switch step {
+            case .start(let job):
+                log.debug("action \(job.lane.title) begins")
+                parts.starter.start(job) { [mailbox = parts.mailbox] in mailbox.post(.actionEnded(job.lane, $0)) }
+            case .log(let level, let text): log.write(level, text)
+            case .reportHealth: core.health.makeDue(at: now.monotonic)
+            }
+        }
+    }
+
+    /// What rules with `run` or `post` have done; `nil` if there are none.
+    var actionStatistics: ActionQueue.Statistics? { tasks.statistics(of: actions) }
+
     // MARK: Deadlines
 
     /// Does what is due; returns when something is due again.
     private func handleDeadlines(at now: ClockReading) -> Timestamp? {
         parts.host.advanceJobs(to: now.monotonic)
+        perform(tasks.start(at: now.monotonic), at: now)
         runPeriodicChecks(at: now)
         core.reportHealth(at: now)
         let hasFlood = lostExternal > 0 || core.commands.unanswered > 0
         let line = hasFlood ? now.monotonic.advanced(bySeconds: TokenBucket.lineInterval) : nil
         // Last, because it knows the deadlines that the others have changed.
         return core.handleDeadlines(at: now).earlier(parts.host.nextDeadline).earlier(nextCheck).earlier(line)
+            .earlier(tasks.nextDeadline)
     }
 
     /// Seconds until `next`; `nil` if nothing is due.
@@ -271,6 +297,7 @@ extension AgentLoop: DeviceHost {
         if settings.actions != actions {
             actions = settings.actions
             parts.actions.install(actions, in: parts.manager)
+            tasks.keep(only: actions)
         }
         configureSensor(settings, at: now)
     }

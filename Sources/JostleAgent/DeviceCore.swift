@@ -113,6 +113,7 @@ package final class DeviceCore {
         commands = CommandHandler(topics: topics, prefix: settings.mqtt.prefix, allowed: settings.commands.allow)
         telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: isSimulated)
         events = EventComposer(topics: topics, prefix: settings.mqtt.prefix, run: run, isSimulated: isSimulated)
+        events.publishesPlain = settings.publish.plain
         health = HealthReporter(
             version: identity.version, interval: settings.publish.health.interval, processorTime: processorTime, at: now
         )
@@ -321,7 +322,8 @@ package final class DeviceCore {
     /// message or report.
     fileprivate func apply(_ new: JostleSettings) {
         let now = host.readClocks()
-        telemetry.change(new.publish)
+        perform(telemetry.change(new.publish))
+        events.publishesPlain = new.publish.plain
         health.changeInterval(new.publish.health.interval, at: now.monotonic)
         perform(discovery?.change(settings.settingsToOffer, at: now))
         host.apply(new, at: now)

@@ -29,29 +29,25 @@ package struct ChildProgram: Sendable {
         self.arguments = arguments
     }
 
-    /// Runs it without input and in English, and keeps the first `limit` bytes of each output. What it starts is killed
-    /// with it if it does not end within `seconds`, or as soon as `isInterrupted` returns true.
+    /// The most bytes of input. A pipe takes them at once, whether the program reads them or not.
+    package static let longestInput = 1 << 15
+
+    /// Runs it in English, and keeps the first `limit` bytes of each output. What it starts is killed with it if it does not
+    /// end within `seconds`, or as soon as `isInterrupted` returns true.
+    ///
+    /// `input` is its standard input; `variables` are added to those of this process, without those of a service.
     ///
     /// - Throws: if it cannot be started: `ENOENT` if there is no such program.
     package func run(
-        within seconds: Double, limit: Int = 1 << 16, isInterrupted: () -> Bool = { false }
+        within seconds: Double, limit: Int = 1 << 16, input: [UInt8] = [], variables: [String: String] = [:],
+        isInterrupted: () -> Bool = { false }
     ) throws(SystemFailure) -> Outcome {
-        let (output, outputEnd) = try ChildProgram.channel()
-        defer { close(output) }
-        let (errors, errorsEnd): (Int32, Int32)
-        do { (errors, errorsEnd) = try ChildProgram.channel() } catch {
-            close(outputEnd)
-            throw error
+        let all = variables.merging(["LC_ALL": "C.UTF-8"]) { mine, _ in mine }
+        let (process, output, errors) = try start(input, all)
+        defer {
+            close(output)
+            close(errors)
         }
-        defer { close(errors) }
-        var process = pid_t()
-        let code = ChildProgram.spawn(&process, [path] + arguments, adding: ["LC_ALL": "C.UTF-8"]) { actions in
-            posix_spawn_file_actions_adddup2(&actions, outputEnd, STDOUT_FILENO)
-            posix_spawn_file_actions_adddup2(&actions, errorsEnd, STDERR_FILENO)
-        }
-        close(outputEnd)
-        close(errorsEnd)
-        guard code == 0 else { throw SystemFailure(code: code) }
         var readers = [OutputReader(output, limit: limit), OutputReader(errors, limit: limit)]
         let end = ChildProgram.wait(for: process, &readers, seconds, isInterrupted)
         return Outcome(
@@ -59,6 +55,57 @@ package struct ChildProgram: Sendable {
             errors: String(decoding: readers[1].bytes, as: UTF8.self), end: end,
             isCut: readers.contains { $0.isCut })
     }
+
+    /// Starts it, and returns the descriptors at which its outputs arrive. Those of the child are closed here, so that they
+    /// end with it.
+    private func start(
+        _ input: [UInt8], _ variables: [String: String]
+    ) throws(SystemFailure) -> (process: pid_t, output: Int32, errors: Int32) {
+        let source = try ChildProgram.source(of: input)
+        defer { if let source { close(source) } }
+        let (output, outputEnd) = try ChildProgram.channel()
+        defer { close(outputEnd) }
+        let errors: (mine: Int32, its: Int32)
+        do { errors = try ChildProgram.channel() } catch {
+            close(output)
+            throw error
+        }
+        defer { close(errors.its) }
+        var process = pid_t()
+        let code = ChildProgram.spawn(
+            &process, [path] + arguments, adding: variables, without: ChildProgram.serviceVariables
+        ) { actions in
+            if let source { posix_spawn_file_actions_adddup2(&actions, source, STDIN_FILENO) }
+            posix_spawn_file_actions_adddup2(&actions, outputEnd, STDOUT_FILENO)
+            posix_spawn_file_actions_adddup2(&actions, errors.its, STDERR_FILENO)
+        }
+        guard code == 0 else {
+            close(output)
+            close(errors.mine)
+            throw SystemFailure(code: code)
+        }
+        return (process, output, errors.mine)
+    }
+
+    /// A pipe with an input in it; `nil` without any: pipe2(2). No socket, because of one a shell thinks that somebody has
+    /// logged in.
+    private static func source(of input: [UInt8]) throws(SystemFailure) -> Int32? {
+        guard !input.isEmpty else { return nil }
+        guard input.count <= longestInput else { throw SystemFailure(code: E2BIG) }
+        var ends: [Int32] = [-1, -1]
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemFailure(code: errno) }
+        let count = write(ends[1], input, input.count)
+        let failure = errno
+        close(ends[1])
+        guard count == input.count else {
+            close(ends[0])
+            throw SystemFailure(code: failure)
+        }
+        return ends[0]
+    }
+
+    /// The variables by which systemd knows a service, and not the programs that it starts.
+    static let serviceVariables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"]
 
     /// What it prints if it succeeds; `nil` if it fails, does not end in time or is not installed.
     package func output(within seconds: Double) -> String? {
@@ -79,8 +126,8 @@ package struct ChildProgram: Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Starts a program without input, in a process group of its own, which can be killed as a whole, and which Ctrl-C does
-    /// not reach. `outputs` says where its outputs go; variables of this process are added, replaced or left out.
+    /// Starts a program, in a process group of its own, which can be killed as a whole, and which Ctrl-C does
+    /// not reach. `outputs` says where its outputs go, and where its input comes from, if it has any; variables of this process are added, replaced or left out.
     ///
     /// - Returns: 0, or the errno of the failure.
     static func spawn(

@@ -22,10 +22,9 @@ package final class CompanionProgram: Sendable {
     ) throws(SystemFailure) {
         var process = pid_t()
         let command = launcher + ["--pdeathsig", "TERM", path] + arguments
-        // Not the variables by which systemd knows this program.
-        let omitted = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"]
         // Ctrl-C ends only this program, which then stops the other one.
-        let code = ChildProgram.spawn(&process, command, adding: variables, without: omitted) { actions in
+        let code = ChildProgram.spawn(&process, command, adding: variables, without: ChildProgram.serviceVariables) {
+            actions in
             if let output {
                 posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
             } else {

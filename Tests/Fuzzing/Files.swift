@@ -59,6 +59,9 @@ func decodeJSON(_ bytes: [UInt8]) {
         require("\(error)".utf8.count < 2000, "a long message: \(error)")
     }
     _ = try? JSONReader.read(bytes, source: .message("fuzz"))
+    guard let request = ProgramRequest(bytes) else { return }
+    require(ProgramRequest(request.bytes) == request, "a request is read differently")
+    require(request.variables.keys.allSatisfy { $0.hasPrefix("JOSTLE_") }, "a variable with another name")
 }
 
 // MARK: Recordings

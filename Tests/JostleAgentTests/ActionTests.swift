@@ -98,6 +98,24 @@ import Testing
         var refusals: [String] { box.state.withLock { $0.refusals } }
     }
 
+    /// A gesture with the name of a value has another topic.
+    @Test func plainPhaseFollowsTheEvent() {
+        var composer = EventComposer(
+            topics: Topics(prefix: "jostle", id: "dut"), prefix: "jostle", run: "f00d", isSimulated: false)
+        composer.publishesPlain = true
+        for (gesture, phase, topic) in [
+            (Gesture.shake, GesturePhase.began, "shake"), (.tap, .recognized, "tap"), (.tilt, .ended, "tilt_event"),
+        ] {
+            let event = GestureEvent(gesture, phase, at: WallClock.monotonic)
+            let messages = composer.updates(for: event, at: .now()).compactMap { update -> OutgoingMessage? in
+                if case .add(let message) = update { message } else { nil }
+            }
+            #expect(messages.map(\.topic) == ["jostle/dut/event/\(gesture.word)", "jostle/dut/plain/\(topic)"])
+            #expect(messages.last?.content == .fixed(Array(phase.word.utf8)))
+            #expect(messages.last?.lifetime == 30 && messages.last?.isRetained == false)
+        }
+    }
+
     @Test func shakeTogglesLampAndIsPublished() throws {
         let rig = try Rig("{on: shake, publish: {topic: cmnd/lamp/POWER, payload: TOGGLE}}")
         rig.deliver(.shake, .began)

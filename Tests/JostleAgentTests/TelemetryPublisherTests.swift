@@ -80,6 +80,48 @@ import Testing
         #expect(published.map(\.message.retain) == [true, false, false, true])
     }
 
+    /// Plain values come with the message that they are a part of, and are retained if that is.
+    @Test func publishesPlainValuesIfWanted() throws {
+        var publish = JostleSettings().publish
+        publish.plain = true
+        _ = wire.bench.participant.change(publish)
+        wire.connected()
+        _ = wire.takePublished()
+        var moving = state(at: 1, yaw: 12.345)
+        moving.isMoving = true
+        moving.temperature = 23.45
+        wire.publish(moving)
+        let published = wire.takePublished()
+        #expect(
+            published.map(\.topic) == [
+                "attitude", "plain/roll", "plain/pitch", "plain/yaw", "motion", "plain/temperature", "state",
+                "plain/moving", "plain/side", "plain/tilt", "plain/vibrating",
+            ])
+        let texts = published.filter { $0.topic.hasPrefix("plain/") }.map {
+            String(decoding: $0.message.payload, as: UTF8.self)
+        }
+        #expect(texts == ["0", "0", "12.35", "23.5", "true", "+z", "0", "false"], "\(texts)")
+        for (topic, message) in published {
+            let isState =
+                topic == "state" || ["moving", "side", "tilt", "vibrating"].contains { topic == "plain/\($0)" }
+            #expect(message.retain == isState && (message.qos == .atLeastOnce) == isState, "\(topic)")
+        }
+        // They follow the dead bands of their messages.
+        wire.publish(state(at: 1.2, yaw: 12.4))
+        #expect(
+            wire.topics().filter { $0.hasPrefix("plain/") && !$0.contains("moving") }.allSatisfy {
+                ["plain/side", "plain/tilt", "plain/vibrating"].contains($0)
+            })
+        // Those that the broker retains are removed.
+        publish.plain = false
+        wire.bench.carryOut(wire.bench.participant.change(publish))
+        let removed = wire.takePublished()
+        #expect(removed.map(\.topic) == ["plain/moving", "plain/side", "plain/tilt", "plain/vibrating"])
+        #expect(removed.allSatisfy { $0.message.payload.isEmpty && $0.message.retain })
+        wire.publish(state(at: 2))
+        #expect(wire.topics() == ["attitude", "motion", "state"])
+    }
+
     @Test func limitsVibrationLevelUpdates() {
         wire.connect()
         var times: [Double] = []
@@ -106,7 +148,7 @@ import Testing
         var publish = JostleSettings().publish
         publish.attitude = JostleSettings.Stream(rate: 1, deadband: 20 * radiansPerDegree, heartbeat: 0)
         publish.motion.rate = 0
-        wire.bench.participant.change(publish)
+        _ = wire.bench.participant.change(publish)
         // The first one is published as after a connection.
         wire.publish(state(at: 1.1, yaw: 2))
         #expect(wire.takePublished().map(\.topic) == ["attitude"])
@@ -283,12 +325,12 @@ import Testing
         #expect(!isPublished(at: 5, rotation: 2, acceleration: -0.6))
 
         publish.rotationDeadband = 5 * radiansPerDegree
-        wire.bench.participant.change(publish)
+        _ = wire.bench.participant.change(publish)
         #expect(isPublished(at: 6, rotation: 2, acceleration: -0.6))
         #expect(!isPublished(at: 7, rotation: -2, acceleration: -0.6))
         #expect(isPublished(at: 8, rotation: -4, acceleration: -0.6))
         publish.motion.deadband = 0.1
-        wire.bench.participant.change(publish)
+        _ = wire.bench.participant.change(publish)
         #expect(isPublished(at: 9, rotation: -4, acceleration: -0.6))
         #expect(isPublished(at: 10, rotation: -4, acceleration: -0.8))
     }

@@ -20,7 +20,7 @@ import Testing
         #expect(action.publish.topic?.source == "lamp")
         #expect(action.publish.payload == Template(.event))
         #expect(action.publish.qos == 1 && !action.publish.isRetained && action.publish.lifetime == 30)
-        #expect(!action.isConsuming)
+        #expect(!action.isConsuming && !action.reachesOut)
         #expect(try rule("on: tap, publish: {topic: lamp}").actingPhase == .recognized)
     }
 
@@ -41,6 +41,40 @@ import Testing
         #expect(turn.filter.axes == [.z] && turn.filter.directions == [.left] && turn.phase == .changed)
         let machine = try rule("on: vibration, phase: ended, duration_above: 10 min, publish: {topic: t}")
         #expect(machine.filter.durationAbove == 600)
+    }
+
+    @Test func readsProgramAndWebhook() throws {
+        let run = try rule(
+            "on: shake, run: [/bin/siren, 5, true, '', \"a b\", a, a], time_limit: 2 min, simulated: true")
+        #expect(
+            run.run == ["/bin/siren", "5", "true", "", "a b", "a", "a"] && run.timeLimit == 120 && run.actsOnSimulated)
+        #expect(run.reachesOut && run.post == nil)
+        #expect(try rule("on: shake, run: /bin/with blank").run == ["/bin/with blank"])
+        let post = try rule("on: fall, post: 'https://a.example/b?c=%20d'")
+        #expect(post.post == .url("https://a.example/b?c=%20d") && post.timeLimit == 10 && !post.actsOnSimulated)
+        #expect(try rule("on: fall, post: {url_file: 'credential:hook'}").post == .file("credential:hook"))
+        let relative = try build("actions: [{ on: fall, post: { url_file: hook } }]", directory: "/etc/jostle")
+        #expect(relative.settings.actions.first?.post == .file("/etc/jostle/hook"))
+    }
+
+    /// Reports say that there is a program or a webhook, and not with which arguments or where.
+    @Test func reportsHideSecrets() throws {
+        let file = """
+            actions:
+              - { on: shake, run: [/bin/siren, hush-1] }
+              - { on: fall, post: "https://a.example/hush-2" }
+              - { on: tap, run: /bin/bell, post: { url_file: /etc/hook } }
+            """
+        let stack = ConfigurationStack(try build(file).finish(), layers: [])
+        let text = stack.values["actions"]?.compactText ?? ""
+        #expect(!text.contains("hush") && text.contains(#"["/bin/siren", "(hidden)"]"#))
+        #expect(text.contains(#""post": "(hidden)""#) && text.contains(#""url_file": "/etc/hook""#))
+        // A changed secret is a change.
+        let other = try build(file.replacingOccurrences(of: "hush-2", with: "hush-3")).finish().settings
+        let changes = ConfigurationStack.changedKeys(stack.resolution.settings, other)
+        #expect(changes.map(\.key) == ["actions"] && !"\(changes)".contains("hush-2"))
+        // The board itself shows its file.
+        #expect(ConfigurationSchema.describe(other, Provenance()).contains("hush-1"))
     }
 
     @Test func retainedMessageExpiresOnlyIfConfigured() throws {
@@ -69,7 +103,7 @@ import Testing
     /// The text of a rule without its braces, the key of its problem, and a part of the message.
     private static let mistakes: [(String, String, String)] = [
         ("publish: {topic: t}", "", "has no key \"on\""),
-        ("on: shake", "", "has no effect: it needs publish, or consume: true"),
+        ("on: shake", "", "has no effect: it needs publish, run, post, or consume: true"),
         ("on: shake, publish: {payload: x}", "publish", "has no key \"topic\""),
         ("on: shake, publish: {}", "publish", "has no key \"topic\""),
         ("on: Shake, consume: true", "on", "did you mean \"shake\"?"),
@@ -107,6 +141,20 @@ import Testing
         ("on: tap, consume: yes", "consume", "neither true nor false"),
         ("on: tap, topic: t", "topic", "unknown key; did you mean \"publish.topic\"?"),
         ("on: tap, cosnume: true", "cosnume", "did you mean \"consume\"?"),
+        ("on: tap, run: siren", "run", "does not begin with the absolute path of a program"),
+        ("on: tap, run: []", "run", "is an empty list"),
+        ("on: tap, run: [/bin/a, [b]]", "run", "is a list, not a single value"),
+        ("on: tap, run: [/bin/]", "run", "does not begin with the absolute path"),
+        ("on: tap, run: {a: b}", "run", "is a mapping"),
+        ("on: tap, run: /bin/a, time_limit: 11 min", "time_limit", "out of bounds"),
+        ("on: tap, consume: true, time_limit: 5 s", "time_limit", "has no effect without run"),
+        ("on: tap, post: 'ftp://a'", "post", "is no URL that begins with http:// or https://"),
+        ("on: tap, post: 'https:///hush-token-of-mine'", "post", "\"https:///hus…\" is a URL without a host"),
+        ("on: tap, post: 'https://a/b c'", "post", "with blanks, quotes or characters"),
+        ("on: tap, post: {url: 'https://a'}", "post", "is a mapping with other keys than url_file"),
+        ("on: tap, post: {url_file: 'credential:a/b'}", "post", "is not the name of a credential"),
+        ("on: tap, consume: true, simulated: true", "simulated", "has no effect without run or post"),
+        ("on: tap, run: /bin/a, simulated: maybe", "simulated", "neither true nor false"),
         ("on: tap, publish: t", "publish", "is not a mapping of keys to values"),
         ("on: tap, publish: {topic: ''}", "publish.topic", "is empty"),
         ("on: tap, publish: {topic: a/+/b}", "publish.topic", "wildcard"),
@@ -177,7 +225,7 @@ import Testing
                 "jostle.yaml:10:5: actions[2]: \"tap\" is not a mapping of keys to values; allowed: on: …, name: …, "
                     + "enabled: …, phase: …, "
                     + "count: …, axis: …, direction: …, side: …, from: …, to: …, strength_above: …, angle_above: …, "
-                    + "duration_above: …, publish: …, consume: …",
+                    + "duration_above: …, publish: …, run: …, time_limit: …, post: …, simulated: …, consume: …",
                 "jostle.yaml:12:35: actions[3].publish.payload: \"${count}\" has ${count}, but shake has no count; only tap has it",
             ])
     }

@@ -63,6 +63,65 @@ import Testing
         #expect(none.refusal("actions.lamp.enabled", false)?.contains("none: no rule of actions has a name") == true)
     }
 
+    /// A rule that runs a program or calls a webhook and is off in the files is switched on by no layer above them, and one
+    /// that is on can be switched off, and back.
+    @Test(arguments: ["run: /bin/siren", "post: 'https://a.example'"]) func ruleThatReachesOutIsOnlySwitchedOff(
+        _ task: String
+    ) throws {
+        let file = """
+            actions:
+              - { on: shake, name: a, enabled: false, \(task) }
+              - { on: tap, name: b, \(task) }
+            settings: { allow: [actions.*.enabled] }
+            fleet: { remote: [actions.*.enabled] }
+            """
+        for pattern in ["*", "actions", "actions.*", "actions.a.run", "a*", "actions.*.*"] {
+            for key in ["settings.allow", "fleet.remote"] {
+                #expect(!build(overrides: ["\(key)=['\(pattern)']"]).problems.isEmpty, "\(key): \(pattern)")
+            }
+        }
+        var stack = try stack(file)
+        for value in [true, "on", "yes"] as [JSONValue] {
+            #expect(stack.refusal("actions.a.enabled", value) != nil)
+        }
+        #expect(
+            stack.refusal("actions.a.enabled", true)?.contains(
+                "cannot be switched on over MQTT: the rule runs a program or calls a webhook, and is off") == true)
+        try stack.set("actions.a.enabled", to: false, in: "local")
+        try stack.set("actions.b.enabled", to: false, in: "local")
+        #expect(enabled(stack) == [false, false])
+        try stack.set("actions.b.enabled", to: true, in: "local")
+        #expect(enabled(stack) == [false, true])
+        // What was stored for another file.
+        let stored = try self.stack(file, local: #"{"actions.a.enabled": true, "actions.b.enabled": false}"#)
+        #expect(enabled(stored) == [false, false])
+        #expect(stored.resolution.refused.map(\.path) == ["actions.a.enabled"])
+        // The fleet's layers.
+        for text in [
+            #"{"actions":{"a":{"enabled":true}}}"#, #"{"actions":{"a":{"enabled":null}}}"#, #"{"actions":{"a":null}}"#,
+        ] {
+            for layer in ["all", "group:laundry", "device"] {
+                let patch = ConfigurationPatch(try json(text))
+                stack.setPatches([PatchLayer(layer, [patch])])
+                #expect(enabled(stack) == [false, true], "\(layer): \(text)")
+                #expect(
+                    stack.resolution.outcomes.first?.problems.first?.first?.path == "actions.a.enabled",
+                    "\(layer): \(text)")
+            }
+        }
+        // Not by two layers together either.
+        let layers = ["all", "device"].map {
+            PatchLayer($0, [ConfigurationPatch(try! json(#"{"actions":{"b":{"enabled":false}}}"#))])
+        }
+        stack.setPatches(layers)
+        #expect(enabled(stack) == [false, false])
+        // The board's own files and arguments can.
+        var builder = try build(file)
+        builder.apply(try yaml("actions: { a: { enabled: true } }"))
+        builder.apply(override: "actions.b.enabled=false")
+        #expect(try builder.finish().settings.actions.map(\.isEnabled) == [true, false])
+    }
+
     /// A stored value for a rule that a new file does not have is reported, and applies to a rule of the name again.
     @Test func survivesReload() throws {
         var stack = try stack(local: #"{"actions.lamp.enabled": false}"#)

@@ -11,6 +11,10 @@ extension AcceptedValue {
         .init("actions", "[{ on: shake, name: Lamp-1, enabled: false, consume: true }]") {
             $0.actions.first?.name == "Lamp-1" && $0.actions.first?.isEnabled == false
         },
+        .init("actions", "[{ on: shake, run: [/bin/a, b], time_limit: 5 s, simulated: true }]") {
+            $0.actions.first?.run == ["/bin/a", "b"] && $0.actions.first?.timeLimit == 5
+        },
+        .init("actions", "[{ on: shake, post: { url_file: /a } }]") { $0.actions.first?.post == .file("/a") },
         .init("actions", "[{ on: tap, consume: true }, { on: turn, consume: true }]") {
             $0.actions.map(\.gesture) == [.tap, .turn]
         },

@@ -162,6 +162,7 @@ extension AcceptedValue {
         .init("publish.health.interval", "1 s") { $0.publish.health.interval == 1 },
         .init("publish.health.interval", "1 d") { $0.publish.health.interval == 86_400 },
         .init("publish.near_misses", "true") { $0.publish.nearMisses },
+        .init("publish.plain", "true") { $0.publish.plain },
     ]
 
     private static let mqtt: [AcceptedValue] = [
@@ -325,6 +326,7 @@ extension RefusedValue {
         ("publish.motion.rotation_deadband", ["1 °"], "is not a rate of rotation"),
         ("publish.health.interval", ["0.5 s", "25 h"], "out of bounds"),
         ("publish.near_misses", ["1"], "neither true nor false"),
+        ("publish.plain", ["1"], "neither true nor false"),
         ("mqtt.command_broker", ["localhost"], "no scheme"),
         ("mqtt.broker", ["localhost", "mqtt://a,"], "no scheme"),
         ("mqtt.broker", ["[]"], "empty list"),

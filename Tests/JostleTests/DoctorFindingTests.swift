@@ -210,6 +210,10 @@ import Testing
         #expect(ill.count == 3 && ill.allSatisfy { $0.verdict == .warning && !$0.steps.isEmpty })
         #expect(ill[0].text.hasSuffix("it does not measure: the bus is stuck"))
         #expect(ill[1].text.contains("another device has the same id"))
+        let rule = #"{"problems":["actions"],"actions":{"failed":1,"faults":["siren: /bin/siren: Permission denied"]}}"#
+        #expect(
+            agent(device(("availability", "online"), ("health", rule)))[0].text.hasSuffix(
+                "a program or a webhook of a rule failed: siren: /bin/siren: Permission denied"))
     }
 
     // MARK: What the sensor measures

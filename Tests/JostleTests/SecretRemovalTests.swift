@@ -1,10 +1,25 @@
 import JostleConfiguration
+import JostleMessages
 import Testing
 
 @testable import jostle
 
 /// Requirement: a report for a maintainer has no secrets, and still has what is needed to find a fault.
 @Suite struct SecretRemovalTests {
+    /// A URL with a token, also in a file that cannot be read as a configuration.
+    @Test func webhooksAreRemoved() throws {
+        var removal = SecretRemoval()
+        removal.add(
+            webhooksOf:
+                "- { on: fall, post: 'https://a.example/hush-1', x }\n  post: http://b/hush-2 # c\nurl: http://c/d")
+        let text = "to https://a.example/hush-1 and http://b/hush-2 and http://c/d"
+        #expect(removal.cleaned(text) == "to [removed] and [removed] and http://c/d")
+        let settings = try JostleSettings.load(
+            file: nil, overrides: ["actions=[{on: fall, post: 'https://a.example/hush-3'}]"]
+        ).settings
+        #expect(settings.secrets.passwords == ["https://a.example/hush-3"])
+    }
+
     private func cleaned(_ text: String) -> String { SecretRemoval().cleaned(text) }
 
     @Test(arguments: [

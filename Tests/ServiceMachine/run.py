@@ -109,6 +109,35 @@ def test_journal(machine, broker):
     check(all(entry.get("JOSTLE_DEVICE") == board for entry in own), "every entry has the device's id")
 
 
+def test_actions(machine, broker):
+    """A program of a rule runs outside of the sandbox, if root has listed it."""
+    script = r"""#!/bin/sh
+echo "gesture $JOSTLE_GESTURE from $JOSTLE_DEVICE as $(id -un) in $(id -Gn)"
+exec cat >/tmp/action.json
+"""
+    machine.run(f"cat >/usr/local/bin/on-shake <<'END'\n{script}END\nchmod 755 /usr/local/bin/on-shake; rm -f /tmp/action.json")
+    machine.run("echo 'actions: [{ on: shake, name: bell, run: /usr/local/bin/on-shake, simulated: true }]'"
+                " >/etc/jostle/conf.d/test.yaml && systemctl restart jostle")
+    machine.settle()
+    machine.logs("/usr/local/bin/on-shake is not in /etc/jostle/programs", 90)
+    problems = lambda: json.loads((broker.received("health") or ["{}"])[-1]).get("problems", [])
+    wait_until(lambda: "actions" in problems(), 30, "the report has the problem", 0.5)
+    check(machine.try_run("test -e /tmp/action.json").returncode != 0, "a program that root has not listed does not run")
+    machine.run("echo /usr/local/bin/on-shake >>/etc/jostle/programs")
+    journal = lambda: machine.run("journalctl -b -u 'jostle-run@*' --no-pager -o cat")
+    wait_until(lambda: f"gesture shake from {board} as jostle-run" in journal(), 90, "the program's output is in the journal", 1)
+    groups = re.search("as jostle-run in (.*)", journal())[1].split()
+    check({"gpio", "audio"} <= set(groups), "its user is in the groups of GPIO and sound", groups)
+    wait_until(lambda: "actions" not in problems(), 30, "the report has the problem no more", 0.5)
+    event = json.loads(machine.run("cat /tmp/action.json"))
+    check(event["gesture"] == "shake" and event["device"] == board, "its standard input is the event", event)
+    check(machine.run("stat -c %U:%a /run/jostle-run.socket") == "jostle:600", "only the agent may ask for programs")
+    for user in ("nobody", "jostle-run"):
+        check(machine.try_run(f"runuser -u {user} -- test -w /run/jostle-run.socket").returncode != 0, f"{user} may not")
+    machine.run("rm /etc/jostle/conf.d/test.yaml && systemctl restart jostle")
+    machine.settle()
+
+
 def test_reload(machine, broker):
     process = machine.show("MainPID")
     machine.run("echo 'gestures: { tap: { sensitivity: 7 } }' >/etc/jostle/conf.d/test.yaml && systemctl reload jostle")
@@ -283,6 +312,7 @@ with measurement():
         test_sandbox(machine)
         test_chips(machine, broker)
         test_journal(machine, broker)
+        test_actions(machine, broker)
         test_reload(machine, broker)
         test_credentials(machine, broker)
         test_watchdog(machine, broker)

@@ -375,8 +375,9 @@ function namedRules(report) {
 
 /** What a rule does, in a few words. */
 function ruleWords(rule) {
-  const topic = clean(object(rule.publish).topic);
-  return `${clean(rule.on)}${topic ? ` → ${topic}` : ""}`;
+  const program = Array.isArray(rule.run) ? rule.run[0] : rule.run;
+  const parts = [object(rule.publish).topic, program, rule.post === undefined ? undefined : "webhook"].map(clean);
+  return [clean(rule.on), ...parts.filter((part) => part !== "")].join(" → ");
 }
 
 function ruleField(name) {

@@ -17,6 +17,12 @@ struct EventComposer {
     /// The recording in which an event will be, which it then names; asked once for each event.
     var recording: ((GestureEvent) -> String?)?
 
+    /// Whether the phase is also published as plain text.
+    var publishesPlain = false
+
+    /// Seconds after which a plain phase that was not delivered is dropped: it does not say when it was.
+    private static let plainLifetime = 30.0
+
     private var count: UInt64 = 0
     /// Gestures since the start: a gesture counts when it begins.
     private(set) var gestures: UInt64 = 0
@@ -39,7 +45,7 @@ struct EventComposer {
     mutating func updates(for event: GestureEvent, at now: ClockReading) -> [Outbox.Update] {
         let stamp = stamp(event)
         let fields = Payloads.fields(
-            event, isSimulated: isSimulated || event.isSimulated, recording: stamp.recording
+            event, isSimulated: isSimulated(event), recording: stamp.recording
         ).fields
         var time = EventTime(event.timestamp, now)
         time.wall = stamp.time
@@ -48,10 +54,11 @@ struct EventComposer {
                 topic: topics.event(event.kind), content: .event(id: stamp.id, fields: fields), time: time))
         let gesture = OpenGesture(event)
         if event.phase == .began || event.phase == .recognized { gestures += 1 }
+        let messages = [message] + plain(event, at: time)
         return switch event.phase {
-        case .began: [.setGesture(gesture, isOpen: true), message]
-        case .ended, .cancelled: [.setGesture(gesture, isOpen: false), message]
-        case .changed, .recognized: [message]
+        case .began: [.setGesture(gesture, isOpen: true)] + messages
+        case .ended, .cancelled: [.setGesture(gesture, isOpen: false)] + messages
+        case .changed, .recognized: messages
         }
     }
 
@@ -72,6 +79,16 @@ struct EventComposer {
         return [.add(message)]
     }
 
+    private func plain(_ event: GestureEvent, at time: EventTime) -> [Outbox.Update] {
+        guard publishesPlain else { return [] }
+        return [
+            .add(
+                OutgoingMessage(
+                    topic: topics.plain(event.kind), content: .fixed(Array(event.phase.word.utf8)), time: time,
+                    lifetime: EventComposer.plainLifetime))
+        ]
+    }
+
     /// The message that a rule publishes for an event; `nil` if it publishes nothing.
     ///
     /// - Throws: why the message must not be published.
@@ -80,7 +97,7 @@ struct EventComposer {
     ) throws -> OutgoingMessage? {
         guard let topic = action.publish.topic else { return nil }
         let facts = EventFacts(
-            event: event, stamp: stamp(event), device: topics.device, isSimulated: isSimulated || event.isSimulated)
+            event: event, stamp: stamp(event), device: topics.device, isSimulated: isSimulated(event))
         let message = MQTTMessage(
             topic: topic.text(of: facts), text: action.publish.payload.text(of: facts),
             qos: action.publish.qos == 0 ? .atMostOnce : .atLeastOnce, retain: action.publish.isRetained)
@@ -89,6 +106,18 @@ struct EventComposer {
             topic: message.topic, content: .fixed(message.payload), qos: message.qos, isRetained: message.retain,
             time: EventTime(event.timestamp, now), lifetime: action.publish.lifetime)
     }
+
+    /// The event's JSON for programs and webhooks: as it is published, with the device, which the topic says otherwise.
+    mutating func document(of event: GestureEvent) -> String {
+        let stamp = stamp(event)
+        var object = Payloads.event(
+            event, id: stamp.id, at: stamp.time, isSimulated: isSimulated(event), recording: stamp.recording)
+        object.add("device", topics.device)
+        return object.description
+    }
+
+    /// Whether an event does not come from a real sensor.
+    func isSimulated(_ event: GestureEvent) -> Bool { isSimulated || event.isSimulated }
 
     /// The id and time of an event, the same for every message about it.
     private mutating func stamp(_ event: GestureEvent) -> EventStamp {

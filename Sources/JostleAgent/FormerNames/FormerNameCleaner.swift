@@ -57,6 +57,8 @@ struct FormerNameCleaner: Participant {
     private(set) var protectedDevices: Set<String>
     /// Numbers are never reused, so a token from an earlier connection matches nothing.
     private var lastToken: Int64 = 0
+    /// Whether the device publishes plain values, and so may have under its former names.
+    private var hasPlain = false
     private let current: String
     private var memory: RememberedTopics
 
@@ -66,6 +68,7 @@ struct FormerNameCleaner: Participant {
         let others = Set(announced.compactMap { DiscoveryMessage.device(ofTopic: $0)?.id }).subtracting(known)
         let former = memory.topics.union(others.map { Topics(prefix: settings.mqtt.prefix, id: $0).root })
         self.init(former.subtracting([topics.root]), current: topics.root, memory: memory)
+        hasPlain = settings.publish.plain
     }
 
     init(_ roots: Set<String>, current: String, memory: RememberedTopics) {
@@ -219,7 +222,8 @@ struct FormerNameCleaner: Participant {
                 continue
             case .leaving(let end) where now.monotonic >= end:
                 effects.append(.unsubscribe(names[index].topics.availability))
-                clearing = Clearing(remaining: names[index].topics.retained)
+                clearing = Clearing(
+                    remaining: names[index].topics.retained + (hasPlain ? names[index].topics.retainedPlain : []))
             case .clearing(let present):
                 guard let due = present.due, now.monotonic >= due else { continue }
                 clearing = present

@@ -100,6 +100,7 @@ struct HealthReporter {
         if !facts.connectionFaults.isEmpty {
             report.add("mqtt_faults", Array(facts.connectionFaults.prefix(HealthReporter.longestList)))
         }
+        report.add("actions", facts.actions.map(HealthReporter.actions))
         report.add("connects", Int64(clamping: facts.connects))
         report.add("cpu_percent", 100 * (facts.processorTime - before.processorTime) / elapsed, decimals: 2)
         report.add("memory_mb", Double(facts.residentMemory) / 1_048_576, decimals: 1)
@@ -132,6 +133,17 @@ struct HealthReporter {
         report.add("outbox_fault", outbox.failure)
         report.add("outbox_dropped", Int64(clamping: outbox.dropped))
         report.add("outbox_expired", Int64(clamping: outbox.expired))
+    }
+
+    /// What rules with `run` or `post` have done, and what of it does not work now.
+    private static func actions(_ statistics: ActionQueue.Statistics) -> JSONObject {
+        var object = JSONObject()
+        object.add("done", Int64(clamping: statistics.done))
+        object.add("failed", Int64(clamping: statistics.failed))
+        object.add("dropped", Int64(clamping: statistics.dropped))
+        object.add("waiting", Int64(statistics.waiting))
+        if !statistics.faults.isEmpty { object.add("faults", Array(statistics.faults.prefix(longestList))) }
+        return object
     }
 
     /// The sources of the calibration, with the scale and misalignment estimated from movement; `nil` if the chip
@@ -220,6 +232,8 @@ package struct HealthFacts {
     /// Whether another device uses the same id.
     var hasDuplicate = false
     var connects: UInt64 = 0
+    /// What rules with `run` or `post` have done; `nil` if there are none.
+    var actions: ActionQueue.Statistics?
     /// Processor time used since the start, s.
     package var processorTime = 0.0
     /// Bytes.
@@ -257,6 +271,7 @@ package struct HealthFacts {
             (gravity != nil, "sensor_scale"), (gravity?.likely != nil, "chip"), (!hasTime, "clock"),
             (outboxFails, "outbox"), (!storageFaults.isEmpty, "storage"), (hasDuplicate, "duplicate_id"),
             (upgrade?.state == .failed, "upgrade"), (!connectionFaults.isEmpty, "mqtt"),
+            (!(actions?.faults.isEmpty ?? true), "actions"),
         ]
         return all.filter(\.0).map(\.1)
     }

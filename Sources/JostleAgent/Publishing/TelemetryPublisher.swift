@@ -100,9 +100,17 @@ struct TelemetryPublisher: Participant, Sendable {
 
     // MARK: Changes
 
-    /// Applies new rates, dead bands and heartbeats. The next values are published regardless of the last.
-    mutating func change(_ publish: JostleSettings.Publish) {
+    /// Applies new rates, dead bands and heartbeats. The next values are published regardless of the last. Plain values that
+    /// are not wanted any more are removed from the broker.
+    mutating func change(_ publish: JostleSettings.Publish) -> Effects {
+        let hadPlain = streams.publish.plain
         streams = Streams(publish)
+        guard publish.plain != hadPlain else { return [] }
+        sentState = nil
+        guard hadPlain, isConnected else { return [] }
+        return topics.retainedPlain.map {
+            .publish(MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true))
+        }
     }
 
     /// Makes the next values due at once, for a new listener.
@@ -126,9 +134,9 @@ struct TelemetryPublisher: Participant, Sendable {
         if let latest {
             let state = DeviceState(latest, isSimulated: isSimulated, isStopped: isStopped)
             sentState = state
-            return [stateMessage(Payloads.state(state, at: now.wall))]
+            return stateMessages(Payloads.state(state, at: now.wall))
         }
-        return isStopped ? [stateMessage(Payloads.stoppedState(at: now.wall, isSimulated: isSimulated))] : []
+        return isStopped ? stateMessages(Payloads.stoppedState(at: now.wall, isSimulated: isSimulated)) : []
     }
 
     /// Publishes the parts of a motion state that are due.
@@ -167,26 +175,38 @@ struct TelemetryPublisher: Participant, Sendable {
         var effects: Effects = []
         if isAttitudeDue(state) {
             sentAttitude = state.relativeAttitude
-            effects.append(telemetry(attitudeTopic, Payloads.attitude(state, at: time)))
+            effects += telemetry(attitudeTopic, Payloads.attitude(state, at: time))
         }
         if isMotionDue(state) {
             sentMotion = state
-            effects.append(telemetry(motionTopic, Payloads.motion(state, at: time)))
+            effects += telemetry(motionTopic, Payloads.motion(state, at: time))
         }
         let deviceState = DeviceState(state, isSimulated: isSimulated)
         if isStateDue(deviceState, at: state.timestamp) {
             sentState = deviceState
-            effects.append(stateMessage(Payloads.state(deviceState, at: time)))
+            effects += stateMessages(Payloads.state(deviceState, at: time))
         }
         return effects
     }
 
-    private func telemetry(_ topic: String, _ payload: JSONObject) -> Effect<Self> {
-        .publish(MQTTMessage(topic: topic, payload: payload.bytes, qos: .atMostOnce, retain: false))
+    private func telemetry(_ topic: String, _ payload: JSONObject) -> Effects {
+        [.publish(MQTTMessage(topic: topic, payload: payload.bytes, qos: .atMostOnce, retain: false))]
+            + plain(payload).map { .publish($0) }
     }
 
-    private func stateMessage(_ payload: JSONObject) -> Effect<Self> {
-        .publish(MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true), .state)
+    private func stateMessages(_ payload: JSONObject) -> Effects {
+        let message = MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
+        return [.publish(message, .state)] + plain(payload).map { .publish($0, .state) }
+    }
+
+    /// The plain values of a payload, if they are wanted.
+    private func plain(_ payload: JSONObject) -> [MQTTMessage] {
+        guard streams.publish.plain else { return [] }
+        return PlainValue.values(in: payload).map { value, text in
+            MQTTMessage(
+                topic: topics.plain(value), text: text, qos: value.isRetained ? .atLeastOnce : .atMostOnce,
+                retain: value.isRetained)
+        }
     }
 
     private mutating func isAttitudeDue(_ state: MotionState) -> Bool {

@@ -100,6 +100,9 @@ struct SettingsStore: Participant {
         where base[kind]?.isEnabled ?? true && stack.layer(governing: "\(kind.section).enabled") == nil {
             settings[kind]?.isEnabled = true
         }
+        // Over MQTT, these cannot be switched on.
+        let locked = base.actions.filter { $0.reachesOut && !$0.isEnabled }.compactMap(\.name)
+        settings.actions.removeAll { $0.name.map(locked.contains) ?? false }
         if settings.publish.attitude.rate == 0 { settings.publish.attitude.rate = base.publish.attitude.rate }
         return settings
     }

@@ -247,8 +247,8 @@ extension ConfigurationStack {
     private static func change(
         of path: String, _ setting: Setting, _ one: JostleSettings, _ other: JostleSettings
     ) -> ConfigurationChange? {
+        guard setting.write(one) != setting.write(other) else { return nil }
         let (old, new) = (setting.shown(one), setting.shown(other))
-        guard old != new else { return nil }
         return ConfigurationChange(
             key: path, old: old, new: new, effect: setting.effect, touchesNetwork: setting.touchesNetwork)
     }

@@ -8,6 +8,10 @@ internal import MotionCore
 package struct ConfigurationBuilder: Sendable {
     private var reader = SectionReader(ConfigurationSchema.root)
 
+    /// The rules with `run` or `post` that the configuration below has switched off. What comes above it is from MQTT, and
+    /// must not switch them on.
+    private var lockedRules: [String] = []
+
     /// The settings in force so far.
     package var settings: JostleSettings { reader.value }
 
@@ -24,6 +28,7 @@ package struct ConfigurationBuilder: Sendable {
     package init(_ loaded: LoadedConfiguration) {
         reader.value = loaded.settings
         reader.provenance = loaded.provenance
+        lockedRules = loaded.settings.actions.compactMap { $0.reachesOut && !$0.isEnabled ? $0.name : nil }
     }
 
     /// Creates a builder for a patch that is checked without the device that it is for: every rule that it switches exists.
@@ -90,7 +95,7 @@ package struct ConfigurationBuilder: Sendable {
             require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
         }
         return problems + contradictoryGates + learnedFaults + unknownGestures + forbiddenTopics + repeatedRuleNames
-            + repeatedKeys
+            + repeatedKeys + unlockedRules
     }
 }
 
@@ -166,6 +171,20 @@ extension ConfigurationBuilder {
             return DocumentProblem(
                 at: position, path: path, found: topic.source,
                 "is under \(settings.mqtt.prefix)/, where only the device itself and its fleet may publish")
+        }
+    }
+
+    /// Rules that only the board's own files may switch on.
+    private var unlockedRules: [DocumentProblem] {
+        lockedRules.compactMap { name in
+            let path = RuleSwitch(name).key
+            guard settings[isRuleEnabled: name], let position = provenance[path] ?? provenance["actions"] else {
+                return nil
+            }
+            return DocumentProblem(
+                at: position, path: path,
+                "cannot be switched on over MQTT: the rule runs a program or calls a webhook, and is off in the "
+                    + "configuration of the board", allowed: "false")
         }
     }
 

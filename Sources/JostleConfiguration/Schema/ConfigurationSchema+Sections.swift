@@ -289,6 +289,10 @@ extension ConfigurationSchema {
             .key(
                 "near_misses", \.publish.nearMisses, .boolean,
                 "Whether movements that were almost gestures are published, with the reason why they were not."),
+            .key(
+                "plain", \.publish.plain, .boolean,
+                "Whether values and gestures are also published as plain text, each on a topic of its own below plain/.",
+                touchesNetwork: true),
         ])
 
     static let mqtt = Section(
@@ -458,13 +462,15 @@ extension ConfigurationSchema {
     static let actions = Section.Member.key(
         "actions", optional: \.actionList, .list(of: action, faults: faults),
         example: "[{ on: shake, publish: { topic: cmnd/lamp/POWER, payload: TOGGLE } }]",
-        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub.",
+        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub, or "
+            + "that run a program or call a webhook.",
         elements: NamedElements(
-            names: \.ruleNames, section: RuleSwitch.section, unknown: RuleSwitch.unknown))
+            names: \.ruleNames, section: RuleSwitch.section, unknown: RuleSwitch.unknown),
+        hide: \.withoutSecretsOfActions)
 
     /// One rule.
     static let action = SectionOf<JostleSettings.Action>(
-        "action", "Publishes a message on a phase of a gesture.",
+        "action", "Publishes a message on a phase of a gesture, runs a program or calls a webhook.",
         [
             .key("on", \.on, .gestureKind, "The gesture: a built-in one, or one of gestures.learned."),
             .key(
@@ -525,6 +531,20 @@ extension ConfigurationSchema {
                     ),
                 ], required: ["topic"]),
             .key(
+                "run", optional: \.run, .command, example: "[/usr/local/bin/siren, \"on\"]",
+                "A program and its arguments, run without a shell: the event is in its environment and, as JSON, on its "
+                    + "standard input."),
+            .key(
+                "time_limit", \.timeLimit, .quantity(.duration, 0.1...600),
+                "Time after which the program is killed (s)."),
+            .key(
+                "post", optional: \.post, .webhook, example: "https://example.org/hook",
+                "The URL to which the event is posted as JSON, or url_file: a file whose first line is the URL, or "
+                    + "credential:NAME."),
+            .key(
+                "simulated", \.actsOnSimulated, .boolean,
+                "Whether a rule with run or post also acts on simulated events."),
+            .key(
                 "consume", \.isConsuming, .boolean,
                 "Whether the gesture is withheld from later rules and from the MQTT publisher."),
         ], required: ["on"])
@@ -544,8 +564,14 @@ extension ConfigurationSchema {
                 add("publish.\(key)", "\(has); \(gesturesWith(field))", nil)
             }
         }
-        if action.publish.topic == nil && !action.isConsuming {
-            add("", "has no effect: it needs publish, or consume: true", nil)
+        if action.publish.topic == nil && !action.reachesOut && !action.isConsuming {
+            add("", "has no effect: it needs publish, run, post, or consume: true", nil)
+        }
+        if action.run == nil, action.timeLimit != JostleSettings.Action.usualTimeLimit {
+            add("time_limit", "has no effect without run", nil)
+        }
+        if action.actsOnSimulated, !action.reachesOut {
+            add("simulated", "has no effect without run or post: other rules act on simulated events anyway", nil)
         }
         if action.isConsuming, action.actingPhase != action.gesture.firstPhase {
             for (key, _) in action.filter.conditions where key.hasSuffix("_above") {

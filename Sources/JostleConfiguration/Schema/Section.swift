@@ -114,10 +114,13 @@ extension SectionOf.Member {
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     static func key<Value: Sendable>(
         _ name: String, optional field: WritableKeyPath<Root, Value?> & Sendable, _ format: ValueFormat<Value>,
-        example: String, _ summary: String, effect: SettingEffect = .live, elements: NamedElements<Root>? = nil
+        example: String, _ summary: String, effect: SettingEffect = .live, elements: NamedElements<Root>? = nil,
+        hide: (@Sendable (Root) -> Root)? = nil
     ) -> Self {
         .setting(
-            SettingOf(name, field, format.optional, example: example, summary, effect: effect, elements: elements))
+            SettingOf(
+                name, field, format.optional, example: example, summary, effect: effect, elements: elements, hide: hide)
+        )
     }
 
     /// A nested section.
@@ -160,7 +163,10 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     let write: @Sendable (Root) -> JSONValue
 
     /// The value as reports show it: of a text that is too long for them, its length and checksum.
-    func shown(_ value: Root) -> JSONValue { isLong ? .digest(of: write(value)) : write(value) }
+    func shown(_ value: Root) -> JSONValue { isLong ? .digest(of: write(value)) : write(hide?(value) ?? value) }
+
+    /// The same without what a report must not say; `nil` if it may say everything.
+    private let hide: (@Sendable (Root) -> Root)?
 
     /// Whether the value is a text of several lines.
     let isLong: Bool
@@ -181,7 +187,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     init<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
         example: String? = nil, _ summary: String, effect: SettingEffect = .live, touchesNetwork: Bool = false,
-        elements: NamedElements<Root>? = nil, isLong: Bool = false
+        elements: NamedElements<Root>? = nil, isLong: Bool = false, hide: (@Sendable (Root) -> Root)? = nil
     ) {
         self.name = name
         self.summary = summary
@@ -196,6 +202,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         self.touchesNetwork = touchesNetwork
         self.elements = elements
         self.isLong = isLong
+        self.hide = hide
     }
 
     /// A setting of a part, as one of the whole.
@@ -213,6 +220,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         touchesNetwork = setting.touchesNetwork
         elements = nil
         isLong = setting.isLong
+        hide = nil
     }
 
     /// Sets the default.

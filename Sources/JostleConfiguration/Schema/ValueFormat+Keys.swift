@@ -620,3 +620,83 @@ extension ValueFormat<AddressRange> {
         }
     }
 }
+
+extension ValueFormat<[String]> {
+    /// A program by its absolute path, and its arguments.
+    static var command: ValueFormat {
+        let path = JSONValue.object(.matching("^/[^/]"))
+        return ValueFormat(
+            "the absolute path of a program, or a list of it and at most 31 arguments", wantsExample: true,
+            [
+                .init(
+                    "anyOf",
+                    [
+                        path,
+                        [
+                            "type": "array", "minItems": 1, "maxItems": 32,
+                            "items": ["type": ["string", "number", "boolean"]],
+                        ],
+                    ])
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let nodes = node.elements ?? [node]
+                guard let first = nodes.first else { throw ValueRefusal("is an empty list") }
+                guard nodes.count <= 32 else { throw ValueRefusal("has more than 32 elements") }
+                var words = [try first.lineOfText(1024)]
+                guard words[0].hasPrefix("/"), !words[0].hasSuffix("/") else {
+                    throw ValueRefusal("does not begin with the absolute path of a program, such as /bin/siren")
+                }
+                for node in nodes.dropFirst() {
+                    let word = try node.scalarText()
+                    guard word.utf8.count <= 4096, !word.utf8.contains(0) else {
+                        throw ValueRefusal("has an argument of more than 4096 bytes, or with a zero byte")
+                    }
+                    words.append(word)
+                }
+                return words
+            },
+            write: { words in
+                words.count == 1 ? .string(words[0]) : .array(words.map { .string($0) })
+            })
+    }
+}
+
+extension ValueFormat<JostleSettings.Webhook> {
+    /// The URL of a webhook, or the file that has it.
+    static var webhook: ValueFormat {
+        let file = ValueFormat<String>.credentialPath
+        return ValueFormat(
+            "a URL that begins with http:// or https://, or {url_file: \(file.allowed)}", wantsExample: true,
+            [
+                .init(
+                    "anyOf",
+                    [
+                        .object(.matching("^https?://[^/\\s]+\\S*$")),
+                        [
+                            "type": "object", "required": ["url_file"], "additionalProperties": false,
+                            "properties": ["url_file": .object(file.constraints)],
+                        ],
+                    ])
+            ],
+            read: { node, directory throws(ValueRefusal) in
+                guard let members = node.members else {
+                    let text = try node.lineOfText(2048)
+                    if let reason = JostleSettings.Webhook.refusal(of: text) {
+                        // Without its end, which may be a secret.
+                        throw ValueRefusal(reason, found: text.count > 12 ? "\(text.prefix(12))…" : text)
+                    }
+                    return .url(text)
+                }
+                guard members.count == 1, let member = members.first, member.name == "url_file" else {
+                    throw ValueRefusal("is a mapping with other keys than url_file")
+                }
+                return .file(try file.read(member.value, directory))
+            },
+            write: { webhook in
+                switch webhook {
+                case .url(let text): .string(text)
+                case .file(let path): .object([.init("url_file", .string(path))])
+                }
+            })
+    }
+}

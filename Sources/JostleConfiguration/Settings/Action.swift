@@ -1,8 +1,8 @@
 package import MotionCore
 
 extension JostleSettings {
-    /// A rule of `actions`: on a phase of a gesture it publishes a message, or withholds the gesture from later
-    /// handlers.
+    /// A rule of `actions`: on a phase of a gesture it publishes a message, runs a program, posts the event to a web
+    /// server, or withholds the gesture from later handlers.
     package struct Action: Equatable, Sendable {
         /// The gesture that triggers it.
         package var on = GestureKind(.shake)
@@ -22,8 +22,36 @@ extension JostleSettings {
         /// The message to publish. Default: none.
         package var publish = ActionMessage()
 
+        /// The program to run, and its arguments. Default: none.
+        package var run: [String]?
+
+        /// Seconds after which the program is killed. Default 10.
+        package var timeLimit = Action.usualTimeLimit
+
+        /// Where the event is posted. Default: none.
+        package var post: Webhook?
+
+        /// Whether a rule with `run` or `post` also acts on simulated events. Default false.
+        package var actsOnSimulated = false
+
         /// Whether the gesture is withheld from later rules and from the MQTT publisher. Default false.
         package var isConsuming = false
+
+        static let usualTimeLimit = 10.0
+
+        /// Whether it does something outside of MQTT. Nobody can bring that about, or switch it on, over MQTT.
+        package var reachesOut: Bool { run != nil || post != nil }
+
+        /// What a report may say of it: neither the arguments of a program nor the address of a webhook, which may contain
+        /// secrets.
+        var withoutSecrets: Action {
+            var action = self
+            if let run, run.count > 1 { action.run = [run[0], Action.hidden] }
+            if case .url = post { action.post = .url(Action.hidden) }
+            return action
+        }
+
+        private static let hidden = "(hidden)"
 
         /// The pattern of the keys that switch rules by their names.
         static let switches = "actions.*.enabled"
@@ -34,6 +62,25 @@ extension JostleSettings {
 
         /// The phase that triggers it, with the default applied.
         package var actingPhase: GesturePhase { phase ?? gesture.firstPhase }
+    }
+
+    /// Where an event is posted.
+    package enum Webhook: Equatable, Sendable {
+        case url(String)
+        /// A file whose first line is the URL, or `credential:NAME`.
+        case file(String)
+
+        /// Why a text is not the URL of a webhook; `nil` if it is one.
+        package static func refusal(of text: String) -> String? {
+            guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else {
+                return "is no URL that begins with http:// or https://"
+            }
+            guard let first = text.dropFirst(scheme.count).first, first != "/" else { return "is a URL without a host" }
+            let isPlain = text.unicodeScalars.allSatisfy {
+                $0.value > 0x20 && $0.value < 0x7F && $0 != "\"" && $0 != "\\"
+            }
+            return isPlain ? nil : "is a URL with blanks, quotes or characters that are not ASCII: write them as %20"
+        }
     }
 
     /// Conditions on an event's fields. A condition that is `nil` always holds; one on a field that the event lacks
@@ -92,6 +139,14 @@ extension JostleSettings {
     var actionList: [Action]? {
         get { actions.isEmpty ? nil : actions }
         set { actions = newValue ?? [] }
+    }
+
+    /// The settings as reports show them.
+    var withoutSecretsOfActions: JostleSettings {
+        guard actions.contains(where: \.reachesOut) else { return self }
+        var settings = self
+        settings.actions = actions.map(\.withoutSecrets)
+        return settings
     }
 }
 

@@ -176,6 +176,9 @@ extension JostleSettings {
         /// Whether movements that were almost gestures are published, with the reason. Default: false.
         package var nearMisses = false
 
+        /// Whether each value is also published as plain text on a topic of its own. Default: false.
+        package var plain = false
+
         package init() {}
     }
 

@@ -173,6 +173,22 @@ extension JostleSettings {
         }
     }
 
+    /// The URL of a webhook, from its file if it is in one; `rule` is the path of the rule in the configuration.
+    package static func url(
+        of webhook: Webhook, rule: String = "actions"
+    ) throws(SecretFileError) -> String {
+        switch webhook {
+        case .url(let text): return text
+        case .file(let path):
+            let text = try firstLine(of: path, section: rule, key: "post.url_file")
+            if let reason = Webhook.refusal(of: text) {
+                throw SecretFileError(
+                    section: rule, key: "post.url_file", path: path, reason: "its first line \(reason)")
+            }
+            return text
+        }
+    }
+
     /// The first line of a file, which may begin with a byte order mark.
     package static func firstLine(ofFile path: String) throws(ValueRefusal) -> String {
         let bytes: [UInt8]
@@ -258,7 +274,7 @@ extension JostleSettings {
 extension JostleSettings {
     /// The secrets of a configuration, for a program that removes them from what it shows.
     package struct Secrets: Equatable, Sendable {
-        /// The passwords.
+        /// The passwords, and the other texts that nobody else may know.
         package var passwords: [String] = []
         /// The names of users.
         package var userNames: [String] = []
@@ -267,8 +283,19 @@ extension JostleSettings {
     /// The user name, and what the files of user name and password contain, as far as this process may read them.
     package var secrets: Secrets {
         Secrets(
-            passwords: [JostleSettings.text(mqtt.passwordFile, key: "password_file")].compactMap { $0 },
+            passwords: [JostleSettings.text(mqtt.passwordFile, key: "password_file")].compactMap { $0 } + webhooks,
             userNames: [mqtt.username, JostleSettings.text(mqtt.usernameFile, key: "username_file")].compactMap { $0 })
+    }
+
+    /// The URLs of webhooks.
+    private var webhooks: [String] {
+        actions.compactMap { action in
+            switch action.post {
+            case .url(let text): text
+            case .file(let path): JostleSettings.text(path, key: "post.url_file")
+            case nil: nil
+            }
+        }
     }
 
     private static func text(_ name: String?, key: String) -> String? {
@@ -285,7 +312,7 @@ extension JostleSettings {
 
 /// Why a secret file cannot be used.
 package struct SecretFileError: Error, Equatable, Sendable {
-    /// The section of the setting that names the file: `mqtt` or `page`.
+    /// The section of the setting that names the file: `mqtt`, `page` or `actions`.
     package let section: String
     /// The setting below it.
     package let key: String

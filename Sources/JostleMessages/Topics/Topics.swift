@@ -1,3 +1,4 @@
+package import Documents
 package import JostleConfiguration
 
 /// The topics of one device: see docs/mqtt.md.
@@ -17,6 +18,15 @@ package struct Topics: Equatable, Sendable {
 
     /// The device's id: the last level of the root.
     package var device: String { String(root[(root.lastIndex(of: "/").map(root.index(after:)) ?? root.startIndex)...]) }
+
+    /// A value as plain text.
+    package func plain(_ value: PlainValue) -> String { "\(root)/plain/\(value.rawValue)" }
+    /// The last phase of a gesture as plain text. One with the name of a value has another topic.
+    package func plain(_ gesture: GestureKind) -> String {
+        "\(root)/plain/\(gesture.word)\(PlainValue(rawValue: gesture.word) == nil ? "" : "_event")"
+    }
+    /// The topics of plain values with retained messages.
+    package var retainedPlain: [String] { PlainValue.allCases.filter(\.isRetained).map(plain) }
 
     /// The topics with retained messages.
     package var retained: [String] { [availability, state, machine, health, reported] }
@@ -102,5 +112,31 @@ package enum RunName {
     package static func new() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// A value that is also published as plain text; the raw value is its name there and in the JSON payload.
+package enum PlainValue: String, CaseIterable, Sendable {
+    case roll
+    case pitch
+    case yaw
+    case moving
+    case side
+    case tilt
+    case vibrating
+    case temperature
+
+    /// Whether the broker keeps it, as it does the state that it is a part of.
+    package var isRetained: Bool {
+        switch self {
+        case .moving, .side, .tilt, .vibrating: true
+        case .roll, .pitch, .yaw, .temperature: false
+        }
+    }
+
+    /// The values of a payload, with their texts there.
+    package static func values(in payload: JSONObject) -> [(value: PlainValue, text: String)] {
+        guard let tree = try? JSONReader.read(payload.bytes, source: .message("payload")) else { return [] }
+        return allCases.compactMap { value in tree[value.rawValue]?.text.map { (value, $0) } }
     }
 }

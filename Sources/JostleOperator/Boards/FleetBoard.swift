@@ -186,6 +186,8 @@ extension FleetBoard {
         package var sensorFault: String?
         /// What the accelerometer measures wrong, and what to do about it.
         package var sensorAdvice: String?
+        /// What the rules of `actions` cannot do.
+        package var actionFaults: [String]
         package var isStopped: Bool
         /// Whether the system has synchronised the clock; `nil` if the report does not say.
         package var isClockSynchronised: Bool?
@@ -207,6 +209,7 @@ extension FleetBoard {
             sensorState = fields["sensor_state"]?.foreignString
             sensorFault = fields["sensor_fault"]?.foreignString
             sensorAdvice = fields["sensor_advice"]?.foreignString
+            actionFaults = fields["actions"]?["faults"]?.foreignTexts ?? []
             isStopped = fields["stopped"]?.bool ?? false
             let clock = fields["clock"]?.foreignString
             isClockSynchronised = clock == "synchronised" ? true : clock == "unsynchronised" ? false : nil

@@ -66,6 +66,9 @@ enum AgentExamination {
         case "duplicate_id":
             return ("another device has the same id", "Give each device its own: device.id in the configuration")
         case "upgrade": return ("an upgrade failed", "journalctl -u jostle-upgrade -n 50")
+        case "actions":
+            let faults = health.actionFaults.isEmpty ? "" : ": \(health.actionFaults.joined(separator: "; "))"
+            return ("a program or a webhook of a rule failed\(faults)", log)
         case "mqtt": return ("the broker refuses messages", log)
         default: return ("which this version does not know", log)
         }

@@ -99,6 +99,7 @@ extension Command {
             ConfigCommand.command,
             Command(usage: SupportCommand.usage, run: SupportCommand.run),
             FleetCommand.command,
+            Command(usage: RunActionCommand.usage, run: RunActionCommand.run),
             Command(usage: CompleteCommand.usage, run: CompleteCommand.run),
             Command(usage: ManualCommand.usage, run: ManualCommand.run),
         ]

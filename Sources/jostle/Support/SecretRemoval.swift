@@ -76,6 +76,19 @@ struct SecretRemoval {
         }
     }
 
+    /// Removes the URLs of webhooks in the text of a configuration file, also if that has mistakes.
+    mutating func add(webhooksOf text: String) {
+        for line in text.split(whereSeparator: \.isNewline) {
+            guard let name = line.firstRange(of: "post") else { continue }
+            var rest = line[name.upperBound...]
+            while let start = rest.firstRange(of: "http") {
+                let url = rest[start.lowerBound...].prefix { !$0.isWhitespace && !"\"',}]".contains($0) }
+                if url.hasPrefix("http://") || url.hasPrefix("https://") { add(String(url)) }
+                rest = rest[url.endIndex...]
+            }
+        }
+    }
+
     /// What the value may be: all of the text, what is before a comment, a comma or a bracket, and both parts of
     /// `user:password`.
     private static func candidates(_ text: String) -> [String] {
@@ -129,10 +142,12 @@ struct SecretRemoval {
     }
 
     /// A value of a configuration or of a message without secrets: what is under a name such as `password`, user names,
-    /// the payloads of actions, and values that somebody tried to set for keys of the broker connection.
+    /// the payloads and URLs of actions, and values that somebody tried to set for keys of the broker connection.
     func cleaned(_ value: JSONValue, of name: String = "") -> JSONValue {
         let isSecret = SecretName.isSecret(name)
-        if value.text != nil, value.bool == nil, isSecret || name == "payload" { return .string(SecretRemoval.mark) }
+        if value.text != nil, value.bool == nil, isSecret || name == "payload" || name == "post" {
+            return .string(SecretRemoval.mark)
+        }
         switch value.content {
         case .string(let text): return .string(cleaned(text))
         case .array(let elements): return .array(elements.map { cleaned($0, of: name) })

@@ -22,7 +22,8 @@ enum SupportCommand {
         details: """
             The report is one text file of at most 1 MB. It has versions, facts about the board, the configuration with the
             origin of each value, the log, what jostle doctor finds, and what the agent publishes. Passwords, user names,
-            keys and the payloads of actions are left out, also where they stand in the log. Read it before you send it.
+            keys, and the payloads and URLs of actions are left out, also where they stand in the log. Read it before you
+            send it.
 
             With sudo it can read everything that the service can. With --device, the report is about another board, and
             has what that board publishes and answers over MQTT. The log of that board is not among it.
@@ -232,6 +233,7 @@ struct SupportSubject {
         for file in files {
             guard let text = FileContents.text(ofOptional: file, limit: 1 << 20) else { continue }
             removal.add(secretsOf: text, publicNames: publicNames)
+            removal.add(webhooksOf: text)
         }
         let parent = FileContents.parts(of: file).directory
         for directory in ["\(parent)/credentials", Configuration.variable("CREDENTIALS_DIRECTORY")].compactMap({ $0 }) {

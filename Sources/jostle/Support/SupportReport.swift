@@ -102,7 +102,7 @@ struct SupportReport {
 
     /// What is left out.
     static let promise =
-        "Passwords, user names, keys and the payloads of actions are left out: "
+        "Passwords, user names, keys, and the payloads and URLs of actions are left out: "
         + "\(SecretRemoval.mark) stands in their places."
 }
 

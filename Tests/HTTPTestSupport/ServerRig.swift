@@ -1,14 +1,12 @@
 import BrokerTestSupport
 import Foundation
-import HTTPTestSupport
+package import HTTPServer
 import LinuxSystem
 import Synchronization
 
-@testable import HTTPServer
-
 /// A server on a free port and a thread of its own. End it with `stop`.
-final class ServerRig: Sendable {
-    let port: UInt16
+package final class ServerRig: Sendable {
+    package let port: UInt16
     private let tasks: Tasks
 
     /// What the server's thread still has to do.
@@ -21,9 +19,9 @@ final class ServerRig: Sendable {
         init(_ wake: WakeSignal) { self.wake = wake }
     }
 
-    enum RigError: Error { case noDescriptor, noServer }
+    package enum RigError: Error { case noDescriptor, noServer }
 
-    init(
+    package init(
         _ limits: HTTPLimits = HTTPLimits(), certificate: HTTPServer.Certificate? = nil,
         handler: @escaping @Sendable (HTTPRequest) -> HTTPReply
     ) throws {
@@ -72,7 +70,7 @@ final class ServerRig: Sendable {
     }
 
     /// Does something on the server's thread, between two rounds of it.
-    func perform(_ task: @escaping @Sendable () -> Void) {
+    package func perform(_ task: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         tasks.waiting.withLock {
             $0.append {
@@ -85,13 +83,13 @@ final class ServerRig: Sendable {
     }
 
     /// Ends the server and waits for the end of its thread.
-    func stop() {
+    package func stop() {
         tasks.isStopping.set()
         tasks.wake.signal()
         _ = eventuallyBlocking { tasks.hasStopped.isSet }
     }
 
-    func connect(receiveBuffer: Int32? = nil) throws -> RawHTTP.Connection {
+    package func connect(receiveBuffer: Int32? = nil) throws -> RawHTTP.Connection {
         try RawHTTP.Connection(port, receiveBuffer: receiveBuffer)
     }
 }
