@@ -62,6 +62,28 @@ import Testing
         #expect(feed.phases.isEmpty)
     }
 
+    /// Surroundings change over hours, and a machine starts within minutes.
+    @Test func louderSurroundingsAreNoMachine() {
+        let feed = feed(rate: 50)
+        for _ in 0..<120 {
+            feed.noise *= 1.01
+            feed.rest(seconds: 60)
+        }
+        #expect(feed.phases.isEmpty && !feed.isVibrating)
+        feed.vibrate(seconds: 60, frequency: 17, rms: 1)
+        #expect(feed.phases == [.began])
+    }
+
+    /// A single loud phase of a second or two is not enough, however often it comes.
+    @Test func shortBurstsAreNoMachine() {
+        let feed = feed()
+        for _ in 0..<20 {
+            feed.vibrate(seconds: 9, frequency: 17, rms: 0.3)
+            feed.rest(seconds: 25)
+        }
+        #expect(feed.phases.isEmpty)
+    }
+
     @Test func machineThatRunsAtTheStartWasFound() {
         let feed = VibrationFeed(rate: 100, learns: true)
         feed.restsFirst = false

@@ -79,14 +79,6 @@ package struct MachineMemory: ~Copyable {
 
     /// The seconds in a cell of the histograms, of which the recent ones count in full.
     package func seconds(at index: Int) -> Float { histograms[index] / weight }
-
-    /// Forgets everything.
-    mutating func forget() {
-        for index in 0..<(VibrationBands.count * MachineMemory.cells) { histograms[index] = 0 }
-        weight = 1
-        total = 0
-        runs = MachineExperience()
-    }
 }
 
 /// What a machine's runs were like.

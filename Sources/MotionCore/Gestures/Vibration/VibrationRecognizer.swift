@@ -193,24 +193,24 @@ struct VibrationRecognizer: ~Copyable {
             followPhase(at: timestamp)
             return nil
         }
-        let sight: Sight
+        let observation: Observation
         if isLearned {
             if judge.isRising || isRunning { level = reading.level }
             if judge.isRising { window.keep() }
             guard let frame else { return nil }
-            sight = self.sight(of: frame)
+            observation = self.observation(of: frame)
         } else {
-            sight = self.sight(of: reading, isStill: isStill, limit: limit)
+            observation = self.observation(of: reading, isStill: isStill, limit: limit)
         }
         defer { followPhase(at: timestamp) }
-        return isRunning ? follow(sight, at: timestamp) : weigh(sight, at: timestamp, &misses)
+        return isRunning ? follow(observation, at: timestamp) : weigh(observation, at: timestamp, &misses)
     }
 
     private var lowest: Double { settings.minimumFrequency ?? VibrationSettings.usualMinimumFrequency }
 }
 
 /// What a window or a frame shows of a machine.
-private struct Sight {
+private struct Observation {
     var seconds: Double
     /// Seconds from its beginning to the vibration.
     var quietStart = 0.0
@@ -230,19 +230,19 @@ private struct Sight {
 
 extension VibrationRecognizer {
     /// What a window shows by the user's threshold.
-    private func sight(of reading: VibrationWindow.Reading, isStill: Bool, limit: Double) -> Sight {
+    private func observation(of reading: VibrationWindow.Reading, isStill: Bool, limit: Double) -> Observation {
         let isStrong = reading.level >= threshold
         let lasts = reading.share >= Rule.lasting
-        return Sight(
+        return Observation(
             seconds: reading.seconds, level: reading.level, share: reading.share, isStrong: isStrong,
             isWeak: reading.level > 0 && !isStrong, isStill: isStill, isMachine: isStrong && lasts && isStill,
             goesOn: reading.level >= limit && isStill)
     }
 
     /// What a frame shows by what was learnt.
-    private func sight(of frame: MachineJudge.Frame) -> Sight {
+    private func observation(of frame: MachineJudge.Frame) -> Observation {
         let isStrong = frame.rise >= frame.limit
-        return Sight(
+        return Observation(
             seconds: frame.seconds, quietStart: frame.quietStart, level: frame.vibration,
             weight: frame.hasLine ? Rule.line : 1, isStrong: isStrong,
             isWeak: !isStrong && frame.rise >= 0.5 * frame.limit, isStill: !frame.isHandled, isMachine: frame.isOn,
@@ -250,22 +250,24 @@ extension VibrationRecognizer {
     }
 
     /// No machine is running yet: weighs what was seen as evidence for or against one.
-    private mutating func weigh(_ sight: Sight, at timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
-        noteMiss(sight, at: timestamp, &misses)
-        if sight.isMachine {
+    private mutating func weigh(_ observation: Observation, at timestamp: Timestamp, _ misses: inout NearMisses)
+        -> GestureEvent?
+    {
+        noteMiss(observation, at: timestamp, &misses)
+        if observation.isMachine {
             if evidence <= 0 {
-                onset = time - sight.seconds + sight.quietStart
+                onset = time - observation.seconds + observation.quietStart
                 energy = 0
                 vibrated = 0
                 course = MachineCourse()
                 offBefore = memory.secondsOff
                 window.forgetKept()
             }
-            count(sight)
-            evidence += (sight.seconds - sight.quietStart) * sight.share * sight.weight
+            count(observation)
+            evidence += (observation.seconds - observation.quietStart) * observation.share * observation.weight
         } else {
             let pause = settings.isLearned ? Rule.framePause : Rule.pause
-            evidence -= sight.seconds * (sight.isStill ? pause : Rule.handled)
+            evidence -= observation.seconds * (observation.isStill ? pause : Rule.handled)
         }
         mostEvidence = max(mostEvidence, evidence)
         let needed = settings.isLearned ? max(Rule.evidence, settings.runTime) : settings.runTime
@@ -295,25 +297,25 @@ extension VibrationRecognizer {
     }
 
     /// A machine is running: checks whether it still is.
-    private mutating func follow(_ sight: Sight, at timestamp: Timestamp) -> GestureEvent? {
+    private mutating func follow(_ observation: Observation, at timestamp: Timestamp) -> GestureEvent? {
         if settings.isLearned {
             // A single frame is a door, or a step: two of three.
-            goesOn = (goesOn << 1 | (sight.goesOn ? 1 : 0)) & Rule.remembered
-            if sight.goesOn, goesOn.nonzeroBitCount >= 2 { resume(sight) }
-        } else if sight.goesOn, sight.share >= Rule.lasting {
-            resume(sight)
+            goesOn = (goesOn << 1 | (observation.goesOn ? 1 : 0)) & Rule.remembered
+            if observation.goesOn, goesOn.nonzeroBitCount >= 2 { resume(observation) }
+        } else if observation.goesOn, observation.share >= Rule.lasting {
+            resume(observation)
         }
         // A window in which vibration resumes must not end it; the next one decides.
-        guard !sight.goesOn, time - lastVibration >= wait else { return nil }
+        guard !observation.goesOn, time - lastVibration >= wait else { return nil }
         return end(at: timestamp)
     }
 
     /// The machine still vibrates.
-    private mutating func resume(_ sight: Sight) {
-        course.endPause(seconds: time - sight.seconds - lastVibration)
+    private mutating func resume(_ observation: Observation) {
+        course.endPause(seconds: time - observation.seconds - lastVibration)
         lastVibration = time
         isUnconfirmed = false
-        count(sight)
+        count(observation)
     }
 
     private mutating func end(at timestamp: Timestamp) -> GestureEvent {
@@ -332,9 +334,9 @@ extension VibrationRecognizer {
         return last
     }
 
-    private mutating func count(_ sight: Sight) {
-        energy += sight.level * sight.level * sight.seconds
-        vibrated += sight.seconds * sight.share
+    private mutating func count(_ observation: Observation) {
+        energy += observation.level * observation.level * observation.seconds
+        vibrated += observation.seconds * observation.share
         if !settings.isLearned { window.keep() }
     }
 
@@ -357,18 +359,19 @@ extension VibrationRecognizer {
     }
 
     /// Records a near miss, once for each occasion, for a vibration that is not a machine.
-    private mutating func noteMiss(_ sight: Sight, at timestamp: Timestamp, _ misses: inout NearMisses) {
+    private mutating func noteMiss(_ observation: Observation, at timestamp: Timestamp, _ misses: inout NearMisses) {
         guard settings.common.isEnabled else { return }
         let wasWeakFor = weakFor
         let wasHandledFor = handledFor
-        weakFor = sight.isWeak ? weakFor + sight.seconds : 0
+        weakFor = observation.isWeak ? weakFor + observation.seconds : 0
         handledFor =
-            sight.isStrong && !sight.isStill
-            ? handledFor + sight.seconds : sight.isStrong || sight.isStill ? 0 : handledFor
+            observation.isStrong && !observation.isStill
+            ? handledFor + observation.seconds : observation.isStrong || observation.isStill ? 0 : handledFor
         if weakFor >= settings.runTime, wasWeakFor < settings.runTime {
             let limit =
-                settings.isLearned ? sight.level * MachineJudge.factor(lastFrame.limit - lastFrame.rise) : threshold
-            misses.add(.vibration, .tooWeak, at: timestamp, value: sight.level, limit: limit)
+                settings.isLearned
+                ? observation.level * MachineJudge.factor(lastFrame.limit - lastFrame.rise) : threshold
+            misses.add(.vibration, .tooWeak, at: timestamp, value: observation.level, limit: limit)
         }
         if handledFor >= settings.runTime, wasHandledFor < settings.runTime {
             let slow = VibrationRecognizer.slowLimit(at: lastReading.level)
