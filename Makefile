@@ -45,7 +45,7 @@ install_unit = sed -e 's|/usr/local/bin|$(bindir)|' -e 's|/usr/local/lib|$(libdi
 # What is linked beside it: every key with its default, and the schema for an editor.
 references = jostle.reference.yaml jostle.schema.json
 
-# Where `deb-arm64` keeps the compiler and the libraries that it fetches from Debian: 3.5 GB.
+# Where `deb-arm64` and `deb-amd64` keep the compiler and the libraries that they fetch from Debian: 3.5 GB.
 CROSS ?= .build/cross
 
 # The arguments of the program in `make run`.
@@ -55,7 +55,7 @@ ARGS ?= demo
 commit = $(shell Scripts/package-version --commit)
 
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup build run deb deb-arm64 release test test-all bench lint docs docs-reference docs-pictures install uninstall clean
+.PHONY: FORCE help setup build run deb deb-arm64 deb-amd64 release repository test test-all bench lint docs docs-reference docs-pictures install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -94,13 +94,18 @@ deb: build ## Build the Debian packages of this suite into .build/packages
 	@Scripts/build-deb
 
 deb-arm64: ## Build the arm64 packages for Debian 13 and Raspberry Pi OS on a PC into .build/packages
+deb-amd64: ## Build the amd64 packages for Debian 13 on a PC with Debian 12 into .build/packages
+deb-arm64 deb-amd64: deb-%:
 	@Scripts/setup cross
-	@deploy/cross/fetch $(CROSS)
-	@deploy/cross/build $(CROSS)
-	@Scripts/build-deb --binary .build/arm64/release/jostle --suite 13 --sysroot $(CROSS)/sysroot
+	@deploy/cross/fetch $(CROSS) $*
+	@deploy/cross/build $(CROSS) .build/$* $*
+	@Scripts/build-deb --binary .build/$*/release/jostle --suite 13 --sysroot $(CROSS)/sysroot$(if $(filter amd64,$*),-amd64)
 
-release: ## Build tarball, packages and their checksums into .build/release-VERSION
-	@Scripts/release
+release: ## Build all that a release consists of into .build/release-VERSION
+	@CROSS=$(CROSS) Scripts/release
+
+repository: ## Add packages to a signed apt repository: DIRECTORY=… KEY=… [PACKAGES='…']
+	@Scripts/make-repository '$(DIRECTORY)' '$(KEY)' $(PACKAGES)
 
 bench: setup ## Build and run the benchmarks
 	Scripts/swift-build release --product jostle-bench
@@ -144,9 +149,11 @@ install: ## Install the programs and their services (as root, after `make build`
 	    install -m 644 -D $$file $(DESTDIR)$(datadir)/$${file#deploy/} || exit 1; \
 	done
 	install -m 644 -D -t $(DESTDIR)$(datadir)/grafana config/grafana/jostle.json
+	install -m 644 -D -t $(DESTDIR)$(datadir)/integrations config/integrations/*.*
+	install -m 644 -D -t $(DESTDIR)$(datadir)/integrations/openhab config/integrations/openhab/*
 	install -m 644 deploy/learn/everyday-movement $(DESTDIR)$(datadir)/
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
-	install -m 644 docs/*.md docs/wiring.svg $(DESTDIR)$(docdir)/
+	Scripts/install-docs $(DESTDIR)$(docdir) $(DESTDIR)$(datadir)
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
 	    || install -v -m 640 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml

@@ -74,7 +74,8 @@ final class AgentLoop {
             id: topics.device,
             identity: BoardIdentity(
                 id: topics.device, hardware: DeviceName.hardwareDigits, in: core.directory, announced: announced.topics),
-            topics: topics, version: parts.host.identity.version, sensor: parts.sensor.title,
+            topics: topics, version: parts.host.identity.version, supportURL: Project.address,
+            sensor: parts.sensor.title,
             hasGyroscope: parts.sensor.hasGyroscope, board: .ofThisMachine(),
             commands: settings.commands.allow.map(\.rawValue))
         core.discovery = DiscoveryPublisher(core.settings.settingsToOffer, facts, memory: announced)

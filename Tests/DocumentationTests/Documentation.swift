@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The pages that readers see: README.md, CONTRIBUTING.md and docs/*.md.
+/// The pages that readers see: README.md, CONTRIBUTING.md, SECURITY.md and docs/*.md.
 enum Documentation {
     static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -10,7 +10,8 @@ enum Documentation {
     static let paths: [String] = {
         let folder = repository.appendingPathComponent("docs").path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return ["README.md", "CONTRIBUTING.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+        return ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
+            + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
     }()
 
     /// All pages. They are read once.

@@ -57,6 +57,15 @@ import Testing
         try await simulate("shake", at: broker.port).expect(status: 69, errors: "dut is offline")
     }
 
+    @Test func saysThatAVirtualSensorMovesByItself() async throws {
+        let (broker, observer) = try await rig.observedBroker()
+        let agent = try rig.virtualAgent(broker: broker.port, "demo")
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        try await simulate("tap", at: broker.port).expect(
+            status: 0, errors: "the sensor of dut is virtual and moves by itself, along demo")
+        #expect(await agent.terminate() == 0)
+    }
+
     @Test func reportsUnreachableBroker() async throws {
         try await simulate("shake", at: try Loopback.freePort()).expect(status: 69, errors: "Connection refused")
         try await jostle("simulate", "shake", "--on", "dut", "--set", "mqtt.broker=embedded").expect(

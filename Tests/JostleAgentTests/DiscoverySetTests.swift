@@ -339,6 +339,16 @@ import Testing
         #expect(device["configuration_url"] as? String == "http://lamp.local/")
     }
 
+    @Test(arguments: [nil, "https://codeberg.org/somebody/jostle"])
+    func originHasTheAddressOfTheProject(address: String?) throws {
+        var facts = facts
+        facts.supportURL = address
+        for object in set(facts).values {
+            let origin = try #require(object["origin"] as? [String: String])
+            #expect(origin["support_url"] == address && origin.count == (address == nil ? 2 : 3))
+        }
+    }
+
     /// The rows of a table in docs/home-assistant.md, cell by cell.
     private func rows(_ name: String) throws -> [[String]] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -171,6 +171,19 @@ import Testing
         #expect(BrokerExamination.embedded(isInstalled: true, discovery: true).map(\.verdict) == [.ok, .warning])
     }
 
+    @Test(arguments: [
+        ("broker.local", "passwd: files\nhosts:          files dns\n", true), ("Broker.LOCAL", "", true),
+        ("broker.local", "hosts: files mdns4_minimal [NOTFOUND=return] dns\n", false),
+        ("broker.local", "hosts: files resolve [!UNAVAIL=return] dns\n", false),
+        ("broker.example", "hosts: files dns\n", false), ("local", "hosts: files dns\n", false),
+    ])
+    func localNamesNeedMulticastDNS(host: String, services: String, isMissing: Bool) {
+        let steps = BrokerExamination.steps(forUnknown: host, nameServices: services, ["Check the name"])
+        #expect(steps.contains("getent hosts \(host)"))
+        #expect(steps.contains { $0.hasSuffix("sudo apt install libnss-mdns") } == isMissing)
+        #expect(steps.contains("Check the name") != isMissing)
+    }
+
     // MARK: The agent
 
     private func device(_ messages: (topic: String, text: String)...) -> FleetBoard {

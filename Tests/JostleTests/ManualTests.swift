@@ -39,6 +39,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "https://codeberg.org/somebody/jostle"])
+    func namesTheAddressOfTheProject(address: String?) throws {
+        let page = try #require(Manual(Command.all, address: address).pages.first { $0.name == "jostle.1" }?.page)
+        #expect(page.source.contains(".SH \"REPORTING BUGS\"\n") == (address != nil))
+        #expect(page.source.contains("https://") == (address != nil))
+    }
+
     @Test func escapesWhatHasAMeaning() {
         let escapes = [
             "a-b": "a\\-b", "\\n": "\\en", "'q'": "\\(aqq\\(aq", "\"x\"": "\\(dqx\\(dq", "`^~": "\\(ga\\(ha\\(ti",

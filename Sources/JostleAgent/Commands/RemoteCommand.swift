@@ -307,6 +307,12 @@ struct RemoteSimulate: RemoteCommand, Equatable {
         answer.add("movement", movement.name)
         answer.add("count", Int64(movement.count))
         answer.add("seconds", movement.duration, decimals: 1)
+        // The events of a virtual sensor are marked as those of this movement are.
+        let sensor = host.settings.sensor
+        if sensor.driver == .virtual, sensor.trajectory != "rest" {
+            let isNamed = SensorSelection.trajectories.contains { $0.name == sensor.trajectory }
+            answer.add("beside", isNamed ? sensor.trajectory : "recording")
+        }
         return answer
     }
 }

@@ -31,7 +31,7 @@ struct DiscoverySet: Equatable, Sendable {
         self.facts = facts
         context = [
             .init("device", DiscoverySet.device(settings, facts)),
-            .init("origin", ["name": .string(DiscoverySet.originName), "sw_version": .string(facts.version)]),
+            .init("origin", DiscoverySet.origin(facts)),
         ]
         guard settings.homeAssistant.discovery else { return }
         addGestures()
@@ -44,6 +44,17 @@ struct DiscoverySet: Equatable, Sendable {
         let topic = "\(settings.homeAssistant.prefix)/\(DiscoveryMessage.deviceLevel)/\(facts.id)/config"
         messages = [DiscoveryMessage(topic: topic, payload: JSONValue.object(whole).compactText)]
         components = []
+    }
+
+    /// The program that announces the device, and where its users get help.
+    private static func origin(_ facts: DiscoveryFacts) -> JSONValue {
+        .object(
+            members([("name", originName), ("sw_version", facts.version), ("support_url", facts.supportURL)]))
+    }
+
+    /// Those fields that have a text.
+    private static func members(_ fields: [(name: String, text: String?)]) -> [JSONValue.Member] {
+        fields.compactMap { field in field.text.map { JSONValue.Member(field.name, .string($0)) } }
     }
 
     /// The device object, which every message repeats.
@@ -64,8 +75,7 @@ struct DiscoverySet: Equatable, Sendable {
             ("configuration_url", settings.device.configurationURL),
         ]
         return .object(
-            [.init("identifiers", [.string("jostle_\(facts.identity.text)")])]
-                + fields.compactMap { field in field.text.map { JSONValue.Member(field.name, .string($0)) } })
+            [.init("identifiers", [.string("jostle_\(facts.identity.text)")])] + members(fields))
     }
 
     // MARK: For the extensions
@@ -500,6 +510,8 @@ struct DiscoveryFacts: Equatable, Sendable {
     var identity: BoardIdentity
     var topics: Topics
     var version: String
+    /// The address of the project; `nil` while it has none.
+    var supportURL: String?
     /// A short description of the sensor, `MPU-6050 at 0x68 on /dev/i2c-1`; `nil` if the agent did not look for one.
     var sensor: String?
     /// Without a gyroscope there are no turns and there is no heading.

@@ -251,19 +251,25 @@ package struct RolloutJudgement: Equatable, Sendable {
         let added = failures.filter(Set(step.added).contains)
         for (failed, of, which) in [
             (failures.count, step.online.count, "with the change"), (added.count, step.added.count, "of the step"),
-        ] where failed > 0 {
-            if failed == of {
-                return .stop(of == 1 ? "the only device \(which) failed" : "all \(of) devices \(which) failed")
-            }
-            if Double(failed) * 100 > limits.abortAbove * Double(of) {
-                let share = RolloutPercents.text((Double(failed) / Double(of) * 1000).rounded() / 10)
-                let limit = RolloutPercents.text(limits.abortAbove)
-                return .stop("\(failed) of \(of) devices \(which) failed: \(share), more than \(limit)")
-            }
+        ] {
+            if let reason = limits.reason(toStopAfter: failed, of: of, which) { return .stop(reason) }
         }
         return isEnd || unproven.isEmpty && failing.isEmpty ? .goOn : .wait
     }
 
     /// The devices that have failed, in the order of the step.
     package func failures(isEnd: Bool) -> [DeviceReasons] { isEnd ? failed + failing : failed }
+}
+
+extension RolloutLimits {
+    /// Why a change is withdrawn of which `failed` of `all` devices failed; `nil` if these are few enough.
+    // Not inlined: in its caller, the compiler orders two instructions at random, and a release is to be the same bytes.
+    @inline(never)
+    fileprivate func reason(toStopAfter failed: Int, of all: Int, _ which: String) -> String? {
+        guard failed > 0 else { return nil }
+        if failed == all { return all == 1 ? "the only device \(which) failed" : "all \(all) devices \(which) failed" }
+        guard Double(failed) * 100 > abortAbove * Double(all) else { return nil }
+        let share = RolloutPercents.text((Double(failed) / Double(all) * 1000).rounded() / 10)
+        return "\(failed) of \(all) devices \(which) failed: \(share), more than \(RolloutPercents.text(abortAbove))"
+    }
 }

@@ -140,7 +140,9 @@ struct BrokerExamination {
             }
         var steps = failure.advice.map { [$0.prefix(1).uppercased() + $0.dropFirst()] } ?? []
         switch failure {
-        case .hostNotFound(let host, _): steps.append("getent hosts \(host)")
+        case .hostNotFound(let host, _):
+            let services = FileContents.text(ofOptional: "/etc/nsswitch.conf", limit: 1 << 14)
+            steps = Self.steps(forUnknown: host, nameServices: services ?? "", steps)
         case .network, .timedOut:
             if settings.mqtt.broker == nil {
                 steps = [
@@ -152,6 +154,17 @@ struct BrokerExamination {
         default: break
         }
         return .failed(examination, "\(broker): \(failure)", steps)
+    }
+
+    /// What to do about a host that was not found. `nameServices` is nsswitch.conf(5), which says who answers for `.local`.
+    static func steps(forUnknown host: String, nameServices: String, _ others: [String]) -> [String] {
+        let look = "getent hosts \(host)"
+        guard host.lowercased().hasSuffix(".local") else { return others + [look] }
+        let hosts = nameServices.split(separator: "\n").first { $0.hasPrefix("hosts:") } ?? ""
+        // mdns4_minimal and the like are of libnss-mdns; resolve is systemd-resolved, which can answer too.
+        guard !hosts.contains(text: "mdns"), !hosts.contains(text: "resolve") else { return others + [look] }
+        return ["Names that end with .local need multicast DNS: sudo apt install libnss-mdns", look]
+            + ["Or use the broker's address in numbers"]
     }
 
     // MARK: Topics

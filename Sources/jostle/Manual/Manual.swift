@@ -1,5 +1,6 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
+internal import JostleRuntime
 internal import LinuxSystem
 
 /// The manual pages, made from the same descriptions as the help and the schema of the configuration.
@@ -7,17 +8,17 @@ struct Manual {
     /// The pages by their file names: `jostle-run.1`, `jostle.yaml.5`.
     let pages: [(name: String, page: ManualPage)]
 
-    init(_ commands: [Command]) {
+    init(_ commands: [Command], address: String? = Project.address) {
         let commands = commands.filter { !$0.usage.isHidden }
         pages =
-            [("jostle.1", Manual.overview(commands))]
+            [("jostle.1", Manual.overview(commands, address))]
             + commands.map { ("jostle-\($0.usage.name).1", Manual.page(of: $0, commands)) }
             + [("jostle.yaml.5", Manual.configuration)]
     }
 
     // MARK: Programs
 
-    private static func overview(_ commands: [Command]) -> ManualPage {
+    private static func overview(_ commands: [Command], _ address: String?) -> ManualPage {
         var page = ManualPage(
             title: "jostle", section: 1, summary: "read a motion sensor, recognise gestures, publish both over MQTT",
             names: ["jostle"])
@@ -38,6 +39,10 @@ struct Manual {
         environment(&page)
         files(&page)
         exitStatus(&page)
+        if let address {
+            page.heading("REPORTING BUGS")
+            page.paragraphs("To \(address), with the file that jostle support writes.")
+        }
         page.heading("SEE ALSO")
         page.references(commands.map { ("jostle-\($0.usage.name)", 1) } + [("jostle.yaml", 5), ("journalctl", 1)])
         return page

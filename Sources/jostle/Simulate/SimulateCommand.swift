@@ -128,6 +128,11 @@ extension SimulateCommand {
         guard answer.isAccepted else { throw answer.refusal }
         let seconds = waitingTime(announced: answer.number("seconds"))
         Output.line("\(id): \(answer.text("movement") ?? movement), takes \(decimal(seconds, 1)) s")
+        if let beside = answer.text("beside") {
+            Output.warn(
+                "the sensor of \(id) is virtual and moves by itself, along \(ForeignText.excerpt(beside)): its events are "
+                    + "among these; to leave them out, give it sensor.trajectory: rest")
+        }
         Output.flush()
         printEvents(of: device, for: seconds, signals)
     }

@@ -165,7 +165,7 @@ enum SupportCommand {
         Output.line("\(path): \(size), readable only for you")
         Output.line("It has: \(titles.joined(separator: ", ").lowercased()).")
         Output.line(SupportReport.promise)
-        Output.line("Read it before you send it.")
+        Output.line("Read it before you send it\(Project.address.map { " to \($0)" } ?? "").")
     }
 }
 
