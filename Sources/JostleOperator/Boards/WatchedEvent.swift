@@ -27,9 +27,11 @@ package struct WatchedEvent: Equatable, Sendable {
     package var isSimulated: Bool
     package var isDelayed: Bool
 
-    /// Returns `nil` if the message has no gesture or no phase.
-    init?(_ fields: JSONValue, at now: Timestamp) {
-        guard let gesture = fields["gesture"]?.foreignString, let phase = fields["phase"]?.foreignString else {
+    /// Returns `nil` if the message has no gesture or no phase. `topic` is the part below the device's.
+    init?(_ fields: JSONValue, topic: String, at now: Timestamp) {
+        // That a machine is not as it was is no gesture; the topic alone says what it is.
+        let other = topic == "event/machine" ? "machine" : nil
+        guard let gesture = fields["gesture"]?.foreignString ?? other, let phase = fields["phase"]?.foreignString else {
             return nil
         }
         self.gesture = gesture
@@ -76,6 +78,13 @@ package struct WatchedEvent: Equatable, Sendable {
         add("reversals", 0, "", " reversals")
         add("height", 2, "height ", " m")
         add("duration", 2, "after ", " s")
+        add("longest_pause", 0, "longest pause ", " s")
+        add("peak", 2, "peak ", " m/s²")
+        if fields["spun"]?.bool == true { parts.append("spun") }
+        if let decibels = fields["decibels"]?.foreignNumber, let octave = fields["octave"]?.foreignNumber {
+            let change = "\(NumberText.decimal(abs(decibels), 1)) dB \(decibels < 0 ? "less" : "more")"
+            parts.append("\(change) from \(NumberText.decimal(octave, 1)) to \(NumberText.decimal(2 * octave, 1)) Hz")
+        }
         if let reason = fields["reason"]?.foreignString {
             let gesture = fields["gesture"]?.foreignString.flatMap { GestureKind(word: $0)?.gesture }
             let known = gesture.flatMap { CancellationReason(word: reason)?.explanation(of: $0) }
