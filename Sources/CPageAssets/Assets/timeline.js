@@ -1,5 +1,5 @@
 // What happened to a board: a picture over time, and the same as a table at the cursor.
-import { reasonText, remarks } from "./gestures.js";
+import { gestureOf, reasonText, remarks } from "./gestures.js";
 import { drawLine, isInSight, observeSight, palette, prepare } from "./plots.js";
 import { clean, count, dayAndTime, element, finite, isTime, list, number, object, parse, setText, timeOfDay } from "./text.js";
 
@@ -65,7 +65,7 @@ class Story {
   }
 
   #event(t, event) {
-    const gesture = clean(event.gesture).slice(0, 40) || "?";
+    const gesture = clean(gestureOf(event)).slice(0, 40) || "?";
     const details = [reasonText(event, this.cancellations), remarks(event)].filter(Boolean).join(", ");
     const tags = [event.simulated === true && "simulated", event.delayed === true && "delayed", event.clock === "unset" && "clock unset"];
     this.entries.push({ t, what: `${gesture} ${clean(event.phase).slice(0, 30)}`, details, tags: tags.filter(Boolean) });
