@@ -7,6 +7,7 @@
     && __has_include("boards.js") && __has_include("bulk.js") && __has_include("commands.js") && __has_include("compass.js") \
     && __has_include("gestures.js") && __has_include("history.js") && __has_include("icon.svg") \
     && __has_include("index.html") && __has_include("learning.js") && __has_include("login.html") && __has_include("login.js") \
+    && __has_include("machine.js") \
     && __has_include("panel.css") && __has_include("plots.js") && __has_include("pose.js") && __has_include("recording.js") \
     && __has_include("settings.js") && __has_include("spectrum.js") && __has_include("sphere.js") && __has_include("text.js") && __has_include("theme.js") \
     && __has_include("timeline.js") && __has_include("verdicts.js"))
@@ -29,6 +30,7 @@
     X(learning_js, "learning.js") \
     X(login_html, "login.html") \
     X(login_js, "login.js") \
+    X(machine_js, "machine.js") \
     X(panel_css, "panel.css") \
     X(plots_js, "plots.js") \
     X(pose_js, "pose.js") \

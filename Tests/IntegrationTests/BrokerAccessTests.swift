@@ -29,7 +29,7 @@ struct BrokerAccessTests {
     private static let rules: [Rule] =
         // What a device's agent publishes.
         [
-            "availability", "attitude", "motion", "state", "health", "stream", "near-miss", "event/shake",
+            "availability", "attitude", "motion", "state", "machine", "health", "stream", "near-miss", "event/shake",
             "config/reported", "command/tare/result",
         ].map {
             Rule("jostle/washer-1/\($0)", writers: "washer-1 operator", readers: near)

@@ -41,6 +41,37 @@ import Testing
         #expect(device.health?.problems == ["clock"])
     }
 
+    /// Requirement: what a machine does is known with its units, and is not told again because of a new subscription.
+    @Test func recordsTheMachine() throws {
+        let text = """
+            {"t":1795182603123,"phase":"running","runs_today":1,"duration":754,"v_10_90":1.5,"a_10_90":0.4,
+            "below":["a_10_90"],"changed":true,"deviation":{"octave":22.4,"decibels":-4.2,"since":1}}
+            """
+        let result = model([("dut/machine", text)])
+        let machine = try #require(result.model.boards["dut"]?.machine)
+        #expect(result.change == .machine && machine.phase == .running && machine.isChanged)
+        #expect(machine.velocity == 0.0015 && machine.acceleration == nil && machine.runsToday == 1)
+        #expect(machine.seconds(at: 1_795_182_663_123) == 814)
+        var watched = result.model
+        let again = message("jostle/dut/machine", text, retain: true)
+        #expect(watched.update(with: again, at: now) == nil)
+        let paused = #"{"t":1795182703123,"phase":"paused","duration":800,"quiet_for":30}"#
+        #expect(watched.update(with: message("jostle/dut/machine", paused), at: now)?.change == .machine)
+        #expect(watched.boards["dut"]?.machine?.seconds(at: 1_795_182_713_123) == 40)
+        let off = try #require(
+            model([("dut/machine", #"{"phase":"off","duration":800}"#)]).model.boards["dut"]?.machine)
+        #expect(off.seconds(at: 0) == nil && !off.isChanged)
+    }
+
+    /// Requirement: that a machine is not as it was is listed among the gestures.
+    @Test func recordsAMachineThatIsNotAsItWas() throws {
+        let text =
+            #"{"id":"a-1","t":1795182603123,"gesture":"machine","phase":"began","octave":22.4,"decibels":-4.2,"since":1}"#
+        let event = try #require(model([("dut/event/machine", text)]).model.boards["dut"]?.events.first)
+        #expect(event.gesture == "machine" && event.phase == "began")
+        #expect(event.remarks == "4.2 dB less from 22.4 to 44.8 Hz")
+    }
+
     @Test func recordsLayersOfConfiguration() throws {
         let text = #"""
             {"t":1,"settings":{},"layers":{"all":{"status":"applied","revision":12,"hash":"0f3a"},
@@ -149,7 +180,8 @@ import Testing
             ("attitude", "{\"roll\":1,\"pitch\":2}"),
             ("attitude", "{\"roll\":1e999,\"pitch\":2,\"yaw\":3}"),
             ("attitude", "{\"roll\":\"1\",\"pitch\":2,\"yaw\":3}"), ("attitude", "{\"roll\":1,\"roll\":2}"),
-            ("availability", "perhaps"), ("near-miss", "{\"gesture\":\"shake\"}"),
+            ("availability", "perhaps"), ("machine", "{}"), ("machine", "{\"phase\":\"on fire\"}"),
+            ("near-miss", "{\"gesture\":\"shake\"}"),
             ("event/shake", "{\"phase\":\"began\"}"),
             ("state", "\u{1B}[2J"),
         ])

@@ -18,8 +18,13 @@ import Testing
         "publish":{"health":{"interval":"20 s"},"attitude":{"heartbeat":"10 s"}}},"groups":["a","b"],
         "layers":{"all":{"status":"rejected","revision":3}}}
         """
+    private static let machine = """
+        {"t":1795182603123,"phase":"running","confidence":"learnt","runs":12,"runs_today":1,"seconds_today":7312,
+        "duration":754,"v_10_90":1.5,"a_10_90":0.412,"peak":1.9,"crest":4.6,"kurtosis":3.1,"octaves":[-41.2,-38],
+        "lines":[[24.8,0.31]],"changed":true,"deviation":{"octave":22.4,"decibels":4.2,"since":1795182000000}}
+        """
     static let messages = [
-        ("availability", "online"), ("health", health), ("config/reported", reported),
+        ("availability", "online"), ("health", health), ("config/reported", reported), ("machine", machine),
         ("state", #"{"moving":true,"tilt":90,"vibrating":true,"vibration":0.25,"simulated":false,"stopped":false}"#),
         ("attitude", #"{"roll":180,"pitch":-90,"yaw":45}"#),
         ("event/vibration", #"{"id":"a-1","gesture":"vibration","phase":"began","frequency":12.5}"#),
@@ -40,9 +45,11 @@ import Testing
     private func time(_ seconds: Double) -> Timestamp { Timestamp(nanoseconds: 0).advanced(bySeconds: seconds) }
 
     /// The samples, by their names and labels without the board.
-    private func samples(_ list: BoardList, isConnected: Bool = true, at seconds: Double = 1) -> [String: String] {
+    private func samples(
+        _ list: BoardList, isConnected: Bool = true, at seconds: Double = 1, midnight: Int64 = 1_795_129_200_000
+    ) -> [String: String] {
         var text = MetricsText()
-        list.addMetrics(to: &text, isConnected: isConnected, at: time(seconds))
+        list.addMetrics(to: &text, isConnected: isConnected, at: time(seconds), midnight: midnight)
         let lines = String(decoding: text.takeBytes(.prometheus), as: UTF8.self).split(separator: "\n")
         var samples: [String: String] = [:]
         for line in lines where !line.hasPrefix("#") {
@@ -73,7 +80,9 @@ import Testing
             "vibration_meters_per_second_squared": "0.25", "vibration_frequency_hertz": "12.5",
             #"events_total{gesture="vibration",phase="began",simulated="false"}"#: "1",
             "roll_radians": "\(Double.pi)", "pitch_radians": "\(-Double.pi / 2)", "yaw_radians": "\(Double.pi / 4)",
-            "tilt_radians": "\(Double.pi / 2)",
+            "tilt_radians": "\(Double.pi / 2)", "machine_running": "1", "machine_paused": "0", "machine_changed": "1",
+            "machine_runs_today": "1", "machine_velocity_meters_per_second": "0.0015",
+            "machine_acceleration_meters_per_second_squared": "0.412",
         ]
         for (name, value) in expected { #expect(samples[name] == value, "\(name): \(samples[name] ?? "absent")") }
         let others = samples.filter { expected[$0.key] == nil }
@@ -127,12 +136,33 @@ import Testing
         let stopped = #"{"moving":false,"tilt":90,"vibrating":false,"vibration":0.25,"stopped":true}"#
         let samples = samples(list(Self.messages + [("state", stopped)]))
         #expect(samples["stopped"] == "1" && samples["temperature_celsius"] == "23.5")
-        for name in ["moving", "tilt_radians", "vibrating", "roll_radians"] { #expect(samples[name] == nil, "\(name)") }
+        for name in ["moving", "tilt_radians", "vibrating", "roll_radians", "machine_running"] {
+            #expect(samples[name] == nil, "\(name)")
+        }
     }
 
     @Test func theFrequencyIsThatOfAVibrationUnderWay() {
         let quiet = #"{"moving":false,"vibrating":false,"vibration":0}"#
         #expect(samples(list(Self.messages + [("state", quiet)]))["vibration_frequency_hertz"] == nil)
+    }
+
+    /// Requirement: what a machine did in an earlier minute, or on an earlier day, is not shown as what it does now.
+    @Test func aMachineIsMeasuredWhileItRuns() {
+        func machine(_ text: String, at seconds: Double = 1, midnight: Int64 = 1_795_129_200_000) -> [String: String] {
+            let messages = Self.messages.filter { $0.0 != "machine" } + [("machine", text)]
+            let all = samples(list(messages), at: seconds, midnight: midnight)
+            return all.filter { $0.key.hasPrefix("machine_") }
+        }
+        let velocity = "machine_velocity_meters_per_second"
+        #expect(machine(Self.machine, at: 179)[velocity] == "0.0015" && machine(Self.machine, at: 181)[velocity] == nil)
+        #expect(machine(Self.machine, midnight: 1_795_215_600_000)["machine_runs_today"] == "0", "it was yesterday")
+        let paused = machine(#"{"phase":"paused","duration":900,"quiet_for":40,"v_10_90":1.5,"changed":false}"#)
+        #expect(paused == ["machine_running": "1", "machine_paused": "1", "machine_changed": "0"])
+        let quiet = machine(
+            #"{"phase":"running","v_10_260":0.34,"a_10_400":0.1,"below":["v_10_260"],"changed":false,"runs_today":"x"}"#
+        )
+        #expect(quiet[velocity] == nil && quiet["machine_acceleration_meters_per_second_squared"] == "0.1")
+        #expect(machine(#"{"phase":"on fire"}"#) == [:])
     }
 
     @Test func whatABoardDoesNotPublishIsAbsent() {

@@ -10,7 +10,8 @@ import Testing
 @Suite struct BoardTopicTests {
     @Test(arguments: [
         ("availability", ServerSentEvent.Name.availability, ""), ("attitude", .attitude, ""), ("motion", .motion, ""),
-        ("state", .state, ""), ("health", .health, ""), ("stream", .stream, ""), ("near-miss", .nearMiss, ""),
+        ("state", .state, ""), ("machine", .machine, ""), ("health", .health, ""), ("stream", .stream, ""),
+        ("near-miss", .nearMiss, ""),
         ("config/reported", .reported, ""), ("event/shake", .gesture, "shake"),
         ("command/calibrate/result", .result, "calibrate"),
     ])
@@ -121,7 +122,8 @@ import Testing
     mutating func foreignPayloadsLeaveAReadableList(_ payload: String) throws {
         try take("a", "availability", "online", retain: true)
         for end in [
-            "availability", "state", "health", "event/shake", "config/reported", "attitude", "motion", "stream",
+            "availability", "state", "machine", "health", "event/shake", "event/machine", "config/reported", "attitude",
+            "motion", "stream",
         ] {
             try take("a", end, payload)
         }

@@ -157,7 +157,8 @@ import Testing
         for (name, format) in formats {
             for isConnected in [true, false] {
                 var text = MetricsText()
-                list(retain: false).addMetrics(to: &text, isConnected: isConnected, at: Timestamp(seconds: 2))
+                list(retain: false).addMetrics(
+                    to: &text, isConnected: isConnected, at: Timestamp(seconds: 2), midnight: 1_795_129_200_000)
                 golden.add("\(name), connected: \(isConnected)", text.takeBytes(format))
             }
         }

@@ -42,6 +42,16 @@ import Testing
         row.map { String(decoding: $0.content, as: UTF8.self) } ?? ""
     }
 
+    /// Requirement: a machine that is not as it was is a row like a gesture.
+    @Test func deviationOfAMachineIsKept() throws {
+        var rig = Rig()
+        let message =
+            #"{"id":"r-1","t":\#(Self.start - 500),"gesture":"machine","phase":"began","octave":22.4,"decibels":4.2}"#
+        let row = try #require(rig.take("a/event/machine", message).first)
+        #expect(row.kind == .gesture && row.time == Self.start - 500 && Self.text(row) == message)
+        #expect(rig.take("a/machine", #"{"t":\#(Self.start),"phase":"running","changed":true}"#).isEmpty)
+    }
+
     @Test func gestureIsKeptAsItWasSaid() throws {
         var rig = Rig()
         let message = Self.shake("r-1", "ended", #","strength":14.2,"simulated":true"#)

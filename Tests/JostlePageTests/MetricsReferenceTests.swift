@@ -59,6 +59,7 @@ import Testing
         // The ids of Grafana's units: its value formats.
         let units: Set = [
             "short", "cps", "bool_on_off", "degree", "accMS2", "hertz", "ppm", "celsius", "s", "percentunit", "bytes",
+            "suffix: mm/s",
         ]
         let kinds: Set = ["row", "stat", "table", "timeseries", "state-timeline"]
         let panels = try panels()

@@ -94,6 +94,17 @@ import Testing
             "event/vibration",
             #"{"id":"a-7","t":1,"gesture":"vibration","phase":"ended","level":0.123,"frequency":24.67}"#
         ),
+        ("machine", #"{"t":1,"phase":"running","duration":754,"changed":false}"#),
+        ("machine", #"{"t":60001,"phase":"running","duration":814,"changed":false}"#),
+        ("machine", #"{"t":70001,"phase":"off","changed":true}"#),
+        (
+            "event/machine",
+            #"{"id":"a-8","t":1,"gesture":"machine","phase":"began","octave":22.4,"decibels":4.2,"since":1}"#
+        ),
+        (
+            "event/vibration",
+            #"{"id":"a-9","t":1,"gesture":"vibration","phase":"ended","duration":5400,"longest_pause":310,"peak":1.25,"spun":true}"#
+        ),
         ("event/shake", #"{"gesture":"a\nb","phase":"\u001b[2J"}"#), ("event/shake", "[1"),
         ("near-miss", #"{"t":1,"gesture":"shake","reason":"too_weak","text":"no shake: too weak"}"#),
     ]

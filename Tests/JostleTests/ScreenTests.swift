@@ -269,6 +269,22 @@ import Testing
                 """)
     }
 
+    /// Requirement: whether a machine runs, for how long, and that it is not as it was, in every window.
+    @Test func showsTheMachine() {
+        func machine(_ fields: String) -> (String, String) { ("lamp/machine", "{\(fields)}") }
+        let running = machine(#""phase":"running","duration":754,"changed":true"#)
+        let large = Self.text(Self.screen(80, 24, Self.messages + [running]))
+        #expect(large.contains("│  machine    running 12 min\n"), "\(large)")
+        #expect(large.contains("│            not as it was\n"), "\(large)")
+        #expect(
+            Self.text(Self.screen(80, 8, Self.messages + [running])).contains(
+                "\n-y up, moving, machine running 12 min, not as it was\n"))
+        let paused = machine(#""phase":"paused","duration":900,"quiet_for":40"#)
+        #expect(Self.text(Self.screen(80, 8, Self.messages + [paused])).contains("moving, machine paused 40 s\n"))
+        let off = machine(#""phase":"off","changed":false"#)
+        #expect(Self.text(Self.screen(80, 8, Self.messages + [off])).contains("-y up, moving, vibrating\n"))
+    }
+
     @Test func showsUnknownDevice() {
         #expect(
             Self.text(Self.screen(60, 18, connection: ConnectionStatus(), [])) == """

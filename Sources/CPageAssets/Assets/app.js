@@ -3,7 +3,7 @@ import { clean, element, finite, follow, link, object, parse, post, setText, sho
 
 const events = [
   "hello", "broker", "ping", "dropped", "boards", "listed", "removed", "fleet", "report", "availability", "attitude", "motion",
-  "state", "health", "reported", "stream", "near-miss", "gesture", "result", "lease", "running",
+  "state", "machine", "health", "reported", "stream", "near-miss", "gesture", "result", "lease", "running",
 ];
 /** Milliseconds: without a `ping` for so long, the connection is dead; a shorter loss of contact than this, such as a
     restart of the server, needs no banner; and a tab that is hidden for longer needs no connection. */

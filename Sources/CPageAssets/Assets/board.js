@@ -1,6 +1,6 @@
 // One board: where everything stands on the page, and what the board says about itself.
 import { AttitudeView } from "./attitude.js";
-import { CommandsPanel } from "./commands.js";
+import { CommandsPanel, Question } from "./commands.js";
 import { CompassView } from "./compass.js";
 import { GestureLog } from "./gestures.js";
 import { historyCard } from "./history.js";
@@ -9,8 +9,7 @@ import { RecordingControls, SampleFeed } from "./recording.js";
 import { explanation, permits, reference, SettingsPanel, valueAt } from "./settings.js";
 import { VibrationView } from "./spectrum.js";
 import {
-  ago, clean, count, dayAndTime, duration, element, finite, follow, isShortcut, isTime, link, list, number, object, post, quantity,
-  setText,
+  ago, clean, count, dayAndTime, duration, element, finite, follow, isShortcut, isTime, link, list, number, object, quantity, setText,
 } from "./text.js";
 
 const words = (value) => clean(value).replaceAll("_", " ");
@@ -30,7 +29,7 @@ const tabs = [
 /** The cards, and the events that they show. */
 const sources = {
   attitude: ["stream", "attitude"], live: ["stream", "motion", "attitude"], compass: ["stream", "attitude"],
-  gestures: ["gesture", "near-miss"], vibration: ["stream", "state"], health: ["health"], settings: ["reported"],
+  gestures: ["gesture", "near-miss"], vibration: ["stream", "state", "machine"], health: ["health"], settings: ["reported"],
   force: ["reported"], states: ["state"],
 };
 /** What a board sends only while it is asked for every sample. */
@@ -116,7 +115,7 @@ export class BoardView {
     live.append(this.source);
     this.compass = new CompassView(card("compass", "Compass"));
     this.log = new GestureLog(card("gestures", "Gestures"), context);
-    this.vibration = new VibrationView(card("vibration", "Vibration"), this.feed, context.connection);
+    this.vibration = new VibrationView(card("vibration", "Vibration"), this.feed, context);
     this.health = new Health(card("health", "Health"), context);
     grid.append(historyCard(context));
     // The panels bring their headings.
@@ -183,9 +182,10 @@ export class BoardView {
   }
 
   #addTare(root) {
-    this.tare = element("button", { type: "button", hidden: true, onclick: () => this.#sendTare() }, "Tare");
-    this.tareStatus = element("span", { class: "muted", role: "status" });
-    root.append(element("div", { class: "tools" }, this.tare, this.tareStatus));
+    this.tare = element("button", { type: "button", hidden: true, onclick: () => this.taring.send({}) }, "Tare");
+    const status = element("span", { class: "muted", role: "status" });
+    this.taring = new Question(this.context.boardID, "tare", status);
+    root.append(element("div", { class: "tools" }, this.tare, status));
   }
 
   /** Takes an event; throws if it cannot be read. */
@@ -203,7 +203,7 @@ export class BoardView {
     else if (name === "availability") [this.#online, this.#offlineAt] = [content.online, content.t];
     else if (name === "lease") this.lease = content;
     else if (name === "reported") this.#takeReported(content);
-    else if (name === "result" && content.command === "tare") this.#takeTare(object(content.payload));
+    else if (this.taring.take(name, data)) this.taring.say("This attitude is zero now.");
     if (name === "state" || name === "availability") this.#update();
     if (name === "reported" || name === "availability") this.tare.disabled = this.#online === false || !this.#permitsTare;
     if (this.attitude.isDue) this.#request();
@@ -283,16 +283,6 @@ export class BoardView {
     this.#attitudeInterval = interval > 0 && quantity(rate, { Hz: 1 }) !== 0 ? Math.max(10, interval) : Infinity;
     this.recording.takeSettings(settings);
     this.force.show(reported);
-  }
-
-  #takeTare({ ok, message }) {
-    setText(this.tareStatus, ok === true ? "This attitude is zero now." : `Not done: ${clean(message)}`);
-  }
-
-  #sendTare() {
-    setText(this.tareStatus, "Sent, waiting for the board.");
-    post("api/command", { board: this.context.boardID, name: "tare", arguments: {} })
-      .catch((error) => setText(this.tareStatus, `Not sent: ${error.message}`));
   }
 
   /** Draws with the next frame: while nothing moves, nothing asks for one. */
@@ -444,9 +434,10 @@ class Health {
 /** The last lines of the board's log, which the command `log` asks for. */
 class LastLines {
   constructor({ boardID, connection }) {
-    Object.assign(this, { boardID, connection });
-    this.button = element("button", { type: "button", onclick: () => this.#ask() }, "Show the last log lines");
+    this.connection = connection;
+    this.button = element("button", { type: "button", onclick: () => this.question.send({}) }, "Show the last log lines");
     this.status = element("span", { class: "muted", role: "status" });
+    this.question = new Question(boardID, "log", this.status);
     this.lines = element("ol", { class: "lines", tabindex: "0", "aria-label": "The last lines of the log, the newest last", hidden: true });
     this.root = element("div", { hidden: true }, element("div", { class: "tools" }, this.button, this.status), this.lines);
   }
@@ -456,18 +447,12 @@ class LastLines {
     if (name === "hello") this.mayControl = content.control === true;
     else if (name === "reported") this.isPermitted = permits(valueAt(object(content.settings), "commands.allow") ?? [], "log");
     else if (name === "availability") this.button.disabled = content.online === false;
-    else if (name === "result" && content.command === "log") this.#show(object(content.payload));
+    const answer = this.question.take(name, data);
+    if (answer) this.#show(answer);
     this.root.hidden = !this.mayControl || !this.isPermitted;
   }
 
-  #ask() {
-    setText(this.status, "Sent, waiting for the board.");
-    post("api/command", { board: this.boardID, name: "log", arguments: {} })
-      .catch((error) => setText(this.status, `Not sent: ${error.message}`));
-  }
-
-  #show({ ok, message, lines }) {
-    if (ok !== true) return setText(this.status, `Not done: ${clean(message)}`);
+  #show({ lines }) {
     const now = this.connection.serverNow();
     const items = list(lines).slice(-200).map(object).map(({ t, level, text }) => element("li", { class: clean(level) },
       element("time", { text: dayAndTime(t, now) }), " ", level !== "info" && element("b", { text: `${clean(level)}: ` }), clean(text)));

@@ -1,5 +1,5 @@
 // The commands of one board, and its answers. A calibration is led by the board: each of its answers says what to do next.
-import { element, object, clean, finite, number, timeOfDay, isTime, post } from "./text.js";
+import { element, object, clean, finite, number, timeOfDay, isTime, post, setText } from "./text.js";
 import { hindrance, learnedNames, permits, valueAt } from "./settings.js";
 import { Learning } from "./learning.js";
 import { boardPicture, sideWords } from "./pose.js";
@@ -58,6 +58,37 @@ function outcome(payload) {
 
 function permission(command) {
   return `To permit it, add ${command} to commands.allow in the board's configuration file and restart its agent.`;
+}
+
+/** A command that another card sends: what became of it stands in `status`, beside its button. */
+export class Question {
+  constructor(boardID, name, status) {
+    Object.assign(this, { boardID, name, status });
+  }
+
+  async send(parameters) {
+    this.say("Sent, waiting for the board.");
+    this.timer = setTimeout(() => this.say("No answer for 10 s. The command may not have reached the board."), patience);
+    try {
+      await post("api/command", { board: this.boardID, name: this.name, arguments: parameters });
+    } catch (error) {
+      this.say(`Not sent: ${error.message}`);
+    }
+  }
+
+  /** Takes an event of the server; returns the board's answer to the command, unless that refuses it. */
+  take(event, data) {
+    const { command, payload } = object(data);
+    if (event !== "result" || command !== this.name) return undefined;
+    const answer = object(payload);
+    this.say(answer.ok === true ? "" : `Not done: ${answerWords(command, answer)}`);
+    return answer.ok === true ? answer : undefined;
+  }
+
+  say(text) {
+    clearTimeout(this.timer);
+    setText(this.status, text);
+  }
 }
 
 /** Buttons for the commands of a board, a guided calibration and a list of answers. */
@@ -265,8 +296,8 @@ export class CommandsPanel {
     if (command === "" || Object.keys(payload).length === 0) return;
     this.settle(command);
     // Nobody pressed a button for it: the page asks for every sample again and again. A refusal stands below the curves.
-    // The lines of a log stand in a place of their own, and the gestures say what became of a label.
-    if (command === "stream" || command === "log" || command === "recordings") return;
+    // The lines of a log and the runs of a machine stand in places of their own, and the gestures say what became of a label.
+    if (["stream", "log", "recordings", "machine"].includes(command)) return;
     if (command === "calibrate") this.calibration.take(payload);
     if (command === "learn") this.learning.take(payload);
     // The lesson itself has its steps.

@@ -17,7 +17,10 @@ export function remarks(event) {
     value("count", 0, event.count === 1 ? "time" : "times"), text("direction"), text("from", "from "), text("to", "to "),
     text("side", "on "), text("axis", "axis "), value("angle", 1, "°"), value("rate", 0, "°/s"), value("strength", 1, "m/s²"),
     value("level", 2, "m/s² RMS"), value("frequency", 1, "Hz"), value("reversals", 0, "reversals"),
-    value("height", 2, "m", "height "), value("duration", 2, "s", "after "),
+    value("height", 2, "m", "height "), value("duration", 2, "s", "after "), value("longest_pause", 0, "s", "longest pause "),
+    value("peak", 2, "m/s²", "peak "), event.spun === true && "spun",
+    finite(event.decibels) !== undefined && finite(event.octave) !== undefined && `${number(Math.abs(event.decibels), 1, "dB")} ` +
+      `${event.decibels < 0 ? "less" : "more"} from ${number(event.octave, 1)} to ${number(2 * event.octave, 1, "Hz")}`,
   ].filter(Boolean).join(", ");
 }
 
@@ -58,7 +61,7 @@ export class GestureLog {
     const begun = this.#open.get(gesture);
     const goesOn = begun && ["changed", "ended", "cancelled"].includes(phase) && !(time < begun.time);
     const row = goesOn ? begun : this.#insert(time, clean(gesture));
-    if (!goesOn) row.verdict = this.verdicts.make(event, time);
+    if (!goesOn && gesture !== "machine") row.verdict = this.verdicts.make(event, time);
     if (!goesOn && row.verdict) row.item.append(row.verdict.button);
     this.#fill(row, event, time);
     if (phase === "ended" || phase === "cancelled") this.#open.delete(gesture);

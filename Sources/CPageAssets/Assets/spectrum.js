@@ -1,4 +1,5 @@
 // Vibration: how strong, at which frequencies, and whether that is what the board takes for a running machine.
+import { MachineView } from "./machine.js";
 import { drawGrid, isInSight, niceStep, observeSight, Plot, prepare } from "./plots.js";
 import { Series } from "./recording.js";
 import { duration, element, figures, finite, isTime, number, object, quantity, setText, timeOfDay } from "./text.js";
@@ -68,11 +69,12 @@ export class VibrationView {
   #state = {};
   #running = {};
 
-  constructor(root, feed, connection) {
-    Object.assign(this, { root, feed, connection });
-    const row = figures(["level", "strongest at", "ran today"]);
+  constructor(root, feed, context) {
+    Object.assign(this, { root, feed, connection: context.connection });
+    const row = figures(["machine", "level", "strongest at", "ran today"]);
     this.values = row.values;
-    root.append(row.root);
+    this.machine = new MachineView(context);
+    root.append(row.root, this.machine.root);
     const title = "Spectrum of all axes, m/s² RMS over Hz";
     this.canvas = element("canvas", { role: "img", "aria-label": title });
     this.note = element("p", { class: "muted" });
@@ -87,6 +89,7 @@ export class VibrationView {
     if (name === "reported") this.#settings = object(object(object(object(data).settings).gestures).vibration);
     if (name === "state") this.#state = object(data);
     if (name === "running") this.#running = object(data);
+    this.machine.handle(name, data);
   }
 
   /** Computes and draws; called twice a second. `until`: when the board was last heard, if it is silent. */
@@ -107,17 +110,26 @@ export class VibrationView {
     // The peak of the noise alone means nothing.
     const peak = level > 0.02 ? number(spectrum?.frequency, 1, "Hz") : "–";
     const runs = isTime(since) ? `, since ${timeOfDay(since).slice(0, 5)}` : "";
-    const texts = [number(level, 3, "m/s²"), peak, duration(today) + runs];
+    const texts = [this.machine.phase(until), number(level, 3, "m/s²"), peak, duration(today) + runs + this.machine.runsToday()];
+    this.values[0].parentElement.hidden = !this.machine.isKnown;
     this.values.forEach((value, index) => setText(value, texts[index]));
     setText(this.note, this.#words(streams, spectrum, limit));
     this.#drawSpectrum(colors, spectrum);
+    this.machine.draw(colors);
     this.plot.draw(colors, now, 300000, at, false, limit);
+  }
+
+  /** Whether the board learns what its machine is like: none of these keys has a value. */
+  get #isLearned() {
+    const { threshold, done_after: doneAfter, minimum_frequency: frequency } = this.#settings;
+    return [threshold, doneAfter, frequency].every((value) => value === "auto");
   }
 
   #words(streams, spectrum, limit) {
     const data = !streams
       ? "Without the stream of samples there is no spectrum; the level is the one that the board reports. "
       : spectrum ? "" : `The spectrum needs ${length} samples without a gap. `;
+    if (this.#isLearned) return `${data}There is no threshold: the board compares each octave with what it has learnt.`;
     if (limit === undefined) return `${data}No threshold is drawn, because the board has not reported threshold and sensitivity.`;
     const off = this.#settings.enabled === false ? ", but the gesture is disabled" : "";
     return `${data}From ${number(limit, 3, "m/s²")} on, the board takes this for a running machine${off}.`;

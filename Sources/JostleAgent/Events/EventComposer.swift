@@ -69,6 +69,7 @@ struct EventComposer {
     ) -> [Outbox.Update] {
         count += 1
         var fields = JSONObject()
+        fields.add("gesture", Topics.machineEventName)
         fields.add("phase", began ? "began" : "ended")
         fields.add(contentsOf: Payloads.deviation(deviation, since: since))
         if isSimulated { fields.add("simulated", true) }

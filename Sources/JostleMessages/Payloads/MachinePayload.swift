@@ -3,12 +3,9 @@ internal import JostleConfiguration
 package import MotionCore
 
 extension Payloads {
-    /// How the machine is: its phase, its last minute in figures, and in what it deviates from its earlier runs.
-    ///
-    /// - Parameters:
-    ///   - settings: the class of the machine, by which a zone is published.
-    ///   - runsToday: the runs that ended today, and their seconds.
-    ///   - deviatesSince: when the deviation was first certain, milliseconds since 1970.
+    /// How the machine is: its phase, its last minute in figures, and in what it deviates from its earlier runs since a time in
+    /// milliseconds since 1970. `runsToday` are the runs that ended today, and their seconds; the class of the machine in the
+    /// settings decides its zone.
     package static func machine(
         _ report: MachineReport, at time: Int64, _ settings: VibrationSettings,
         runsToday: (count: Int, seconds: Double),

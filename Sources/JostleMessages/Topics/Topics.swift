@@ -59,7 +59,8 @@ package struct Topics: Equatable, Sendable {
     /// The phases of a gesture.
     package func event(_ gesture: GestureKind) -> String { "\(events)\(gesture.word)" }
     /// That the machine deviates from its earlier runs, or does no more.
-    package var machineEvent: String { "\(events)machine" }
+    package var machineEvent: String { events + Topics.machineEventName }
+    package static let machineEventName = "machine"
     /// The common beginning of the gesture topics.
     package var events: String { "\(root)/event/" }
     /// The topic that accepts a command.

@@ -1,4 +1,5 @@
 internal import Documents
+internal import JostleConfiguration
 package import JostleMessages
 package import MotionCore
 
@@ -17,6 +18,7 @@ package struct FleetBoard: Equatable, Sendable {
     package internal(set) var state: State?
     /// The time of the last state by the device's clock, milliseconds since 1970.
     package internal(set) var stateTime: Int64?
+    package internal(set) var machine: Machine?
     package internal(set) var health: Health?
     /// What it reports of its configuration, and when that arrived.
     package internal(set) var report: BoardReport?
@@ -173,6 +175,55 @@ extension FleetBoard {
 }
 
 extension FleetBoard {
+    /// The machine that carries the device: its phase, and its last minute if it runs.
+    package struct Machine: Equatable, Sendable {
+        package var phase: MachinePhase
+        /// The runs that had ended today when this was published.
+        package var runsToday: Double?
+        /// RMS of the velocity, m/s, and of the acceleration, m/s²; `nil` if they are below the sensor's noise.
+        package var velocity: Double?
+        package var acceleration: Double?
+        /// Whether it is not as it was in its earlier runs.
+        package var isChanged: Bool
+        /// When it was published, by the device's clock, milliseconds since 1970.
+        package var time: Int64?
+        package var arrival: Timestamp
+        /// Seconds since the run began, or since it last vibrated in a pause.
+        private var lasted: Double?
+
+        init?(_ fields: JSONValue, at now: Timestamp) {
+            guard let phase = fields["phase"]?.string.flatMap({ MachinePhase(word: $0) }) else { return nil }
+            self.phase = phase
+            runsToday = fields["runs_today"]?.foreignNumber
+            let below = fields["below"]?.foreignTexts ?? []
+            // The name ends with the highest frequency: `v_10_260`.
+            func value(_ prefix: String) -> Double? {
+                let members = (fields.members ?? []).prefix(40)
+                let member = members.first { $0.name.hasPrefix(prefix) && !below.contains($0.name) }
+                return member?.value.foreignNumber
+            }
+            velocity = value("v_10_").map { $0 / 1000 }
+            acceleration = value("a_10_")
+            isChanged = fields["changed"]?.bool ?? false
+            time = fields.reportTime
+            arrival = now
+            lasted = fields[phase == .paused ? "quiet_for" : "duration"]?.foreignNumber
+        }
+
+        /// Seconds for which it has run or, in a pause, has been quiet, at a time in milliseconds since 1970; `nil` if it is
+        /// off.
+        package func seconds(at milliseconds: Int64) -> Double? {
+            guard phase != .off, let lasted else { return nil }
+            return lasted + (time.map { Double(max(0, milliseconds - $0)) / 1000 } ?? 0)
+        }
+
+        /// Whether it says nothing that an earlier one did not: the broker sends it again at each subscription.
+        func isRepeated(after old: Machine, isRetained: Bool) -> Bool {
+            guard isRetained, let time, let oldTime = old.time else { return false }
+            return time <= oldTime
+        }
+    }
+
     /// The agent's health report, with counters since its start.
     package struct Health: Equatable, Sendable {
         /// All numbers of the report by their names there.

@@ -21,8 +21,9 @@ package struct FleetModel: Sendable {
     private static let history = (one: 100, each: 8)
 
     /// The topics of a device with JSON payloads, other than events.
-    private static let topics: Set = ["attitude", "motion", "state", "health", reported, nearMiss, answer]
+    private static let topics: Set = ["attitude", "motion", "state", machine, "health", reported, nearMiss, answer]
     static let reported = "config/reported"
+    private static let machine = "machine"
     private static let nearMiss = "near-miss"
     /// The topic of the answers to `get-state`.
     private static let answer = "command/get-state/result"
@@ -135,6 +136,7 @@ package struct FleetModel: Sendable {
         case attitude
         case motion
         case state
+        case machine
         case health
         case configuration
         /// The name or the groups, and nothing else of what the device reported.
@@ -338,6 +340,13 @@ package struct FleetModel: Sendable {
             guard state != board.state else { return nil }
             board.state = state
             return .state
+        case FleetModel.machine:
+            guard let machine = FleetBoard.Machine(fields, at: now) else {
+                throw Malformed(description: "no phase")
+            }
+            if let old = board.machine, machine.isRepeated(after: old, isRetained: message.retain) { return nil }
+            board.machine = machine
+            return .machine
         case "health":
             let health = FleetBoard.Health(message.payload, fields, at: now)
             if let old = board.health, health.isRepeated(after: old, isRetained: message.retain) { return nil }

@@ -76,6 +76,13 @@ package struct WatchedEvent: Equatable, Sendable {
         add("reversals", 0, "", " reversals")
         add("height", 2, "height ", " m")
         add("duration", 2, "after ", " s")
+        add("longest_pause", 0, "longest pause ", " s")
+        add("peak", 2, "peak ", " m/s²")
+        if fields["spun"]?.bool == true { parts.append("spun") }
+        if let decibels = fields["decibels"]?.foreignNumber, let octave = fields["octave"]?.foreignNumber {
+            let change = "\(NumberText.decimal(abs(decibels), 1)) dB \(decibels < 0 ? "less" : "more")"
+            parts.append("\(change) from \(NumberText.decimal(octave, 1)) to \(NumberText.decimal(2 * octave, 1)) Hz")
+        }
         if let reason = fields["reason"]?.foreignString {
             let gesture = fields["gesture"]?.foreignString.flatMap { GestureKind(word: $0)?.gesture }
             let known = gesture.flatMap { CancellationReason(word: reason)?.explanation(of: $0) }

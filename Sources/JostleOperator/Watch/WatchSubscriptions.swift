@@ -24,7 +24,10 @@ extension BrokerView {
         var filters = ["availability", "state", "event/+", "config/reported"].map {
             Filter("\(root)/\($0)", isReliable: true)
         }
-        filters += [Filter("\(root)/health"), Filter("\(root)/command/\(stateCommand)/result", isOptional: true)]
+        filters += [
+            Filter("\(root)/machine"), Filter("\(root)/health"),
+            Filter("\(root)/command/\(stateCommand)/result", isOptional: true),
+        ]
         guard id != nil else { return filters }
         return filters + ["attitude", "motion"].map { Filter("\(root)/\($0)") }
             + [Filter("\(root)/near-miss", isOptional: true)]

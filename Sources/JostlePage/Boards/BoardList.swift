@@ -125,7 +125,8 @@ struct BoardList {
         guard model.boards[id] != nil else { return update }
         details[id, default: Details()].connection = connection
         if !message.retain { details[id, default: Details()].seen = milliseconds }
-        guard let change else { return update }
+        // The list shows nothing of machines.
+        guard let change, change != .machine else { return update }
         changes += 1
         details[id, default: Details()].change = changes
         switch change {

@@ -36,7 +36,7 @@ struct WatchedBoards {
         return [
             .init(topics.motion), .init(topics.stream), .init("\(topics.root)/near-miss"),
             .init("\(topics.root)/command/+/result", isReliable: true), .init(topics.state, isReliable: true),
-            .init(topics.health), .init(topics.reported, isReliable: true),
+            .init(topics.machine), .init(topics.health), .init(topics.reported, isReliable: true),
         ]
     }
 
@@ -107,7 +107,7 @@ struct WatchedBoards {
     func events(of id: String) -> [ServerSentEvent] {
         guard let board = boards[id] else { return [] }
         let order: [ServerSentEvent.Name] = [
-            .availability, .reported, .health, .state, .attitude, .motion, .running,
+            .availability, .reported, .health, .state, .machine, .attitude, .motion, .running,
         ]
         return order.compactMap { board.latest[$0] } + board.gestures
     }
@@ -200,7 +200,7 @@ struct BoardTopic: Equatable {
 
     /// The events with the names of their topics.
     private static let direct: [ServerSentEvent.Name] = [
-        .availability, .attitude, .motion, .state, .health, .stream, .nearMiss,
+        .availability, .attitude, .motion, .state, .machine, .health, .stream, .nearMiss,
     ]
 
     /// Parses a topic; `nil` if it is not one that the page shows.

@@ -129,6 +129,17 @@ extension MetricFamily {
         "Vibration, RMS; 0 if it is far below the threshold of the gesture.")
     static let vibrationFrequency = board(
         .gauge, "vibration_frequency", unit: "hertz", "Dominant frequency of the vibration, while there is one.")
+    static let machineRunning = flag("jostle_board_machine_running", "The machine runs, or pauses in a run")
+    static let machinePaused = flag("jostle_board_machine_paused", "The machine pauses in a run")
+    static let machineChanged = flag("jostle_board_machine_changed", "The machine is not as it was in its earlier runs")
+    static let machineRunsToday = board(.gauge, "machine_runs_today", "Runs of the machine that ended today.")
+    static let machineVelocity = board(
+        .gauge, "machine_velocity", unit: "meters_per_second",
+        "RMS of the velocity from 10 Hz up in the last minute, while the machine runs; absent below the sensor's noise."
+    )
+    static let machineAcceleration = board(
+        .gauge, "machine_acceleration", unit: "meters_per_second_squared",
+        "RMS of the acceleration from 10 Hz up, likewise.")
 }
 
 // MARK: The page
@@ -167,7 +178,8 @@ extension MetricFamily {
         temperature, rate, wantedRate, periodError, samples, gaps, lostSamples, overflows, misalignments, recoveries,
         clippedSamples, busErrors, gestures, droppedDeliveries, connects, outbox, outboxSize, outboxDropped,
         outboxExpired, events, malformedMessages, roll, pitch, yaw, tilt, moving, vibrating, vibration,
-        vibrationFrequency, build, brokerConnected, boards, viewers, messages, droppedMessages, ignoredMessages,
+        vibrationFrequency, machineRunning, machinePaused, machineChanged, machineRunsToday, machineVelocity,
+        machineAcceleration, build, brokerConnected, boards, viewers, messages, droppedMessages, ignoredMessages,
         viewerDroppedMessages, requests, processTime, residentMemory, virtualMemory, processStart, openDescriptors,
         maximumDescriptors,
     ]

@@ -133,13 +133,15 @@ extension BoardList {
     private static let patience = 3.0
     /// Seconds between two messages of a board that does not report its settings: the defaults.
     private static let intervals = (health: 60.0, attitude: 30.0)
+    /// Seconds between two messages about a machine that runs.
+    private static let machineInterval = 60.0
 
     /// Adds the metrics of all boards.
     ///
     /// Counters and the availability stay. A measured value is absent if it is not known, or not any more, so that no graph
     /// shows an old one: the board is offline, or has been silent for too long, or this page has no connection to the
-    /// broker.
-    func addMetrics(to text: inout MetricsText, isConnected: Bool, at now: Timestamp) {
+    /// broker. `midnight`: when today began, milliseconds since 1970.
+    func addMetrics(to text: inout MetricsText, isConnected: Bool, at now: Timestamp, midnight: Int64) {
         for id in model.boards.keys.sorted() {
             guard let device = model.boards[id] else { continue }
             let labels = MetricLabels(["board": id])
@@ -162,6 +164,7 @@ extension BoardList {
             BoardList.addHealth(of: device, to: &text, labels, at: now)
             guard !device.isStopped else { continue }
             if let state = device.state { BoardList.add(state, details, to: &text, labels) }
+            if let machine = device.machine { BoardList.add(machine, to: &text, labels, at: now, midnight: midnight) }
             BoardList.addAttitude(of: device, details, to: &text, labels, at: now)
         }
     }
@@ -213,6 +216,22 @@ extension BoardList {
         text.add(.vibrating, labels, state.isVibrating)
         text.add(.vibration, labels, state.vibration)
         if state.isVibrating == true { text.add(.vibrationFrequency, labels, details.vibrationFrequency) }
+    }
+
+    private static func add(
+        _ machine: FleetBoard.Machine, to text: inout MetricsText, _ labels: MetricLabels, at now: Timestamp,
+        midnight: Int64
+    ) {
+        text.add(.machineRunning, labels, machine.phase != .off)
+        text.add(.machinePaused, labels, machine.phase == .paused)
+        text.add(.machineChanged, labels, machine.isChanged)
+        // A machine that has been off since yesterday has not run today.
+        text.add(.machineRunsToday, labels, machine.time.flatMap { $0 >= midnight ? machine.runsToday : 0 })
+        guard machine.phase == .running, now.seconds(since: machine.arrival) <= patience * machineInterval else {
+            return
+        }
+        text.add(.machineVelocity, labels, machine.velocity)
+        text.add(.machineAcceleration, labels, machine.acceleration)
     }
 
     private static func addAttitude(

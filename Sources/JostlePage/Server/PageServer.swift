@@ -72,7 +72,7 @@ final class PageServer {
     static func filters(prefix: String) -> [BrokerView.Filter] {
         [
             .init("\(prefix)/+/availability", isReliable: true), .init("\(prefix)/+/state", isReliable: true),
-            .init("\(prefix)/+/health"), .init("\(prefix)/+/event/+", isReliable: true),
+            .init("\(prefix)/+/machine"), .init("\(prefix)/+/health"), .init("\(prefix)/+/event/+", isReliable: true),
             .init("\(prefix)/+/config/reported", isReliable: true), .init("\(prefix)/+/attitude"),
         ]
     }
@@ -399,7 +399,9 @@ final class PageServer {
     /// What Prometheus reads: the text of all metrics.
     func metricsText(_ format: MetricsText.Format) -> [UInt8] {
         var text = MetricsText()
-        boards.addMetrics(to: &text, isConnected: brokerFailure == nil, at: WallClock.monotonic)
+        boards.addMetrics(
+            to: &text, isConnected: brokerFailure == nil, at: WallClock.monotonic,
+            midnight: LocalDay(milliseconds: PageServer.milliseconds).midnight)
         metrics.add(
             to: &text,
             PageMetrics.Present(

@@ -137,14 +137,14 @@ struct ServerSentEvent: Equatable, Sendable {
     enum Name: String, Sendable {
         case hello, broker, ping, dropped
         case boards, listed, removed, fleet, report
-        case availability, attitude, motion, state, health, reported, stream, gesture, result, lease, running
+        case availability, attitude, motion, state, machine, health, reported, stream, gesture, result, lease, running
         case nearMiss = "near-miss"
 
         /// Whether a newer event makes an older one superfluous that has not been sent yet.
         var replacesOlder: Bool {
             switch self {
-            case .hello, .broker, .ping, .listed, .fleet, .availability, .attitude, .motion, .state, .health, .reported,
-                .lease, .running:
+            case .hello, .broker, .ping, .listed, .fleet, .availability, .attitude, .motion, .state, .machine, .health,
+                .reported, .lease, .running:
                 true
             case .dropped, .boards, .removed, .report, .stream, .gesture, .result, .nearMiss: false
             }

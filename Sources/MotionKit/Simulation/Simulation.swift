@@ -111,8 +111,8 @@ private struct SimulationLoop: ~Copyable {
     /// longest pause that a machine may make.
     private var timeout: Double {
         let usual = 15.0
-        return pipeline.openGestures.contains(.vibration)
-            ? max(usual, (pipeline.settings.gestures.vibration.doneAfter ?? VibrationSettings.usualDoneAfter) + 5) : usual
+        guard pipeline.openGestures.contains(.vibration) else { return usual }
+        return max(usual, (pipeline.settings.gestures.vibration.doneAfter ?? VibrationSettings.usualDoneAfter) + 5)
     }
 
     /// Seconds from the start to the movement, in which the quiet time before it is computed.

@@ -1,4 +1,5 @@
 internal import JostleCommandLine
+internal import JostleConfiguration
 internal import JostleOperator
 internal import JostleRuntime
 internal import MotionCore
@@ -31,7 +32,7 @@ struct DeviceScreen {
             lines += health
             lines.append(ScreenLine(""))
         } else {
-            lines += brief(device)
+            lines += brief(device, now)
             if size.rows >= 10, size.rows > header.count + lines.count + health.count { lines += health }
         }
         lines += gestures(device, room: size.rows - header.count - lines.count)
@@ -110,6 +111,11 @@ struct DeviceScreen {
             if let tilt = state.tilt { rows.append(("tilt", number(tilt, "%8.1f°"))) }
             rows += [("moving", aligned(word(state.isMoving))), ("vibrating", vibration(state))]
         }
+        if let machine = device.machine {
+            let phase = WatchText.phase(machine, at: wallTime(now)).dropFirst(machine.phase.word.count)
+            rows.append(("machine", aligned(machine.phase.word) + phase))
+            if machine.isChanged { rows.append(("", aligned(WatchText.changed))) }
+        }
         if let motion = device.motion {
             if let acceleration = motion.acceleration { rows.append(("accel.", number(acceleration, "%8.2f m/s²"))) }
             if let rotation = motion.rotation { rows.append(("rotation", number(rotation, "%8.1f °/s"))) }
@@ -122,7 +128,7 @@ struct DeviceScreen {
     }
 
     /// Attitude and state on two lines, for a small window.
-    private func brief(_ device: FleetBoard) -> [ScreenLine] {
+    private func brief(_ device: FleetBoard, _ now: Timestamp) -> [ScreenLine] {
         var first = "attitude unknown"
         if let attitude = device.attitude {
             first =
@@ -131,8 +137,12 @@ struct DeviceScreen {
         }
         guard let state = device.state else { return [ScreenLine(glyphs.clean(first))] }
         let moving = state.isMoving == true ? "moving" : "still"
-        let vibrating = state.isVibrating == true ? ", vibrating" : ""
-        let second = "\(state.side ?? "-") up, \(moving)\(vibrating)"
+        var second = "\(state.side ?? "-") up, \(moving)"
+        if let machine = device.machine, machine.phase != .off || machine.isChanged {
+            second += ", machine \(WatchText.machine(machine, at: wallTime(now)))"
+        } else if state.isVibrating == true {
+            second += ", vibrating"
+        }
         return [first, second].map { ScreenLine(glyphs.clean($0)) }
     }
 

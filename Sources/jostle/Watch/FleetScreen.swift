@@ -1,4 +1,5 @@
 internal import JostleCommandLine
+internal import JostleConfiguration
 internal import JostleOperator
 internal import JostleRuntime
 internal import MotionCore
@@ -206,6 +207,17 @@ enum WatchText {
         if state.isStopped { words.append("stopped") }
         return words.joined(separator: ", ")
     }
+
+    /// The phase of a machine: `running 12 min, not as it was`.
+    static func machine(_ machine: FleetBoard.Machine, at milliseconds: Int64) -> String {
+        phase(machine, at: milliseconds) + (machine.isChanged ? ", \(changed)" : "")
+    }
+
+    static func phase(_ machine: FleetBoard.Machine, at milliseconds: Int64) -> String {
+        machine.phase.word + (machine.seconds(at: milliseconds).map { " \(durationText($0))" } ?? "")
+    }
+
+    static let changed = "not as it was"
 
     /// How long a device has been offline, or when it last reported, for example `offline for 3 min`; `nil` if it is not
     /// offline. `milliseconds` is the time now since 1970.

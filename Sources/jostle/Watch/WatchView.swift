@@ -287,6 +287,9 @@ struct WatchLines {
     /// The last printed state of each device. Changes of tilt and vibration level alone are not printed.
     private var printedState: [String: String] = [:]
 
+    /// The phase of each device's machine that was last printed, and whether it had changed.
+    private var printedMachine: [String: String] = [:]
+
     init(glyphs: Glyphs) {
         self.glyphs = glyphs
     }
@@ -312,6 +315,11 @@ struct WatchLines {
             guard let state = device.state.map(WatchText.state), printedState[device.id] != state else { return nil }
             printedState[device.id] = state
             return "state  \(state)"
+        case .machine:
+            guard let machine = device.machine else { return nil }
+            let shown = "\(machine.phase) \(machine.isChanged)"
+            guard printedMachine.updateValue(shown, forKey: device.id) != shown else { return nil }
+            return "machine  \(WatchText.machine(machine, at: machine.time ?? 0))"
         case .health:
             guard let health = device.health else { return nil }
             let problems = health.problems.isEmpty ? "" : "problems: \(health.problems.joined(separator: ", ")), "
@@ -352,7 +360,7 @@ enum WatchCommand {
             reports a lost or refused connection and tries again. For many devices it leaves out attitude and motion.
 
             Ctrl-C or q quits, Ctrl-L redraws the screen. If standard output is not a terminal, it prints lines: one for
-            each event, health report and change of state, and the attitude once a second.
+            each event, health report and change of state or machine, and the attitude once a second.
             """,
         options: [
             Option("device", value: "ID", help: "the device to watch, by its device.id"),

@@ -29,7 +29,8 @@ extension BrowserTests {
 
         @Test func oneBoard() async throws {
             let rig = try await BrowserRig.onBoard(
-                "shake", agent: ["commands.allow=[stream, calibrate, log, restart]"], page: ["page.control=true"])
+                "shake", agent: ["commands.allow=[stream, calibrate, log, machine, restart]"],
+                page: ["page.control=true"])
             let browser = rig.browser
             // Something in each panel: gestures, a near miss, a problem, a refused value, an answer, a calibration.
             try rig.observer.publish("jostle/dut/set/gestures.tap.sensitivity", "99")
@@ -46,6 +47,15 @@ extension BrowserTests {
             try rig.observer.publish(
                 MQTTMessage(topic: "jostle/dut/health", text: #"{"problems":["clock"],"gaps":3,"rate":200.1}"#))
             #expect(await browser.shows("document.querySelector('.at-health .alert')"))
+            try await rig.openTab("vibration")
+            let machine = #""phase":"running","duration":9,"v_10_90":1.8,"octaves":[-41,-38],"lines":[[24.8,0.3]],"#
+            let time = Int(Date().timeIntervalSince1970 * 1000)
+            try rig.observer.publish(
+                "jostle/dut/machine", #"{"t":\#(time),\#(machine)"confidence":"learning","changed":true}"#)
+            #expect(await browser.shows("document.querySelector('.at-vibration .alert')?.getClientRects().length > 0"))
+            let runs = #"{"ok":true,"runs":[{"t":1700000000000,"duration":5400,"longest_pause":310,"peak":1.25}]}"#
+            try rig.observer.publish("jostle/dut/command/machine/result", runs)
+            #expect(await browser.shows("document.querySelector('.machine tbody tr')?.getClientRects().length > 0"))
             try await rig.openTab("commands")
             try browser.clickButton("Accelerometer")
             #expect(await browser.shows("document.querySelector('.calibration svg')?.getClientRects().length > 0"))

@@ -26,6 +26,18 @@ extension BrowserTests {
                     #"{"id":"a-1","t":\#(now),"gesture":"\#(attack)","phase":"cancelled","reason":"\#(attack)","axis":"\#(attack)"}"#
                 ),
                 ("event/tap", #"{"id":"a-2","t":\#(now),"gesture":"tap","phase":"\#(attack)"}"#),
+                (
+                    "machine",
+                    #"{"t":\#(now),"phase":"\#(attack)","zone":"\#(attack)","v_10_90":"\#(attack)","v_10_\#(attack)":1,"octaves":["\#(attack)"],"lines":[["\#(attack)",1]],"changed":true,"deviation":{"octave":"\#(attack)"}}"#
+                ),
+                (
+                    "event/machine",
+                    #"{"id":"a-3","t":\#(now),"gesture":"machine","phase":"\#(attack)","octave":22,"decibels":3}"#
+                ),
+                (
+                    "command/machine/result",
+                    #"{"ok":true,"now":"\#(attack)","runs":[{"t":"\#(attack)","peak":"\#(attack)"}]}"#
+                ),
                 ("near-miss", #"{"t":\#(now),"gesture":"shake","text":"\#(attack)"}"#),
                 ("near-miss", #"{"t":\#(now),"gesture":"\#(attack)","reason":"\#(attack)"}"#),
                 ("command/tare/result", #"{"ok":false,"error":"\#(attack)","message":"\#(attack)"}"#),
@@ -44,6 +56,7 @@ extension BrowserTests {
             #"{"settings":[],"origins":3,"refused":"x","layers":[1],"problems":{"a":1},"groups":"g"}"#,
             #"{"settings":{"gestures":{"shake":null},"device":[]},"problems":[{}, null],"refused":[null, 3, {}]}"#,
             #"{"t":1e300,"acceleration":[[1,2]],"rotation":3,"attitude":[[0,0,0,0]],"period":-1,"n":"n"}"#,
+            #"{"phase":1,"octaves":3,"lines":[null,[1],"x"],"below":5,"deviation":[],"changed":true,"ok":true,"runs":[null,3]}"#,
             #"{"moving":"yes","side":3,"tilt":[],"vibration":"x","ok":"yes","pose":"x","poses":0}"#,
             String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000), "\u{FFFD}\u{202E}",
         ]

@@ -26,10 +26,14 @@ import Testing
         "layers":{"all":{"status":"applied","revision":3}}}
         """
 
+    private static let machine =
+        #"{"t":4102444800000,"phase":"running","runs_today":2,"v_10_90":1.83,"a_10_90":0.412,"changed":false}"#
+
     /// Publishes it: first what is retained, then, when the page knows the board, the rest.
     private func publishEverything(_ observer: Observer, page: PageRig) async throws {
         let retained = [
             ("availability", "online"), ("health", Self.health), ("config/reported", Self.reported),
+            ("machine", Self.machine),
             ("state", #"{"moving":true,"tilt":3,"vibrating":true,"vibration":0.25,"simulated":false,"stopped":false}"#),
         ]
         for (name, text) in retained {
