@@ -269,7 +269,7 @@ import Testing
             (["check-config", "--set", "sensor.rate=50Hz"], 0), (["replay", "/dev/null"], 65),
             (["learn", "circle", "--from", "/dev/null", "--from", "/dev/null", "--output", "-"], 65),
             (["learn", "circle", "--on", "x", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], 69),
-            (["record", "/dev/null", "--for", "0.1", "--set", "sensor.driver=virtual"], 0),
+            (["record", "/dev/null", "--for", "2", "--set", "sensor.driver=virtual"], 0),
             (["run", "--for", "0.1", "--set", "sensor.driver=virtual", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], 0),
         ] as [([String], Int32?)])
     func leavesOutTheFileOfTheBoard(words: [String], status: Int32?) async throws {

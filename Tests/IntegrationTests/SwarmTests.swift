@@ -188,7 +188,10 @@ import Testing
         if end == "quit" { rig.order("quit") } else { rig.swarm.signal(SIGTERM) }
         #expect(await rig.swarm.exitStatus(within: .seconds(60)) == 0, "\(rig.swarm.errors)")
         #expect(rig.swarm.errors.contains("not all state files are on the disk"), "\(rig.swarm.errors)")
-        #expect(rig.swarm.errors.contains("is left behind: the disk does not remove it in time"))
+        // Without a file in it, the directory can be removed.
+        let left = try FileManager.default.contentsOfDirectory(atPath: rig.directory.path("temporary"))
+        let isNamed = rig.swarm.errors.contains("is left behind: the disk does not remove it in time")
+        #expect(isNamed || left.isEmpty, "\(rig.swarm.errors)")
         for id in SwarmRig.ids(3) { #expect(rig.availabilities(of: id).last == "offline") }
     }
 
