@@ -146,8 +146,9 @@ enum MachineCommand {
             guard let report = pipeline.takeMachineReport() else { continue }
             var words = "\(report.phase.word)\(report.isLearning ? ", learning" : "")"
             if let measurement = report.measurement, report.phase == .running {
-                words += ", \(decimal(measurement.acceleration, 3)) m/s²"
-                words += ", \(decimal(measurement.velocity * 1000, 2)) mm/s"
+                words += ", \(level(measurement.acceleration, above: measurement.accelerationNoise, decimals: 3)) m/s²"
+                let noise = measurement.velocityNoise * 1000
+                words += ", \(level(measurement.velocity * 1000, above: noise, decimals: 2)) mm/s"
                 if measurement.lineLevels[0] > 0 {
                     words += ", strongest line \(decimal(Double(measurement.lineFrequencies[0]), 1)) Hz"
                 }
@@ -160,5 +161,10 @@ enum MachineCommand {
         }
         pipeline.cancelGestures(.stopped) { say($0) }
         if !hasRun { Output.line("no machine was seen to begin or end") }
+    }
+
+    /// A level in words: below the sensor's noise it is 0.
+    private static func level(_ value: Double, above noise: Double, decimals: Int) -> String {
+        value > 0 ? decimal(value, decimals) : "below \(decimal(noise, decimals))"
     }
 }
