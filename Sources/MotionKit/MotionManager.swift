@@ -597,6 +597,9 @@ extension MotionManager {
         handlers.machine.add(handler)
     }
 
+    /// What was learnt about the machine; `nil` if nothing runs.
+    package var machineKnowledge: MachineKnowledge? { exchange?.machineKnowledge }
+
     /// Says how the machine is now, so that the board need not learn it by itself. Does nothing if nothing runs.
     public func learnMachine(_ now: MachineStatement) {
         exchange?.request { $0.machine = now }

@@ -126,6 +126,7 @@ import Testing
         #expect(
             running.output.contains("dut: running for ") && running.output.contains("the board is still learning it"))
         try await ask("fine").expect(status: 0, output: "as it should be")
+        try await ask("--json").expect(status: 0, output: "\"phase\":\"running\"")
         try await ask("offf").expect(status: 64, errors: "did you mean \"off\"?")
         try await ask("off").expect(status: 0, output: "when it is off")
         #expect(await observer.sees { try vibrations($0).map(\.phase) == ["began", "ended"] }, "\(first.errors)")

@@ -36,6 +36,16 @@ import Testing
         #expect(MachineStore.read(MachineStore.text(of: MachineKnowledge())) == MachineKnowledge())
     }
 
+    @Test func floorIsWhatABandHasNineTenthsOfTheTime() {
+        #expect(knowledge.floor(of: 5) == nil)
+        #expect(knowledge.floor(of: 2) == MachineMemory.lowest + 7.5 * MachineMemory.step)
+        var learnt = knowledge
+        learnt.seconds[2 * MachineMemory.cells + 3] = 40
+        #expect(learnt.floor(of: 2) == MachineMemory.lowest + 3.5 * MachineMemory.step)
+        learnt.seconds[2 * MachineMemory.cells + 3] = 20
+        #expect(learnt.floor(of: 2) == MachineMemory.lowest + 7.5 * MachineMemory.step)
+    }
+
     @Test(
         arguments: [
             ("jostle machine 1", "jostle machine 2"), ("\nend\n", "\n"), ("runs 12", "runs x"), ("off 0", "off 12"),

@@ -7,6 +7,7 @@ import { clean, dayAndTime, duration, element, finite, isTime, list, number, obj
 /** The lower end of the first octave, Hz; no sensor has more octaves. */
 const [lowest, mostOctaves] = [2.8, 12];
 const mostRuns = 50;
+const figureTitle = "Octaves in the last minute, dB of 1 m²/s⁴ over Hz";
 const statements = [["off", "It is off now"], ["running", "It runs now"]];
 const noted = {
   off: "Noted: this is what it is like when it is off.", running: "Noted: this is what it is like when it runs.",
@@ -21,6 +22,9 @@ function bandValue(state, prefix, name, decimals, unit) {
   const below = list(state.below).includes(field) ? "below " : "";
   return [`${name}, 10–${field.slice(prefix.length)} Hz`, below + number(state[field], decimals, unit)];
 }
+
+/** Levels in dB, `undefined` where there is none. */
+const levels = (values) => list(values).slice(0, mostOctaves).map((level) => Math.abs(finite(level)) <= 300 ? level : undefined);
 
 /** In words, in what the machine is not as it was. */
 function deviationWords({ octave, decibels, since }, now) {
@@ -37,13 +41,15 @@ export class MachineView {
   #hello = {};
   #online;
   #allowed;
+  /** What the board has learnt of the octaves, once it was asked. */
+  #learnt = { floors: [], low: [], high: [] };
 
   constructor({ boardID, connection }) {
     this.connection = connection;
     this.deviation = element("p", { class: "alert", role: "status", hidden: true });
     this.learning = element("p", { class: "muted", hidden: true });
     this.facts = element("dl", { class: "facts" });
-    this.title = element("figcaption", { text: "Octaves in the last minute, dB of 1 m²/s⁴ over Hz" });
+    this.title = element("figcaption", { text: figureTitle });
     this.canvas = element("canvas", { role: "img" });
     this.figure = element("figure", { hidden: true }, this.title, this.canvas);
     observeSight(this.canvas);
@@ -51,7 +57,7 @@ export class MachineView {
     const say = (text, now) => element("button", { type: "button", hidden: true, onclick: () => this.question.send(now ? { now } : {}), text });
     this.fine = say("It is fine", "fine");
     this.statements = statements.map(([now, text]) => say(text, now));
-    this.ask = say("Show the last runs");
+    this.ask = say("Show what was learnt");
     this.status = element("span", { class: "muted", role: "status" });
     this.question = new Question(boardID, "machine", this.status);
     this.body = element("tbody");
@@ -110,7 +116,9 @@ export class MachineView {
     setText(this.lines, lines.length > 0 ? `Strongest lines: ${lines.join(", ")} RMS.` : "");
   }
 
-  #answer({ now, runs }) {
+  #answer({ now, runs, floors, low, high }) {
+    this.#learnt = { floors: levels(floors), low: levels(low), high: levels(high) };
+    setText(this.title, `${figureTitle}${list(floors).length > 0 ? "; line: off" : ""}${list(low).length > 0 ? ", frame: earlier runs" : ""}`);
     this.question.say(Object.hasOwn(noted, now) ? noted[now] : "");
     const rows = list(runs).slice(-mostRuns).map(object).reverse();
     // What was asked for stays in sight, and is the newest.
@@ -145,9 +153,10 @@ export class MachineView {
     if (this.figure.hidden || !isInSight(this.canvas)) return;
     const { pen, area } = prepare(this.canvas);
     if (area.right - area.left < 100) return;
-    const levels = this.octaves.map(({ level }) => level);
-    const low = 10 * Math.floor(Math.min(...levels) / 10) - 10;
-    const high = Math.max(low + 20, 10 * Math.ceil(Math.max(...levels) / 10));
+    const { floors, low: lows, high: highs } = this.#learnt;
+    const shown = [...this.octaves.map(({ level }) => level), ...floors, ...lows, ...highs].filter((level) => level !== undefined);
+    const low = 10 * Math.floor(Math.min(...shown) / 10) - 10;
+    const high = Math.max(low + 20, 10 * Math.ceil(Math.max(...shown) / 10));
     const toY = drawGrid(pen, colors, area, low, high, niceStep(high - low, 4));
     const width = (area.right - area.left) / this.octaves.length;
     pen.textAlign = "center";
@@ -156,7 +165,11 @@ export class MachineView {
       const isChanged = this.#state.changed === true && Math.abs(object(this.#state.deviation).octave / from - 1) < 0.1;
       pen.fillStyle = isChanged ? colors.warn : colors.axes[2];
       pen.fillRect(x + 0.15 * width, toY(level), 0.7 * width, area.bottom - toY(level));
-      pen.fillStyle = colors.text;
+      pen.fillStyle = pen.strokeStyle = colors.text;
+      if (floors[index] !== undefined) pen.fillRect(x, toY(floors[index]) - 1, width, 2);
+      if (lows[index] !== undefined && highs[index] !== undefined) {
+        pen.strokeRect(x + 0.08 * width, toY(highs[index]), 0.84 * width, Math.max(1, toY(lows[index]) - toY(highs[index])));
+      }
       pen.fillText(number(from, from < 100 ? 1 : 0), x, area.bottom + 12);
     });
   }

@@ -1,6 +1,7 @@
 internal import Documents
 internal import JostleConfiguration
 internal import MotionCore
+internal import MotionKit
 
 /// What is known of the machine. The loop implements it.
 protocol MachineKeeper: AnyObject {
@@ -39,7 +40,21 @@ struct RemoteMachine: RemoteCommand, Equatable {
         var answer = JSONObject()
         answer.add("now", now?.word)
         answer.add("state", host.machine?.machineState)
+        if let knowledge = host.manager.machineKnowledge, let info = host.manager.sensorInfo {
+            RemoteMachine.add(knowledge, rate: info.nominalRate, to: &answer)
+        }
         answer.add("runs", host.machine?.machineRuns ?? [])
         return answer
+    }
+
+    /// Adds what was learnt of the octaves: their floors while the machine is off, and their range over the runs at the speed that
+    /// was seen most.
+    private static func add(_ knowledge: MachineKnowledge, rate: Double, to answer: inout JSONObject) {
+        let bands = VibrationBands.octaves(rate: rate).map { VibrationBands.band(at: $0) }
+        let floors = bands.compactMap { knowledge.floor(of: $0) }
+        if !floors.isEmpty { answer.add("floors", floors.map(Double.init), decimals: 1) }
+        guard let range = knowledge.experience.speeds.mostSeen else { return }
+        answer.add("low", bands.map { Double(range.low[$0]) }, decimals: 1)
+        answer.add("high", bands.map { Double(range.high[$0]) }, decimals: 1)
     }
 }

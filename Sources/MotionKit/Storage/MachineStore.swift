@@ -13,6 +13,14 @@ package struct MachineKnowledge: Equatable, Sendable {
 
     package init() {}
 
+    /// The power of a band that it has at least for nine tenths of the time while the machine is off, dB; `nil` before anything was
+    /// seen.
+    package func floor(of band: Int) -> Float? {
+        let start = band * MachineMemory.cells
+        let total = seconds[start..<(start + MachineMemory.cells)].reduce(0, +)
+        return total > 0 ? MachineMemory.floor(total: total) { seconds[start + $0] }.low : nil
+    }
+
     /// Copies the pipeline's memory. Nothing is allocated.
     mutating func take(_ memory: borrowing MachineMemory, _ deviation: MachineDeviation?) {
         experience = memory.runs

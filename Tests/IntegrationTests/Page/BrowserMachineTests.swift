@@ -73,13 +73,16 @@ extension BrowserTests {
             #expect(
                 await browser.shows("\(Self.card).innerText.includes('Noted: this is what it is like when it is off.')")
             )
-            try browser.clickButton("Show the last runs")
+            try browser.clickButton("Show what was learnt")
             #expect(await browser.shows("\(Self.card).innerText.includes('No run has ended yet.')"))
             let runs = #"{"t":1700000000000,"duration":5400,"longest_pause":310,"level":0.3,"peak":1.25,"spun":true}"#
-            try rig.observer.publish("jostle/dut/command/machine/result", #"{"ok":true,"runs":[\#(runs)]}"#)
+            let learnt = #""floors":[-50,-52,null,"x"],"low":[-40],"high":[-30]"#
+            try rig.observer.publish("jostle/dut/command/machine/result", #"{"ok":true,\#(learnt),"runs":[\#(runs)]}"#)
             let row = "\(Self.card).querySelector('.machine tbody tr')?.innerText"
             #expect(await browser.shows("\(row)?.includes('1\u{a0}h 30\u{a0}min')"))
             #expect(try browser.value("\(row).includes('1.25') && \(row).includes('yes')"))
+            let title = "\(Self.card).querySelector('.machine figcaption').textContent"
+            #expect(try browser.value("\(title).endsWith('; line: off, frame: earlier runs')"))
             #expect(try browser.value("document.querySelector('.answers').childElementCount") == 0)
             try rig.expectQuietConsole()
         }

@@ -276,6 +276,13 @@ package struct MachineSpeeds: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
+    /// The range that is made of most runs.
+    package var mostSeen: Range? {
+        var best = 0
+        for index in 1..<MachineSpeeds.count where self[index].runs > self[best].runs { best = index }
+        return self[best].runs > 0 ? self[best] : nil
+    }
+
     /// The range at the speed of a line.
     func range(at frequency: Float) -> Range? { index(of: frequency).map { self[$0] } }
 

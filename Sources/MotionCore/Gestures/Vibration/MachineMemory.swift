@@ -49,13 +49,18 @@ package struct MachineMemory: ~Copyable {
 
     /// The floor of a band, dB: what it is stronger than nine tenths of the time, and the middle of its power.
     func floor(of band: Int) -> (low: Float, middle: Float) {
-        let low = MachineMemory.share * total
+        MachineMemory.floor(total: total) { histograms[band * MachineMemory.cells + $0] }
+    }
+
+    /// The same of a histogram with such a sum.
+    package static func floor(total: Float, _ histogram: (Int) -> Float) -> (low: Float, middle: Float) {
+        let low = share * total
         let middle = 0.5 * total
         var sum: Float = 0
-        var result: (low: Float, middle: Float) = (MachineMemory.lowest, MachineMemory.lowest)
-        for cell in 0..<MachineMemory.cells {
-            let here = histograms[band * MachineMemory.cells + cell]
-            let power = MachineMemory.lowest + (Float(cell) + 0.5) * MachineMemory.step
+        var result: (low: Float, middle: Float) = (lowest, lowest)
+        for cell in 0..<cells {
+            let here = histogram(cell)
+            let power = lowest + (Float(cell) + 0.5) * step
             if sum < low, sum + here >= low { result.low = power }
             if sum < middle, sum + here >= middle {
                 result.middle = power
