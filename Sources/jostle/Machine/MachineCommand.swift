@@ -60,7 +60,7 @@ enum MachineCommand {
         let answer = try ask(word)
         if arguments.has("json") { return Output.line(String(decoding: answer.payload, as: UTF8.self)) }
         if let word { return Output.line("\(id): \(said(word))") }
-        for line in lines(of: answer, id) { Output.line(line) }
+        Output.text(text(of: answer, id))
     }
 
     private static func said(_ word: String) -> String {
@@ -88,42 +88,31 @@ enum MachineCommand {
         }
     }
 
-    /// The answer for people.
-    private static func lines(of answer: RemoteAnswer, _ id: String) -> [String] {
-        var lines: [String] = []
+    /// The answer for people. What a board says is not to be trusted.
+    private static func text(of answer: RemoteAnswer, _ id: String) -> String {
+        var text = "\(id): has not measured a machine yet\n"
         if let state = answer.value("state") {
             let learning = state["confidence"]?.text == "learning" ? ", the board is still learning it" : ""
-            var words = state["phase"]?.text ?? "unknown"
-            if let seconds = state["duration"]?.number { words += " for \(time(seconds))" }
-            if let quiet = state["quiet_for"]?.number { words += ", quiet for \(time(quiet))" }
-            lines.append("\(id): \(words)\(learning)")
+            var words = ForeignText.excerpt(state["phase"]?.text ?? "unknown")
+            if let seconds = state["duration"]?.number { words += " for \(durationText(seconds))" }
+            if let quiet = state["quiet_for"]?.number { words += ", quiet for \(durationText(quiet))" }
+            text = "\(id): \(words)\(learning)\n"
             if let deviation = state["deviation"], let octave = deviation["octave"]?.number,
                 let decibels = deviation["decibels"]?.number
             {
                 let change = "\(decimal(abs(decibels), 1)) dB \(decibels > 0 ? "more" : "less") than in earlier runs"
-                lines.append("not as it was: \(change) from \(decimal(octave, 1)) to \(decimal(2 * octave, 1)) Hz")
+                text += "not as it was: \(change) from \(decimal(octave, 1)) to \(decimal(2 * octave, 1)) Hz\n"
             }
-        } else {
-            lines.append("\(id): has not measured a machine yet")
         }
-        let runs = answer.value("runs")?.elements ?? []
-        lines.append(runs.isEmpty ? "no run so far" : "ended              ran       longest pause  peak        spun")
-        for run in runs.suffix(20) {
-            let ended = WallClock.dateAndTime(milliseconds: run["t"]?.integer ?? 0).prefix(16)
-            let pause = time(run["longest_pause"]?.number ?? 0)
-            let peak = "\(decimal(run["peak"]?.number ?? 0, 2)) m/s²"
-            let columns = ["\(ended)", time(run["duration"]?.number ?? 0), pause, peak]
-            let widths = [19, 10, 15, 12]
-            let padded = zip(columns, widths).map { $0 + String(repeating: " ", count: max(1, $1 - $0.count)) }
-            lines.append(padded.joined() + (run["spun"]?.bool == true ? "yes" : "no"))
+        let rows = (answer.value("runs")?.elements ?? []).suffix(20).map { run in
+            [
+                String(WallClock.dateAndTime(milliseconds: run["t"]?.integer ?? 0).prefix(16)),
+                durationText(run["duration"]?.number ?? 0), durationText(run["longest_pause"]?.number ?? 0),
+                "\(decimal(run["peak"]?.number ?? 0, 2)) m/s²", run["spun"]?.bool == true ? "yes" : "no",
+            ]
         }
-        return lines
-    }
-
-    private static func time(_ seconds: Double) -> String {
-        let whole = Int(seconds.rounded())
-        if whole < 60 { return "\(whole) s" }
-        return whole < 3600 ? "\(whole / 60) min" : "\(whole / 3600) h \(whole % 3600 / 60) min"
+        let header = ["ended", "ran", "longest pause", "peak", "spun"]
+        return text + (rows.isEmpty ? "no run so far\n" : TextTable([header] + rows).description)
     }
 
     // MARK: Recordings
