@@ -15,7 +15,7 @@ struct MachineHealth: ~Copyable {
         static let remembered: UInt16 = 0x7FFF
         static let begins = 10
         static let ends = 3
-        /// The part of a run that is not learnt, s: the machine speeds up.
+        /// The first minute that is judged and learnt: before, the machine speeds up.
         static let leastMinutes = 2
     }
 
@@ -62,13 +62,14 @@ struct MachineHealth: ~Copyable {
     ) -> MachineMeasurement {
         let octaves = frames > 0 ? levels / frames : SIMD16(repeating: -200)
         var result = MachineMeasurement(timestamp: timestamp, rate: rate, octaves: octaves)
-        let highest = 0.45 * rate
+        let highest = VibrationBands.usable * rate
         result.highestAcceleration = min(VibrationWindow.highestAcceleration, highest)
         result.highestVelocity = min(VibrationWindow.highestVelocity, highest)
         let noise = 3 * density * density
-        let bandwidth = max(0, result.highestAcceleration - 10)
+        let lowest = VibrationWindow.lowest
+        let bandwidth = max(0, result.highestAcceleration - lowest)
         result.accelerationNoise = (noise * bandwidth).squareRoot()
-        let reciprocal = max(0, 1 / 10 - 1 / max(10, result.highestVelocity))
+        let reciprocal = 1 / lowest - 1 / max(lowest, result.highestVelocity)
         result.velocityNoise = (noise * reciprocal / (4 * .pi * .pi)).squareRoot()
         if measured > 0 {
             result.acceleration = Self.without(result.accelerationNoise, acceleration / measured)
@@ -152,7 +153,6 @@ struct MachineHealth: ~Copyable {
     /// The run has ended: what it showed is learnt, unless it deviates.
     mutating func endRun(_ experience: inout MachineExperience) {
         if deviation == nil { experience.speeds.learn(run) }
-        beginMinute()
     }
 
     /// A run begins. What the last one showed is kept until then: somebody may yet say that it was fine.
@@ -230,13 +230,13 @@ public struct MachineMeasurement: Equatable, Sendable, BitwiseCopyable {
 package struct MachineSpeeds: Equatable, Sendable, BitwiseCopyable {
     package struct Range: Equatable, Sendable, BitwiseCopyable {
         /// The strongest line, Hz; 0 for none.
-        package var frequency: Float = 0
+        package var frequency: Float
         /// The runs that it is made of, or the minutes.
         package var runs = 0
         package var low = SIMD16<Float>.zero
         package var high = SIMD16<Float>.zero
 
-        package init() {}
+        package init(frequency: Float = 0) { self.frequency = frequency }
 
         fileprivate mutating func extend(_ low: SIMD16<Float>, _ high: SIMD16<Float>, by count: Int) {
             self.low = runs == 0 ? low : pointwiseMin(self.low, low)
@@ -307,8 +307,7 @@ package struct MachineSpeeds: Equatable, Sendable, BitwiseCopyable {
     /// Adds a minute.
     mutating func add(_ octaves: SIMD16<Float>, at frequency: Float) {
         let place = place(for: frequency)
-        if place.isNew { self[place.index] = Range() }
-        if place.isNew { self[place.index].frequency = frequency }
+        if place.isNew { self[place.index] = Range(frequency: frequency) }
         self[place.index].extend(octaves, octaves, by: 1)
     }
 
@@ -327,8 +326,7 @@ package struct MachineSpeeds: Equatable, Sendable, BitwiseCopyable {
         if place.isNew {
             // A speed that is known well is not given up for one that was seen once.
             guard self[place.index].runs < 3 else { return }
-            self[place.index] = Range()
-            self[place.index].frequency = range.frequency
+            self[place.index] = Range(frequency: range.frequency)
         }
         self[place.index].extend(range.low, range.high, by: max(count, place.isNew ? 1 : 0))
     }

@@ -148,7 +148,8 @@ struct MachineJudge: ~Copyable {
         hasBefore = true
         if isLearning { learnFloors(memory) }
         followLine(reading)
-        isRising = rise(of: bands, knownBand(memory)) >= limit(sensitivity, memory)
+        let known = knownBand(memory)
+        isRising = rise(of: bands, known) >= limit(sensitivity, known, memory)
         if quietStart == nil, isRising { quietStart = seconds }
         if count < Rule.mostWindows {
             windows[count] = bands
@@ -169,9 +170,7 @@ struct MachineJudge: ~Copyable {
         quietest = SIMD16(repeating: .infinity)
         usualFrames = 0
         step = .infinity
-        hasBefore = false
-        lineTime = 0
-        beginFrame()
+        reset()
         learnFloors(memory)
     }
 
@@ -202,8 +201,9 @@ struct MachineJudge: ~Copyable {
         frame.hasLine = lineTime >= Rule.lineTime
         let isStill = Double(stillCount) >= Rule.still * Double(count)
         frame.isHandled = !isStill && !frame.hasLine
-        frame.limit = limit(sensitivity, memory)
-        frame.rise = rise(of: frame.levels, knownBand(memory))
+        let known = knownBand(memory)
+        frame.limit = limit(sensitivity, known, memory)
+        frame.rise = rise(of: frame.levels, known)
         let stays = rate >= VibrationBands.slowRate ? frame.limit - Rule.stays : frame.limit
         frame.isOn = !frame.isHandled && (frame.rise >= frame.limit && !isBlows || frame.hasLine)
         let hasSomeLine = 2 * lineCount >= count
@@ -272,11 +272,11 @@ struct MachineJudge: ~Copyable {
     }
 
     /// How far a band must be above its floor, dB.
-    private func limit(_ sensitivity: Int, _ memory: borrowing MachineMemory) -> Float {
+    private func limit(_ sensitivity: Int, _ known: Int?, _ memory: borrowing MachineMemory) -> Float {
         let isSlow = rate < VibrationBands.slowRate
         var limit = isSlow ? Rule.slowRise : isLearning ? Rule.coldRise : Rule.rise
-        if !isLearning, let band = knownBand(memory) {
-            limit = max(Rule.slowRise, min(Rule.most, 0.5 * (memory.runs.running[band] - floors[band])))
+        if let known {
+            limit = max(Rule.slowRise, min(Rule.most, 0.5 * (memory.runs.running[known] - floors[known])))
         }
         return max(Rule.leastRise, limit - Rule.sensitivityStep * Float(sensitivity - 5))
     }

@@ -15,23 +15,28 @@ package enum VibrationBands {
     /// The lowest frequency of a line, Hz.
     static let lowest = 2.8
 
+    /// The share of the sample rate up to which the spectrum is used: above, the sensor's low-pass leaves little.
+    static let usable = 0.45
+
     /// The lower end of a band, Hz.
     package static func edge(_ band: Int) -> Double { band == 0 ? 0.6 : 0.7 * Double(1 << band) }
 
     /// The bins of a band, each `width` Hz wide; none if there is hardly any of it.
     static func bins(of band: Int, width: Double, rate: Double) -> Range<Int> {
-        let lower = edge(band)
-        let upper = band == 0 ? 0.45 * rate : min(2 * lower, 0.45 * rate)
-        guard upper > 1.2 * lower else { return 0..<0 }
-        let first = max(1, Int((lower / width - 0.5).rounded(.up)))
+        guard let upper = end(of: band, rate: rate) else { return 0..<0 }
+        let first = max(1, Int((edge(band) / width - 0.5).rounded(.up)))
         return first..<max(first, Int((upper / width - 0.5).rounded(.up)))
     }
 
     /// The band's width, Hz; 0 if there is hardly any of it.
     static func width(of band: Int, rate: Double) -> Double {
-        let lower = edge(band)
-        let upper = band == 0 ? 0.45 * rate : min(2 * lower, 0.45 * rate)
-        return upper > 1.2 * lower ? upper - lower : 0
+        end(of: band, rate: rate).map { $0 - edge(band) } ?? 0
+    }
+
+    /// The upper end of a band at a rate, Hz; `nil` if there is hardly any of it.
+    private static func end(of band: Int, rate: Double) -> Double? {
+        let upper = band == 0 ? usable * rate : min(2 * edge(band), usable * rate)
+        return upper > 1.2 * edge(band) ? upper : nil
     }
 
     /// The bands that are judged at a rate.
@@ -46,7 +51,7 @@ package enum VibrationBands {
     static func firstOfPiece(rate: Double, group: Int) -> Int {
         guard group > 1 else { return count }
         var band = firstJudged
-        while band < count, 2 * edge(band) <= 0.45 * rate / Double(group) { band += 1 }
+        while band < count, 2 * edge(band) <= usable * rate / Double(group) { band += 1 }
         return band
     }
 

@@ -172,7 +172,7 @@ struct VibrationRecognizer: ~Copyable {
         let isLearned = settings.isLearned
         let limit = isLearned ? 0 : isRunning ? Rule.hysteresis * threshold : threshold
         let rate = window.rate
-        let reading = window.read(limit: limit, lowest: lowest)
+        let reading = window.read(limit: limit, lowest: lowest, measures: isRunning)
         level = isLearned ? 0 : reading.level
         if firstSample == nil {
             firstSample = time - reading.seconds
@@ -256,11 +256,7 @@ extension VibrationRecognizer {
         noteMiss(observation, at: timestamp, &misses)
         if observation.isMachine {
             if evidence <= 0 {
-                onset = time - observation.seconds + observation.quietStart
-                energy = 0
-                vibrated = 0
-                course = MachineCourse()
-                offBefore = memory.secondsOff
+                beginCourse(at: time - observation.seconds + observation.quietStart, offBefore: memory.secondsOff)
                 window.forgetKept()
             }
             count(observation)
@@ -280,6 +276,14 @@ extension VibrationRecognizer {
         }
         guard evidence > 0, evidence >= needed else { return nil }
         return begin(at: timestamp)
+    }
+
+    private mutating func beginCourse(at onset: Double, offBefore: Float) {
+        self.onset = onset
+        self.offBefore = offBefore
+        energy = 0
+        vibrated = 0
+        course = MachineCourse()
     }
 
     private mutating func begin(at timestamp: Timestamp) -> GestureEvent? {
@@ -464,11 +468,7 @@ extension VibrationRecognizer {
             if lastFrame.seconds > 0 { memory.runs.add(lastFrame.levels, seconds: Float(Rule.confirmed)) }
             memory.runs.isConfirmed = true
             guard !isRunning else { return nil }
-            onset = time
-            energy = 0
-            vibrated = 0
-            course = MachineCourse()
-            offBefore = .infinity
+            beginCourse(at: time, offBefore: .infinity)
             return begin(at: timestamp)
         case .fine:
             health.acknowledge(&memory.runs)

@@ -54,7 +54,7 @@ struct VibrationWindow: ~Copyable {
     private static let quickNoise = 0.3
     private static let pieceLength = 256
     /// Where the bands of acceleration and velocity begin, Hz (ISO 20816-1), and where a line may begin: people move below.
-    private static let lowest = 10.0
+    static let lowest = 10.0
     private static let lowestLine = 8.3
     /// How much stronger than the mean a line must be to be one.
     private static let standsOut: Float = 2
@@ -206,8 +206,9 @@ extension VibrationWindow {
 
 extension VibrationWindow {
     /// Measures the complete window and begins the next one. `limit` (m/s²) is the wanted level, below which only the bands
-    /// are measured; `lowest` (Hz) is the lowest wanted frequency.
-    mutating func read(limit: Double, lowest: Double) -> Reading {
+    /// are measured; `lowest` (Hz) is the lowest wanted frequency. `measures` says whether a machine runs, whose acceleration,
+    /// velocity and lines are wanted.
+    mutating func read(limit: Double, lowest: Double, measures: Bool) -> Reading {
         var reading = Reading()
         reading.seconds = elapsed
         let mean = self.mean()
@@ -234,6 +235,7 @@ extension VibrationWindow {
         }
         isTransformed = true
         measureBands(&reading, rate: rate, half: half)
+        if measures { measureMachine(&reading, rate: rate, half: half) }
         let worthwhile = VibrationWindow.worthwhile * limit
         guard square >= worthwhile * worthwhile else { return reading }
         let slowEnd = bin(above: VibrationWindow.movement, of: half)
@@ -299,8 +301,6 @@ extension VibrationWindow {
             let around = recent[bin - 1] + recent[bin] + recent[bin + 1]
             let level = (around / Float(recentSeconds)).squareRoot()
             guard level > levels[2] else { continue }
-            // The middle of its power: a line between two bins leads to neither.
-            let offset = (recent[bin + 1] - recent[bin - 1]) / around
             var place = 2
             while place > 0, level > levels[place - 1] {
                 levels[place] = levels[place - 1]
@@ -308,7 +308,7 @@ extension VibrationWindow {
                 place -= 1
             }
             levels[place] = level
-            frequencies[place] = (Float(bin) + offset) * Float(binWidth)
+            frequencies[place] = Float(frequency(at: bin))
         }
         return (frequencies, levels)
     }
@@ -327,7 +327,14 @@ extension VibrationWindow {
         }
         let around = recent[best - 1] + recent[best] + recent[best + 1]
         guard around * Float(end - first) > VibrationWindow.standsOut * 3 * sum else { return nil }
-        return (Double(best) + Double((recent[best + 1] - recent[best - 1]) / around)) * binWidth
+        return self.frequency(at: best)
+    }
+
+    /// The frequency of a line whose strongest bin this is: the middle of its power, because a line between two bins leads to
+    /// neither.
+    private func frequency(at bin: Int) -> Double {
+        let around = recent[bin - 1] + recent[bin] + recent[bin + 1]
+        return (Double(bin) + Double((recent[bin + 1] - recent[bin - 1]) / around)) * binWidth
     }
 
     /// Measures what the averages of groups of samples do not show: the highest bands, and the shape.
@@ -345,7 +352,7 @@ extension VibrationWindow {
             reading.bands[band] = Float(self.sum(bins.lowerBound, bins.upperBound))
         }
         let start = Int((VibrationBands.edge(first) / width).rounded(.up))
-        let end = min(length / 2, Int(min(VibrationWindow.highestAcceleration, 0.45 * rate) / width))
+        let end = min(length / 2, Int(min(VibrationWindow.highestAcceleration, VibrationBands.usable * rate) / width))
         if start < end { reading.acceleration = self.sum(start, end) }
     }
 
@@ -354,8 +361,8 @@ extension VibrationWindow {
         var smallest = SIMD4<Float>(repeating: .infinity)
         for index in 1..<length {
             let change = samples[index] - samples[index - 1]
-            let size = pointwiseMax(change, -change)
-            smallest = pointwiseMin(smallest, size.replacing(with: .infinity, where: size .== 0))
+            let size = change.replacing(with: -change, where: change .< 0)
+            smallest.replace(with: size, where: (size .< smallest) .& (size .> 0))
         }
         return smallest.min()
     }
@@ -383,17 +390,21 @@ extension VibrationWindow {
         }
     }
 
-    /// Measures the bands and lines of the spectrum.
+    /// Measures the bands and the strongest line of the spectrum.
     private mutating func measureBands(_ reading: inout Reading, rate: Double, half: Int) {
         let pointRate = rate / Double(group)
         for band in 0..<VibrationBands.firstOfPiece(rate: rate, group: group) {
             let bins = VibrationBands.bins(of: band, width: binWidth, rate: pointRate)
             reading.bands[band] = Float(sum(bins.lowerBound, min(half, bins.upperBound)))
         }
+        measureLine(&reading, from: bin(above: VibrationWindow.lowestLine, of: half), to: half)
+    }
+
+    /// Measures what is published of a machine that runs, and adds the window to the spectrum of its lines.
+    private mutating func measureMachine(_ reading: inout Reading, rate: Double, half: Int) {
         for bin in 1..<half { recent[bin] += spectrum.power[bin] * Float(reading.seconds) }
         recentSeconds += reading.seconds
-
-        let highest = 0.45 * pointRate
+        let highest = VibrationBands.usable * rate / Double(group)
         let first = bin(above: VibrationWindow.lowest, of: half)
         let end = min(half, Int(min(VibrationWindow.highestAcceleration, highest) / binWidth) + 1)
         let velocityEnd = min(half, Int(min(VibrationWindow.highestVelocity, highest) / binWidth) + 1)
@@ -412,7 +423,6 @@ extension VibrationWindow {
             }
             reading.velocity = Double(velocity)
         }
-        measureLine(&reading, from: bin(above: VibrationWindow.lowestLine, of: half), to: half)
     }
 
     private func measureLine(_ reading: inout Reading, from first: Int, to end: Int) {
