@@ -50,7 +50,7 @@ struct RemoteMachine: RemoteCommand, Equatable {
     /// Adds what was learnt of the octaves: their floors while the machine is off, and their range over the runs at the speed that
     /// was seen most.
     private static func add(_ knowledge: MachineKnowledge, rate: Double, to answer: inout JSONObject) {
-        let bands = VibrationBands.octaves(rate: rate).map { VibrationBands.band(at: $0) }
+        let bands = VibrationBands.octaves(rate: rate)
         let floors = bands.compactMap { knowledge.floor(of: $0) }
         if !floors.isEmpty { answer.add("floors", floors.map(Double.init), decimals: 1) }
         guard let range = knowledge.experience.speeds.mostSeen else { return }

@@ -55,7 +55,7 @@ extension Payloads {
         object.add("crest", measurement.crestFactor, decimals: 1)
         object.add("kurtosis", measurement.kurtosis, decimals: 1)
         let octaves = VibrationBands.octaves(rate: measurement.rate)
-        object.add("octaves", octaves.map { Double(measurement.octaves[VibrationBands.band(at: $0)]) }, decimals: 1)
+        object.add("octaves", octaves.map { Double(measurement.octaves[$0]) }, decimals: 1)
         let lines = (0..<3).filter { measurement.lineLevels[$0] > 0 }
         object.add(
             "lines", lines.map { [Double(measurement.lineFrequencies[$0]), Double(measurement.lineLevels[$0])] },

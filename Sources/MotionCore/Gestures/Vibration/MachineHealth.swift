@@ -114,7 +114,7 @@ struct MachineHealth: ~Copyable {
         guard let known = experience.speeds.range(at: frequency), known.runs >= Rule.runs else { return }
         var worst = 0
         var most: Float = 0
-        for band in VibrationBands.judged(rate: max(rate, VibrationBands.slowRate)) {
+        for band in VibrationBands.octaves(rate: rate) {
             let off = MachineHealth.deviation(of: octaves[band], from: known, band)
             deviating[band] = (deviating[band] << 1 | (off == 0 ? 0 : 1)) & Rule.remembered
             if deviating[band].nonzeroBitCount >= Rule.begins, abs(off) > abs(most) {

@@ -55,9 +55,6 @@ package enum VibrationBands {
         return band
     }
 
-    /// The octave that begins at a frequency, Hz.
-    package static func band(at edge: Double) -> Int { (1..<count).first { self.edge($0) >= edge - 0.01 } ?? count - 1 }
-
-    /// The frequencies of the published octaves: their lower ends, Hz.
-    package static func octaves(rate: Double) -> [Double] { judged(rate: max(rate, slowRate)).map(edge) }
+    /// The octaves that are published and compared, also at a rate at which they are not judged.
+    package static func octaves(rate: Double) -> Range<Int> { judged(rate: max(rate, slowRate)) }
 }
