@@ -84,6 +84,10 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     /// Full scale of the gyroscope, ±rad/s. Default 2000 °/s.
     public var gyroscopeRange: Double = 2000 * .pi / 180
 
+    /// Whether samples have a rotation rate. Default `true`. If not, the ICM-42688 and the LSM6DS family switch their gyroscope
+    /// off, put twice as many samples into the FIFO, and have faster rates: up to 4 kHz and 3.33 kHz.
+    public var readsGyroscope = true
+
     /// Seconds between FIFO reads, limited to half of the FIFO's capacity. A smaller value reduces latency; a larger
     /// one costs less bus time and CPU. Default `nil`: 0.02 s while the sensor moves, a gesture is under way or samples
     /// are streamed, and up to 0.09 s at rest, as far as the FIFO then still has room for a host that is busy for 0.1 s.

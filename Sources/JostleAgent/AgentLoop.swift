@@ -61,7 +61,7 @@ final class AgentLoop {
         core.owner = self
         parts.host.gestures = self
         parts.host.machine = self
-        core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
+        core.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation(in: .agent) }
         core.settings.setSensingStopped(isSensorStopped)
         core.events.recording = { [recorder = parts.host.recorder] in recorder.keep(on: $0) }
         core.outbox = Outbox(opened, limits: settings.mqtt.outbox, eventExpiry: settings.mqtt.eventExpiry)

@@ -13,7 +13,7 @@ import Testing
 
     private func load<Part: ChipPart>(_ part: Part.Type, rate: Double, batch: Double = 0.02) -> BusLoad {
         let settings = settings(rate: rate, batch: batch)
-        return BusLoad(Part(settings: settings), settings: settings)
+        return BusLoad(of: Part.init(settings:), settings: settings)
     }
 
     @Test(

@@ -67,7 +67,7 @@ private final class LineRig {
     init(
         _ part: VirtualPart = .mpu6050, rate: Double = 200, interval: Double? = nil, oscillatorError: Double = 0.02,
         flaws: VirtualWire.Flaws = VirtualWire.Flaws(), capacity: Int = 1024, frequency: Double = 400_000,
-        seed: UInt64 = 1
+        seed: UInt64 = 1, readsGyroscope: Bool = true
     ) {
         let clock = ManualClock()
         self.clock = clock
@@ -80,6 +80,7 @@ private final class LineRig {
         var settings = IMUSettings()
         settings.rate = rate
         settings.batchInterval = interval
+        settings.readsGyroscope = readsGyroscope
         var imperfections = Imperfections.ideal
         // Without noise, a working chip could not be distinguished from a frozen one.
         imperfections.accelerometerNoise = 400e-6 * 9.80665
@@ -178,6 +179,20 @@ private final class LineRig {
         // An ADXL345's pin signals only the first sample of a batch.
         #expect(chip == .adxl345 ? timed > (rests ? 0.1 : 0.15) : timed > 0.97)
         #expect(abs(rig.driver.status.periodDeviation - 20_000) < 20)
+    }
+
+    @Test(
+        "At the highest rates of acceleration alone, a bus of 400 kHz loses nothing",
+        arguments: [.icm42688, .lsm6ds3trc, .lsm6dso] as [VirtualPart])
+    func accelerationAlone(chip: VirtualPart) {
+        let rig = LineRig(chip, rate: 4000 / (chip == .icm42688 ? 1 : 1.21), readsGyroscope: false)
+        #expect(rig.run(atMost: 1) { rig.status.state == .used })
+        rig.run(2)
+        rig.measure()
+        rig.run(10)
+        #expect(rig.status.state == .used && rig.driver.status.gaps == 0 && rig.reversals == 0)
+        #expect(rig.errors().rms < 0.000_1)
+        #expect(rig.driver.status.samples > 36_000)
     }
 
     @Test(

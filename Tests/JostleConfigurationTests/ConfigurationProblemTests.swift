@@ -8,7 +8,7 @@ import Testing
         let builder = try build("sensor:\n  bus: auto\n  rate: fast\n")
         #expect(
             builder.problems.map(\.description) == [
-                "jostle.yaml:3:9: sensor.rate: \"fast\" is not a frequency; allowed: 4 Hz … 2000 Hz, for example 200 Hz"
+                "jostle.yaml:3:9: sensor.rate: \"fast\" is not a frequency; allowed: 4 Hz … 4000 Hz, for example 200 Hz"
             ])
     }
 
@@ -29,7 +29,7 @@ import Testing
         #expect(
             builder.problems.map(\.description) == [
                 "jostle.yaml:1:1: sensr: unknown key; did you mean \"sensor\"?",
-                "jostle.yaml:3:9: sensor.rate: \"5000\" is out of bounds; allowed: 4 Hz … 2000 Hz, for example 200 Hz",
+                "jostle.yaml:3:9: sensor.rate: \"5000\" is out of bounds; allowed: 4 Hz … 4000 Hz, for example 200 Hz",
                 "jostle.yaml:5:3: sensor.acelerometer_range: unknown key; did you mean \"accelerometer_range\"?",
                 "jostle.yaml:8:5: gestures.shake.sensitvity: unknown key; did you mean \"sensitivity\"?",
                 "jostle.yaml:9:14: gestures.shake.enabled: \"yes\" is neither true nor false; allowed: true or false",
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         ("mqqt={}", "did you mean \"mqtt\"?"),
         ("device.nmae=x", "did you mean \"name\"?"),
-        ("sensor.gyro=250", "did you mean \"gyroscope_range\"?"),
+        ("sensor.gyroscope_rang=250", "did you mean \"gyroscope_range\"?"),
         ("sensor.colour=red", "allowed: enabled, driver, bus, address"),
         ("sensor.mount=x", "did you mean \"mount_matrix\"?"),
         ("sensor.accelerometerRange=8", "did you mean \"accelerometer_range\"?"),
@@ -87,6 +87,16 @@ import Testing
         let builder = try build("sensor:\ngestures: { shake: }\nmqtt: {}\n")
         #expect(builder.problems.isEmpty)
         #expect(builder.settings == JostleSettings())
+    }
+
+    @Test func headingNeedsTheGyroscope() {
+        let builder = build(overrides: ["sensor.gyroscope=false", "sensor.magnetometer=true"])
+        #expect {
+            try builder.finish()
+        } throws: { error in
+            (error as? ConfigurationErrors)?.description
+                == "--set sensor.magnetometer: needs sensor.gyroscope: true as well"
+        }
     }
 
     @Test(arguments: [

@@ -122,7 +122,7 @@ import Testing
         #expect(keys["gestures.shake.sensitivity"]?["minimum"]?.text == "1")
         #expect(keys["gestures.shake.sensitivity"]?["maximum"]?.text == "10")
         let rate = try #require(keys["sensor.rate"]?["anyOf"])
-        #expect(shape(rate).contains("{type: \"number\", minimum: 4, maximum: 2000}"))
+        #expect(shape(rate).contains("{type: \"number\", minimum: 4, maximum: 4000}"))
         let heartbeat = try #require(keys["publish.motion.heartbeat"]?["anyOf"])
         #expect(shape(heartbeat).contains("{const: 0}, {type: \"number\", minimum: 0.1, maximum: 3600}"))
         let deadband = try #require(keys["publish.attitude.deadband"]?["anyOf"])

@@ -37,6 +37,10 @@ import Testing
             "sensor: { driver: adxl345 }\nactions: [{ on: turn, consume: true }]",
             #"jostle.yaml:2:17: actions[0].on: "turn" never acts: the ADXL345 has no gyroscope"#
         ),
+        (
+            "sensor: { gyroscope: false }\nactions: [{ on: turn, consume: true }]",
+            #"jostle.yaml:2:17: actions[0].on: "turn" never acts: sensor.gyroscope is false"#
+        ),
     ])
     func namesWhatHasNoEffect(text: String, warning: String) throws {
         let found = try warnings(text)

@@ -174,8 +174,22 @@ import Testing
         let measurement = try #require(reports.compactMap(\.measurement).last)
         #expect(abs(measurement.acceleration - 0.5) < 0.02)
         #expect(feed.phases.first == .began)
+        #expect(measurement.highestVelocity == 260 && measurement.highestAcceleration == 400)
         // The octave from 179 to 358 Hz.
         let band = try #require(VibrationBands.octaves(rate: 1000).first { abs(VibrationBands.edge($0) - 179.2) < 0.1 })
         #expect(abs(Double(measurement.octaves[band]) + 6) < 0.5)
+    }
+
+    /// ISO 20816-1 measures velocity from 10 to 1000 Hz.
+    @Test(arguments: [(1000, 40), (1000, 230), (4000, 40), (4000, 300), (4000, 900)] as [(Double, Double)])
+    func velocityIsMeasuredOverTheWholeBand(rate: Double, frequency: Double) throws {
+        let feed = VibrationFeed(rate: rate, learns: true)
+        feed.rest(seconds: 20)
+        feed.say(.off)
+        let reports = feed.run(seconds: 130, frequency: frequency, rms: 20, harmonic: 0)
+        let measurement = try #require(reports.compactMap(\.measurement).last)
+        #expect(measurement.highestVelocity == (rate > 1000 ? 1000 : 260))
+        #expect(abs(measurement.acceleration / 20 - 1) < 0.02)
+        #expect(abs(measurement.velocity * 2 * .pi * frequency / 20 - 1) < 0.02)
     }
 }

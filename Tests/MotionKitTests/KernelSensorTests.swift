@@ -62,6 +62,20 @@ extension FakeIIO {
         FakeIIO.bytes(values, bigEndian: true, padding: 2, time: time.nanoseconds)
     }
 
+    @Test("Without the gyroscope, it is not in the buffer, and samples have no rotation rate")
+    func accelerationAlone() throws {
+        var settings = settings
+        settings.readsGyroscope = false
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        #expect(sensor.info.gyroscopeRange == 0)
+        fake.feed(
+            0, FakeIIO.bytes([0, -2, 4096, -521], bigEndian: true, padding: 0, time: clock.now().nanoseconds))
+        let (samples, _) = try poll(sensor, samples: 1)
+        #expect(samples.allSatisfy { !$0.flags.contains(.rotationRate) && $0.rotationRate == .zero })
+        #expect(abs((samples.first?.acceleration.z ?? 0) - 4096.0 / 4096 * standardGravity) < 0.1)
+    }
+
     @Test("An MPU-6050's samples have the kernel's times, and its settings are reported")
     func single() throws {
         let sensor = try mpu6050()

@@ -52,6 +52,11 @@ import Testing
         let refusal = try #require(try rate(of: .adxl345, 1000, bus: .known(400_000)).refusal)
         #expect(refusal.reason == .beyondChip)
         #expect("\(refusal)" == "IMUSettings.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were requested")
+        let faster = try #require(try rate(of: .icm42688, 4000, bus: .known(400_000)).refusal)
+        #expect(
+            faster.description(in: .agent)
+                == "sensor.rate: the ICM-42688-P measures up to 1000 Hz, or 4000 Hz with sensor.gyroscope: false; "
+                + "4000 Hz were requested")
     }
 
     @Test func notesDifferentRateAndBatch() throws {

@@ -43,6 +43,8 @@ export class MachineView {
   #allowed;
   /** What the board has learnt of the octaves, once it was asked. */
   #learnt = { floors: [], low: [], high: [] };
+  /** The runs that it told then, the newest first. */
+  #runs = [];
 
   constructor({ boardID, connection }) {
     this.connection = connection;
@@ -60,12 +62,16 @@ export class MachineView {
     this.ask = say("Show what was learnt");
     this.status = element("span", { class: "muted", role: "status" });
     this.question = new Question(boardID, "machine", this.status);
+    this.runsTitle = element("figcaption", { text: "The last runs: peak, m/s², over time" });
+    this.runsCanvas = element("canvas", { role: "img" });
+    this.runsFigure = element("figure", { hidden: true }, this.runsTitle, this.runsCanvas);
+    observeSight(this.runsCanvas);
     this.body = element("tbody");
     const head = ["Ended", "Ran", "Longest pause", "Peak, m/s²", "Spun"].map((text) => element("th", { scope: "col", text }));
     this.runs = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The last runs, the newest first", hidden: true },
       element("table", {}, element("thead", {}, element("tr", {}, head)), this.body));
     this.root = element("div", { class: "machine", hidden: true }, this.deviation, this.learning, this.facts, this.figure, this.lines,
-      element("div", { class: "tools" }, this.fine, this.statements, this.ask, this.status), this.runs);
+      element("div", { class: "tools" }, this.fine, this.statements, this.ask, this.status), this.runsFigure, this.runs);
   }
 
   /** Whether the board has published something about a machine. */
@@ -128,6 +134,14 @@ export class MachineView {
       [duration(run.duration), duration(run.longest_pause), number(run.peak, 2), run.spun === true ? "yes" : "no"]
         .map((text) => element("td", { text })))));
     this.runs.hidden = rows.length === 0;
+    this.#runs = rows.filter((run) => isTime(run.t) && run.t <= clock && finite(run.duration) >= 0 && finite(run.peak) >= 0)
+      .map(({ t, duration: seconds, peak }) => ({ from: t - 1000 * seconds, to: t, peak }));
+    this.runsFigure.hidden = this.#runs.length === 0;
+    const [newest, oldest] = [this.#runs[0], this.#runs.at(-1)];
+    if (oldest) {
+      const days = `from ${dayAndTime(oldest.from, clock)} to ${dayAndTime(newest.to, clock)}`;
+      this.runsCanvas.setAttribute("aria-label", `${this.runsTitle.textContent}. ${number(this.#runs.length)} ${days}`);
+    }
     if (rows.length === 0) this.question.say("No run has ended yet.");
   }
 
@@ -150,6 +164,29 @@ export class MachineView {
   }
 
   draw(colors) {
+    this.#drawOctaves(colors);
+    this.#drawRuns(colors);
+  }
+
+  /** A bar for each run, as long as it took and as high as its peak. */
+  #drawRuns(colors) {
+    if (this.runsFigure.hidden || !isInSight(this.runsCanvas)) return;
+    const { pen, area } = prepare(this.runsCanvas);
+    if (area.right - area.left < 100) return;
+    const [start, end] = [Math.min(...this.#runs.map(({ from }) => from)), this.connection.serverNow()];
+    const most = Math.max(0.1, ...this.#runs.map(({ peak }) => peak));
+    const toY = drawGrid(pen, colors, area, 0, most, niceStep(most, 4));
+    const toX = (time) => area.left + ((time - start) / Math.max(1, end - start)) * (area.right - area.left);
+    pen.fillStyle = colors.axes[2];
+    for (const { from, to, peak } of this.#runs) pen.fillRect(toX(from), toY(peak), Math.max(2, toX(to) - toX(from)), area.bottom - toY(peak));
+    pen.fillStyle = colors.text;
+    pen.textAlign = "left";
+    pen.fillText(dayAndTime(start, end), area.left, area.bottom + 12);
+    pen.textAlign = "right";
+    pen.fillText("now", area.right, area.bottom + 12);
+  }
+
+  #drawOctaves(colors) {
     if (this.figure.hidden || !isInSight(this.canvas)) return;
     const { pen, area } = prepare(this.canvas);
     if (area.right - area.left < 100) return;

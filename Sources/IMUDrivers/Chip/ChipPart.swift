@@ -245,7 +245,7 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// The same, high bytes first, with a temperature of two bytes if there is an offset for it.
-    init(bigEndian bytes: UnsafeRawBufferPointer, accelerometer: Int, gyroscope: Int, temperature: Int? = nil) {
+    init(bigEndian bytes: UnsafeRawBufferPointer, accelerometer: Int, gyroscope: Int?, temperature: Int? = nil) {
         let swapped = ChipFrame(littleEndian: bytes, accelerometer: accelerometer, gyroscope: gyroscope)
         ax = swapped.ax.byteSwapped
         ay = swapped.ay.byteSwapped
@@ -258,10 +258,10 @@ package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
 
     /// Whether all its bytes are equal: it is not a frame then, but an empty FIFO, a chip in reset or a bus without an
     /// answer.
-    var isOneByteRepeated: Bool {
+    func isOneByteRepeated(hasGyroscope: Bool = true) -> Bool {
         let word = UInt16(bitPattern: ax)
-        return word >> 8 == word & 0xFF && ay == ax && az == ax && gx == ax && gy == ax && gz == ax
-            && (temperature ?? ax) == ax
+        let isTurnRepeated = !hasGyroscope || gx == ax && gy == ax && gz == ax
+        return word >> 8 == word & 0xFF && ay == ax && az == ax && isTurnRepeated && (temperature ?? ax) == ax
     }
 }
 
@@ -291,8 +291,10 @@ struct ChipTraits: BitwiseCopyable {
     let longestRepetition: Int
     let hasErraticThermometer: Bool
     let dataReadyPulse: DataReadyPulse
+    /// Whether samples have a rotation rate.
+    let hasGyroscope: Bool
 
-    init<Part: ChipPart>(_ part: Part) {
+    init<Part: ChipPart>(_ part: Part, readsGyroscope: Bool = true) {
         rate = part.rate
         figures = part.figures
         fifo = part.fifo
@@ -301,6 +303,7 @@ struct ChipTraits: BitwiseCopyable {
         longestRepetition = part.longestRepetition
         hasErraticThermometer = part.hasErraticThermometer
         dataReadyPulse = part.dataReadyPulse
+        hasGyroscope = readsGyroscope && part.gyroscopeRange > 0
     }
 
     /// Converts a frame with this temperature, °C, to SI units. Always inline: for the call, all traits would be copied.
@@ -308,8 +311,7 @@ struct ChipTraits: BitwiseCopyable {
     func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double) -> MotionSample {
         let a = figures.accelerometerScales
         let offset = figures.accelerometerOffset
-        let g = figures.gyroscopeScale
-        let hasGyroscope = figures.gyroscopeRange > 0
+        let g = hasGyroscope ? figures.gyroscopeScale : 0
         var flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
         if isClipped(frame.ax, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 0)) }
         if isClipped(frame.ay, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 1)) }

@@ -1,8 +1,10 @@
 /// The bus load caused by reading a chip through its FIFO. Pure arithmetic; no bus access.
 package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
-    /// The chip's effective rate for the requested one, and the chip's highest rate, Hz.
+    /// The chip's effective rate for the requested one, its highest rate with these settings, and that without its gyroscope,
+    /// Hz.
     package let rate: Double
     package let highestRate: Double
+    package let highestRateWithoutGyroscope: Double
 
     /// Bytes per frame, and the whole frames that the FIFO holds.
     package let frameLength: Int
@@ -24,14 +26,18 @@ package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
     /// not set one.
     package static var usualClock: Double { 100_000 }
 
-    /// Calculates the load of `part` with these settings, on a bus that reads up to `longestRead` bytes per
-    /// transaction.
-    package init<Part: ChipPart>(_ part: Part, settings: IMUSettings, longestRead: Int = 8192) {
+    /// Calculates the load of a part with these settings, on a bus that reads up to `longestRead` bytes per transaction.
+    package init<Part: ChipPart>(
+        of make: (IMUSettings) -> Part, settings: IMUSettings, longestRead: Int = 8192
+    ) {
+        let part = make(settings)
         let fifo = part.fifo
         var fastest = settings
         fastest.rate = 1e9
         rate = part.rate
-        highestRate = Part(settings: fastest).rate
+        highestRate = make(fastest).rate
+        fastest.readsGyroscope = false
+        highestRateWithoutGyroscope = make(fastest).rate
         frameLength = fifo.frameLength
         fifoFrames = fifo.mostFrames
         let frames = (settings.movingBatch * part.rate).rounded()
@@ -80,7 +86,7 @@ package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
         var settings = settings
         settings.rate = make(settings).rate
         while settings.rate > 1 {
-            let load = BusLoad(make(settings), settings: settings, longestRead: longestRead)
+            let load = BusLoad(of: make, settings: settings, longestRead: longestRead)
             if load.fits(clock: clock) { return load.rate }
             // A part takes the next rate that is not lower, so small decrements find the next lower one.
             settings.rate *= 0.99

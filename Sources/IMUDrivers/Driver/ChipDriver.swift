@@ -61,8 +61,9 @@ package struct ChipDriver<
         self.settings = settings
         self.part = part
         plan = ChipPlan.of(part)
-        info = IMUInfo(part, identity: 0)
-        fifo = FIFOStream(ChipTraits(part), settings: settings, isWired: Line.isWired)
+        info = IMUInfo(part, identity: 0, settings)
+        fifo = FIFOStream(
+            ChipTraits(part, readsGyroscope: settings.readsGyroscope), settings: settings, isWired: Line.isWired)
     }
 
     /// Performs the work due now and appends completed samples to `batch`. Polling a stopped driver starts it again.
@@ -97,10 +98,10 @@ package struct ChipDriver<
 
 extension IMUInfo {
     /// The description of a part that answered with `identity`.
-    init<Part: ChipPart>(_ part: Part, identity: UInt8) {
+    init<Part: ChipPart>(_ part: Part, identity: UInt8, _ settings: IMUSettings) {
         self.init(
             name: part.name, identity: identity, nominalRate: part.rate, accelerometerRange: part.accelerometerRange,
-            gyroscopeRange: part.gyroscopeRange, bandwidth: part.bandwidth)
+            gyroscopeRange: settings.readsGyroscope ? part.gyroscopeRange : 0, bandwidth: part.bandwidth)
     }
 }
 
@@ -128,9 +129,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             throw .identity(found: identity)
         }
         part = found
-        fifo.use(ChipTraits(found))
+        fifo.use(ChipTraits(found, readsGyroscope: settings.readsGyroscope))
         plan.replace(with: found)
-        info = IMUInfo(found, identity: identity)
+        info = IMUInfo(found, identity: identity, settings)
         bringUp.begin()
         kept = nil
         return try runBringUp()

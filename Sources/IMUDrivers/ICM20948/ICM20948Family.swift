@@ -209,6 +209,6 @@ package struct ICM20948Family: ChipPart {
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         let frame = ChipFrame(
             bigEndian: bytes, accelerometer: offset, gyroscope: offset + 6, temperature: offset + 12)
-        return frame.isOneByteRepeated ? nil : frame
+        return frame.isOneByteRepeated() ? nil : frame
     }
 }

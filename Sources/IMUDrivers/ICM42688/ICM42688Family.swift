@@ -46,12 +46,14 @@ package struct ICM42688Family: ChipPart {
     private let accelerometerBits: RegisterValue
     private let lowPass: RegisterValue
     private let signalsDataReady: Bool
+    private let readsGyroscope: Bool
 
     package init?(identity: UInt8, settings: IMUSettings) {
         guard identity == Self.identity || identity == Self.identityOf42605 else { return nil }
         is42605 = identity == Self.identityOf42605
         signalsDataReady = settings.signalsDataReady
-        let row = Self.rate(for: settings.wantedRate)
+        readsGyroscope = settings.readsGyroscope
+        let row = Self.rate(for: settings.wantedRate, withGyroscope: readsGyroscope)
         let filter = Self.lowPass(for: row.rate)
         lowPass = RegisterValue(filter.code << 4 | filter.code)
         // FS_SEL counts down from the widest range: ±16 g to ±2 g, ±2000 °/s to ±15.625 °/s.
@@ -59,34 +61,39 @@ package struct ICM42688Family: ChipPart {
         let (turn, turnRange) = doubled(15.625, upTo: settings.wantedDegrees, most: 7)
         accelerometerBits = RegisterValue((3 - force) << 5 | row.code)
         gyroscopeBits = RegisterValue((7 - turn) << 5 | row.code)
-        // The delay of the gyroscope's anti-alias filter. Unsourced: assumed to be that of a second-order Butterworth
-        // low-pass, √2/(2π·f). ICM-42688-P: 585 Hz after a reset (GYRO_AAF_DELT is 13; DS 5.3, 15.3). The
-        // accelerometer's, of 1163 Hz, is 0.2 ms shorter. ICM-42605: 995 Hz for both sensors, which the driver sets
-        // (Betaflight `aafLUT42605`).
+        // The anti-alias filter. ICM-42688-P after a reset: the gyroscope's 585 Hz (GYRO_AAF_DELT is 13), the
+        // accelerometer's 1163 Hz (DS 5.3, 15.3). ICM-42605: 995 Hz for both sensors, which the driver sets (Betaflight
+        // `aafLUT42605`). Unsourced: its delay, assumed to be that of a second-order Butterworth low-pass, √2/(2π·f).
+        let antiAlias = is42605 ? 995.0 : readsGyroscope ? 585 : 1163
+        let antiAliasDelay = is42605 ? 0.000226 : readsGyroscope ? 0.000385 : 0.000194
         figures = ChipFigures(
-            rate: row.rate, bandwidth: filter.bandwidth, delay: filter.delay + (is42605 ? 0.000226 : 0.000385),
+            rate: row.rate, bandwidth: min(filter.bandwidth, antiAlias), delay: filter.delay + antiAliasDelay,
             accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree)
     }
 
-    /// The lowest rate of both sensors that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR). No I2C bus can carry the
-    /// faster ones.
-    private static func rate(for rate: Double) -> (code: UInt8, rate: Double) {
+    /// The lowest rate that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR). No I2C bus can carry the faster ones, nor those
+    /// above 1 kHz for both sensors.
+    private static func rate(for rate: Double, withGyroscope: Bool) -> (code: UInt8, rate: Double) {
         if !(rate > 12.5) { return (11, 12.5) }
         if rate <= 25 { return (10, 25) }
         if rate <= 50 { return (9, 50) }
         if rate <= 100 { return (8, 100) }
         if rate <= 200 { return (7, 200) }
         if rate <= 500 { return (15, 500) }
-        return (6, 1000)
+        if withGyroscope || rate <= 1000 { return (6, 1000) }
+        return rate <= 2000 ? (5, 2000) : (4, 4000)
     }
 
     /// The widest low-pass that passes nothing above half of `rate`, or the narrowest if none qualifies: its code in
     /// ACCEL_UI_FILT_BW and GYRO_UI_FILT_BW, -3 dB bandwidth in Hz and group delay in seconds.
     ///
     /// The figures are those of DS 5.5, for filters of second order. The delay is rounded to 0.1 ms there. Unsourced:
-    /// those of the ICM-42605. The same are assumed, because its codes are the same (Linux `inv_icm42600_filter`).
+    /// those of the ICM-42605. The same are assumed, because its codes are the same (Linux `inv_icm42600_filter`). Above
+    /// 1 kHz they follow the rate (DS 14.40); at 4 kHz the anti-alias filter is the narrower one, so the widest is chosen.
     private static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
         switch rate {
+        case 4000...: (0, 1973, 0.000175)
+        case 2000...: (1, 461.4, 0.00105)
         case 1000...: (1, 230.7, 0.0021)
         case 500...: (1, 115.3, 0.0041)
         case 200...: (1, 92.3, 0.0051)
@@ -151,20 +158,21 @@ package struct ICM42688Family: ChipPart {
         // order. The reset values: second-order low-passes, preceded by third-order ones.
         table.add(0x51, 0x16, in: .configuration)
         table.add(0x53, 0x0D, in: .configuration)
-        // FIFO_CONFIG1: temperature, gyroscope and accelerometer in bits 3…0, which are packets of structure 3; and
-        // FIFO_RESUME_PARTIAL_RD in bit 6: without it, a read that leaves something in the FIFO would have to be
-        // repeated from its beginning.
-        table.add(0x5F, 0x47, in: .configuration)
+        // FIFO_CONFIG1: temperature, gyroscope and accelerometer in bits 2…0, which are packets of structure 3, or 1
+        // without the gyroscope; and FIFO_RESUME_PARTIAL_RD in bit 6: without it, a read that leaves something in the FIFO
+        // would have to be repeated from its beginning.
+        table.add(0x5F, readsGyroscope ? 0x47 : 0x45, in: .configuration)
         // FIFO_CONFIG: stream-to-FIFO, in bits 7…6.
         table.add(0x16, 0x40, in: .configuration)
-        // Both sensors in low-noise mode, the thermometer on.
-        table.add(Self.power, 0x0F, in: .sensors)
+        // The sensors in low-noise mode, the thermometer on.
+        table.add(Self.power, readsGyroscope ? 0x0F : 0x03, in: .sensors)
         guard signalsDataReady else { return }
         // INT_CONFIG: INT1 pulses, push-pull and active high. Latched in bit 2, push-pull in 1, active high in 0.
         table.add(0x14, 0x03, in: .dataReady)
-        // INT_CONFIG1: pulses of 100 µs by INT_TPULSE_DURATION in bit 6. INT_ASYNC_RESET in bit 4 is 1 after a reset
-        // and must be 0 "for proper INT1 and INT2 pin operation" (DS 12.6).
-        table.add(0x64, 0, in: .dataReady)
+        // INT_CONFIG1: pulses of 100 µs, or from 4 kHz on 8 µs without a pause after them, by INT_TPULSE_DURATION in bit 6
+        // and INT_TDEASSERT_DISABLE in bit 5. INT_ASYNC_RESET in bit 4 is 1 after a reset and must be 0 "for proper INT1
+        // and INT2 pin operation" (DS 12.6).
+        table.add(0x64, rate < 4000 ? 0 : 0x60, in: .dataReady)
         // INT_SOURCE0: UI_DRDY_INT1_EN routes data-ready to INT1, and no longer the end of a reset.
         table.add(0x65, 0x08, in: .dataReady)
     }
@@ -213,12 +221,15 @@ package struct ICM42688Family: ChipPart {
 
     // MARK: FIFO
 
+    package var longestRepetition: Int { readsGyroscope ? 4 : 32 }
+
     /// While nothing is read, the FIFO holds 2048 bytes less one packet, and up to one packet more than 2048 bytes during
     /// a read (DS 6.3). So a larger count than `size` also means that packets may have been lost. INT_STATUS precedes the
     /// count and is read along with it. FIFO_DATA: the address does not advance to the next register.
     package var fifo: ChipFIFO {
         ChipFIFO(
-            size: 2032, frameLength: 16, count: ChipRegisters(first: Self.interruptStatus, count: 3), data: 0x30)
+            size: 2032, frameLength: readsGyroscope ? 16 : 8,
+            count: ChipRegisters(first: Self.interruptStatus, count: 3), data: 0x30)
     }
 
     /// A FIFO that has been full since the last read reports an overflow.
@@ -230,13 +241,15 @@ package struct ICM42688Family: ChipPart {
     /// The value of a sensor that has no data yet (DS 12.8).
     private static var missing: Int16 { .min }
 
-    /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first (DS 6.1).
+    /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first. Without the gyroscope, its
+    /// values and the timestamp are missing (DS 6.1).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        // Not a message, not 20-bit data, both sensors present (DS 6.2). The low bits, timestamp and rate change, are
+        // Not a message, not 20-bit data, the sensors present (DS 6.2). The low bits, timestamp and rate change, are
         // ignored.
-        guard bytes[offset] & 0xF0 == 0x60 else { return nil }
-        var frame = ChipFrame(bigEndian: bytes, accelerometer: offset + 1, gyroscope: offset + 7)
-        frame.temperature = Int16(Int8(bitPattern: bytes[offset + 13]))
+        guard bytes[offset] & 0xF0 == (readsGyroscope ? 0x60 : 0x40) else { return nil }
+        var frame = ChipFrame(
+            bigEndian: bytes, accelerometer: offset + 1, gyroscope: readsGyroscope ? offset + 7 : nil)
+        frame.temperature = Int16(Int8(bitPattern: bytes[offset + (readsGyroscope ? 13 : 7)]))
         return frame.ax == Self.missing || frame.gx == Self.missing ? nil : frame
     }
 }

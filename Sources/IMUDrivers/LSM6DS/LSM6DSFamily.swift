@@ -24,7 +24,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
 
     package let figures: ChipFigures
     private let variant: LSM6DSVariant
-    /// The rate code, for both sensors and for the FIFO.
+    private let readsGyroscope: Bool
+    /// The rate code, for the sensors and for the FIFO.
     private let rateCode: UInt8
     /// CTRL1_XL and CTRL2_G.
     private let accelerometerBits: RegisterValue
@@ -36,8 +37,14 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         if Self.isLSM6DSO32, usual != .lsm6dso { return nil }
         variant = Self.isLSM6DSO32 ? .lsm6dso32 : usual
         signalsDataReady = settings.signalsDataReady && variant.pulsesDataReady
-        rateCode = Self.rateCode(for: settings.wantedRate)
-        let filter = Self.lowPass(code: rateCode, variant: variant)
+        readsGyroscope = settings.readsGyroscope
+        // An LSM6DS3's accelerometer passes 400 Hz at most.
+        rateCode = Self.rateCode(for: settings.wantedRate, most: readsGyroscope || variant == .lsm6ds3 ? 8 : 9)
+        let rate = Self.row(code: rateCode).rate
+        let filter: (bandwidth: Double, delay: Double?) =
+            readsGyroscope
+            ? Self.lowPass(code: rateCode, variant: variant)
+            : (Self.accelerometerBandwidth(rate: rate, variant: variant), nil)
         // 61 µg to 488 µg per count, times the factor (Linux `fs_table`; LSM6DSO32's datasheet, table 45).
         let least = 2 * variant.rangeFactor
         let (force, forceRange) = doubled(least, upTo: settings.wantedGravities, most: 3)
@@ -45,19 +52,25 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         // 8.75 to 70 m°/s per count (Linux `fs_table`; AN5130 Rev 1, table 18). A count exceeds range/2¹⁵, so the output
         // continues beyond the range.
         let (turn, turnRange) = doubled(250, upTo: settings.wantedDegrees, most: 3)
-        gyroscopeBits = RegisterValue(rateCode << 4 | turn << 2)
+        gyroscopeBits = readsGyroscope ? RegisterValue(rateCode << 4 | turn << 2) : .none
         figures = ChipFigures(
-            rate: Self.row(code: rateCode).rate, bandwidth: filter.bandwidth, delay: filter.delay,
+            rate: rate, bandwidth: filter.bandwidth, delay: filter.delay,
             accelerometerRange: forceRange * standardGravity, gyroscopeRange: turnRange * radiansPerDegree,
             accelerometerScale: forceRange / 2 * 61 * 1e-6 * standardGravity,
             gyroscopeScale: turnRange / 250 * 8.75 * 1e-3 * radiansPerDegree)
     }
 
-    /// The code of the lowest rate not less than `wanted` Hz. NaN counts as the lowest rate.
-    private static func rateCode(for wanted: Double) -> UInt8 {
+    /// The code of the lowest rate not less than `wanted` Hz, or `most`. NaN counts as the lowest rate.
+    private static func rateCode(for wanted: Double, most: UInt8) -> UInt8 {
         var code: UInt8 = 1
-        while code < 8 && row(code: code).rate < wanted { code += 1 }
+        while code < most && row(code: code).rate < wanted { code += 1 }
         return code
+    }
+
+    /// The accelerometer's bandwidth, Hz: half of the rate (reg.h, `LPF1_BW_SEL` and `LPF2_XL_EN` 0), or of an LSM6DS3 that of
+    /// its analogue filter (`XL_BW_SCAL_ODR` 0). Unsourced: the delay, assumed to be that of a Butterworth low-pass.
+    private static func accelerometerBandwidth(rate: Double, variant: LSM6DSVariant) -> Double {
+        variant == .lsm6ds3 ? min(400, max(50, 0.48 * rate)) : 0.5 * rate
     }
 
     /// The gyroscope's bandwidth and delay at a rate, Hz and seconds.
@@ -95,11 +108,12 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         }
     }
 
-    /// By the code of the rate, 1 to 8: the rate, the delay of both low-passes, and samples of the gyroscope that its
+    /// By the code of the rate, 1 to 9: the rate, the delay of both low-passes, and samples of the gyroscope that its
     /// filters need at a rate after the turn-on time.
     ///
-    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
-    /// Rev 1, tables 44 and 48). Two faster rates are left out, because no I2C bus can carry them.
+    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 3.33 kHz (reg.h, Linux `odr_table`; LSM6DSO32's datasheet, DocID032891
+    /// Rev 1, tables 44 and 48). The last one is for the accelerometer alone, because no I2C bus can carry both sensors; nor
+    /// can any carry the one above it.
     ///
     /// Samples: AN5130 Rev 1, p. 19 to 22, of the LSM6DS3TR-C; AN5040 rev. 3 of the LSM6DSL; both table 16 with FTYPE
     /// 0, which are at least those of table 15 without LPF1. The accelerometer needs at most two, table 13. Unsourced:
@@ -114,7 +128,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         case 5: (208, 0.00556, 4)
         case 6: (416, 0.00319, 5)
         case 7: (833, 0.00194, 7)
-        default: (1660, 0.00139, 135)
+        case 8: (1660, 0.00139, 135)
+        default: (3330, 0, 135)
         }
     }
 
@@ -168,11 +183,12 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         if variant.isTagged {
             // FIFO_CTRL3: batch rates, accelerometer in bits 3…0 and gyroscope in bits 7…4 (lsm6dso_reg.h, Linux
             // `batch`).
-            table.add(0x09, RegisterValue(rateCode << 4 | rateCode), in: .configuration)
+            table.add(
+                0x09, RegisterValue((readsGyroscope ? rateCode << 4 : 0) | rateCode), in: .configuration)
         } else {
             // FIFO_CTRL3: decimation, accelerometer in bits 2…0 and gyroscope in bits 5…3: every sample of both sensors
             // (lsm6ds3_reg.h, Linux `st_lsm6dsx_decimator_table`).
-            table.add(0x08, 0x09, in: .configuration)
+            table.add(0x08, readsGyroscope ? 0x09 : 0x01, in: .configuration)
         }
         table.addRange(Self.gyroscope, gyroscopeBits, in: .sensors)
         table.addRange(Self.accelerometer, accelerometerBits, in: .sensors)
@@ -186,8 +202,8 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         // pulse (lsm6ds3tr-c_reg.h `drdy_pulsed`, lsm6dso_reg.h `dataready_pulsed`).
         table.add(0x0B, 0x80, in: .dataReady)
         // INT1_CTRL: INT1_DRDY_G in bit 1: the gyroscope has a new value; at the same rate, so has the accelerometer
-        // (reg.h).
-        table.add(0x0D, 0x02, in: .dataReady)
+        // (reg.h). INT1_DRDY_XL in bit 0: the accelerometer has.
+        table.add(0x0D, readsGyroscope ? 0x02 : 0x01, in: .dataReady)
     }
 
     package func addBringUp(to script: inout ChipScript) {
@@ -204,7 +220,7 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         // filters settle: with one sample more, because samples come at unknown phases, and with a chip that runs 10 %
         // slow.
         script.add(.settle(0.07 + 1.1 * (Self.row(code: rateCode).settlingSamples + 1) / rate))
-        // Time until both sensors deliver data, so that the FIFO starts with both: words of only one would not form
+        // Time until the sensors deliver data, so that the FIFO starts with both: words of only one would not form
         // frames.
         script.add(.wait(0.04))
         script.add(.configure(.dataReady))
@@ -226,12 +242,14 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
 
     // MARK: FIFO
 
-    /// Untagged: six words of two bytes; the pattern is read along with the count. FIFO_DATA_OUT_L: a burst wraps from
-    /// FIFO_DATA_OUT_H back to it (AN5130 4.7.1). Tagged: two words of seven bytes. FIFO_DATA_OUT_TAG: a burst wraps from
+    package var longestRepetition: Int { readsGyroscope ? 4 : 32 }
+
+    /// Untagged: six words of two bytes, or three without the gyroscope; the pattern is read along with the count. FIFO_DATA_OUT_L: a burst wraps from
+    /// FIFO_DATA_OUT_H back to it (AN5130 4.7.1). Tagged: two words of seven bytes, or one. FIFO_DATA_OUT_TAG: a burst wraps from
     /// FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once). OUT_TEMP_L and OUT_TEMP_H (reg.h).
     package var fifo: ChipFIFO {
         ChipFIFO(
-            size: variant.fifoSize, frameLength: variant.isTagged ? 14 : 12,
+            size: variant.fifoSize, frameLength: (variant.isTagged ? 7 : 6) * (readsGyroscope ? 2 : 1),
             count: ChipRegisters(first: Self.fifoStatus, count: variant.isTagged ? 2 : 4),
             data: variant.isTagged ? 0x78 : 0x3E, temperature: ChipRegisters(first: 0x20, count: 2))
     }
@@ -265,7 +283,11 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
     ///
     /// Without tags, the gyroscope's data set comes first (Linux st_lsm6dsx_buffer.c).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
-        variant.isTagged
+        guard readsGyroscope else {
+            guard variant.isTagged else { return frame(bytes, gyroscope: nil, accelerometer: offset) }
+            return bytes[offset] >> 3 == 0x02 ? frame(bytes, gyroscope: nil, accelerometer: offset + 1) : nil
+        }
+        return variant.isTagged
             ? taggedFrame(bytes, at: offset) : frame(bytes, gyroscope: offset, accelerometer: offset + 6)
     }
 
@@ -282,9 +304,9 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
         }
     }
 
-    private func frame(_ bytes: UnsafeRawBufferPointer, gyroscope: Int, accelerometer: Int) -> ChipFrame? {
+    private func frame(_ bytes: UnsafeRawBufferPointer, gyroscope: Int?, accelerometer: Int) -> ChipFrame? {
         let frame = ChipFrame(littleEndian: bytes, accelerometer: accelerometer, gyroscope: gyroscope)
-        return frame.isOneByteRepeated ? nil : frame
+        return frame.isOneByteRepeated(hasGyroscope: gyroscope != nil) ? nil : frame
     }
 }
 

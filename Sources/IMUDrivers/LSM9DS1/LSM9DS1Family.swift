@@ -176,7 +176,7 @@ package struct LSM9DS1Family: ChipPart {
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func inverted(_ value: Int16) -> Int16 { value == .min ? .max : -value }
         var frame = ChipFrame(littleEndian: bytes, accelerometer: offset + 6, gyroscope: offset)
-        guard !frame.isOneByteRepeated else { return nil }
+        guard !frame.isOneByteRepeated() else { return nil }
         frame.ax = inverted(frame.ax)
         frame.gx = inverted(frame.gx)
         return frame

@@ -160,7 +160,7 @@ package struct MPUFamily: ChipPart {
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         let frame = ChipFrame(
             bigEndian: bytes, accelerometer: offset, gyroscope: offset + 8, temperature: offset + 6)
-        return frame.isOneByteRepeated ? nil : frame
+        return frame.isOneByteRepeated() ? nil : frame
     }
 }
 

@@ -94,6 +94,9 @@ package struct ConfigurationBuilder: Sendable {
             if case .family = settings.sensor.driver { isNamed = true }
             require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
         }
+        if settings.imu.connectsMagnetometer {
+            require("sensor.gyroscope: true", for: "sensor.magnetometer", unless: settings.imu.readsGyroscope)
+        }
         return problems + contradictoryGates + learnedFaults + unknownGestures + forbiddenTopics + repeatedRuleNames
             + repeatedKeys + unlockedRules
     }

@@ -154,6 +154,13 @@ extension LoadedConfiguration {
 
     // MARK: Actions
 
+    /// Why there is no gyroscope; `nil` if there may be one.
+    private var lackOfGyroscope: String? {
+        if !settings.imu.readsGyroscope { return "sensor.gyroscope is false" }
+        guard case .family(let family) = settings.sensor.driver, !family.hasGyroscope else { return nil }
+        return "the \(family.partName) has no gyroscope"
+    }
+
     /// The first reason why a rule can never act; `nil` if it can.
     private func warning(ofAction index: Int) -> DocumentProblem? {
         let action = settings.actions[index]
@@ -168,10 +175,8 @@ extension LoadedConfiguration {
             return problem(
                 at: "\(path).on", "never acts: \(action.on.section).when.quiet_hours covers the whole day", found: name)
         }
-        if Gesture.needingGyroscope.contains(action.gesture), case .family(let family) = settings.sensor.driver,
-            !family.hasGyroscope
-        {
-            return problem(at: "\(path).on", "never acts: the \(family.partName) has no gyroscope", found: name)
+        if Gesture.needingGyroscope.contains(action.gesture), let reason = lackOfGyroscope {
+            return problem(at: "\(path).on", "never acts: \(reason)", found: name)
         }
         if let counts = action.filter.counts, action.gesture == .tap,
             !counts.contains(where: settings.motion.gestures.tap.counts.contains(count:))

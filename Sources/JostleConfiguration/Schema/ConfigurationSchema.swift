@@ -71,7 +71,7 @@ package enum ConfigurationSchema {
                 "The kernel driver's device (IIO); auto takes the preferred one, and a name implies driver iio.",
                 effect: .agentRestart),
             .key(
-                "rate", \.imu.rate, .quantity(.frequency, 4...2000),
+                "rate", \.imu.rate, .quantity(.frequency, 4...4000),
                 "Samples per second (Hz), as far as chip and bus allow. Smaller saves power, larger catches shorter movements."
             ),
             .key(
@@ -82,6 +82,12 @@ package enum ConfigurationSchema {
                 "gyroscope_range", \.imu.gyroscopeRange,
                 .oneOf([250, 500, 1000, 2000].map { ($0, $0 * .pi / 180) }, .rotationRange),
                 "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."),
+            .key(
+                "gyroscope", \.imu.readsGyroscope, .boolean,
+                """
+                Whether the gyroscope is read. Without it, some chips measure vibration at up to 4000 Hz, and there are no turns \
+                and no heading.
+                """, effect: .agentRestart),
             .key(
                 "batch", \.imu.batchInterval, .auto(or: .quantity(.duration, 0.001...1)),
                 "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load; auto is 20 ms "

@@ -6,6 +6,7 @@ package struct SensorVocabulary: Equatable, Sendable {
     package let batch: String
     package let dataReadyLine: String
     package let magnetometer: String
+    package let withoutGyroscope: String
 
     /// How to read a kernel driver's device: completes "read the chip through it (…)".
     package let kernelDriver: String
@@ -21,13 +22,13 @@ package struct SensorVocabulary: Equatable, Sendable {
     /// For programs that import MotionKit.
     package static let library = SensorVocabulary(
         rate: "IMUSettings.rate", batch: "IMUSettings.batchInterval", dataReadyLine: "SensorSelection.dataReadyLine",
-        magnetometer: "IMUSettings.connectsMagnetometer",
+        magnetometer: "IMUSettings.connectsMagnetometer", withoutGyroscope: "IMUSettings.readsGyroscope = false",
         kernelDriver: "SensorSelection.kernel()", scan: "ls /sys/bus/iio/devices", stopAgent: nil, isLibrary: true)
 
     /// For users of the agent and its commands.
     package static let agent = SensorVocabulary(
         rate: "sensor.rate", batch: "sensor.batch", dataReadyLine: "sensor.interrupt",
-        magnetometer: "sensor.magnetometer",
+        magnetometer: "sensor.magnetometer", withoutGyroscope: "sensor.gyroscope: false",
         kernelDriver: "sensor.driver: iio", scan: "jostle scan", stopAgent: "sudo systemctl stop jostle",
         isLibrary: false)
 

@@ -90,7 +90,7 @@ extension RegisteredChip {
                 var fastest = settings
                 fastest.rate = 1e9
                 return (
-                    BusLoad(make(identity, settings), settings: settings),
+                    BusLoad(of: { make(identity, $0) }, settings: settings),
                     BusLoad.highestRate(of: { make(identity, $0) }, settings: fastest, clock: clock)
                 )
             },

@@ -473,6 +473,12 @@ private struct KernelSource {
         _ accelerometer: IIODevice, _ gyroscope: IIODevice?, _ settings: IMUSettings, in places: SystemPlaces,
         readsValues: Bool = false
     ) throws(IIOError) -> KernelSource {
+        var accelerometer = accelerometer
+        var gyroscope = gyroscope
+        if !settings.readsGyroscope {
+            accelerometer.quantities = [.acceleration]
+            gyroscope = nil
+        }
         let rotation = rotation(from: gyroscope ?? accelerometer, to: accelerometer)
         guard let main = readsValues ? nil : try IIOCapture.open(accelerometer, settings, in: places) else {
             let values = try IIORawReader.open(accelerometer, with: gyroscope, settings, in: places)

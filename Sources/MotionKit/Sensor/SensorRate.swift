@@ -80,13 +80,17 @@ extension SensorRateError: CustomStringConvertible {
     public var description: String { description(in: .library) }
 
     /// The description in the vocabulary of its reader.
-    package func description(in vocabulary: SensorVocabulary) -> String { "\(vocabulary.rate): \(explanation)" }
+    package func description(in vocabulary: SensorVocabulary) -> String {
+        "\(vocabulary.rate): \(explanation(in: vocabulary))"
+    }
 
     /// The description without the name of the setting.
-    package var explanation: String {
+    package func explanation(in vocabulary: SensorVocabulary) -> String {
         let load = rate.load
         guard reason == .beyondBus, let clock = rate.clock else {
-            return "the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
+            let alone = load.highestRateWithoutGyroscope
+            let faster = alone > load.highestRate ? ", or \(alone.short) Hz with \(vocabulary.withoutGyroscope)" : ""
+            return "the \(rate.chip) measures up to \(load.highestRate.short) Hz\(faster); "
                 + "\(rate.wanted.short) Hz were requested"
         }
         let bits = Int(load.bitsPerSecond.rounded())

@@ -126,12 +126,12 @@ public struct SensorSelection: Equatable, Sendable {
         let trajectory = try SensorSelection.trajectory(name)
         let start = clock.now()
         let hasMagnetometer = settings.connectsMagnetometer
-        let chip = VirtualIMUChip(
-            hasMagnetometer ? .mpu9250 : .mpu6050, trajectory: trajectory, seed: seed, start: start)
+        let (part, partName): (VirtualPart, String) =
+            !settings.readsGyroscope
+            ? (.icm42688, "ICM-42688-P") : hasMagnetometer ? (.mpu9250, "MPU-9250") : (.mpu6050, "MPU-6050")
+        let chip = VirtualIMUChip(part, trajectory: trajectory, seed: seed, start: start)
         let notes = try check(settings)
-        var names = DeviceNames(
-            title: "virtual \(hasMagnetometer ? "MPU-9250" : "MPU-6050") (\(name))", storage: "virtual", notes: notes
-        ) { settings in
+        var names = DeviceNames(title: "virtual \(partName) (\(name))", storage: "virtual", notes: notes) { settings in
             self.rate(settings)?.refusal
         }
         if hasMagnetometer {
@@ -141,17 +141,27 @@ public struct SensorSelection: Equatable, Sendable {
                 MagnetometerDriver<AK8963, VirtualBus<SystemClock>, SystemClock>(
                     bus: VirtualBus(magnetometer, clock: clock), clock: clock))
         }
+        return settings.readsGyroscope
+            ? device(MPUFamily.self, chip, settings, names) : device(ICM42688Family.self, chip, settings, names)
+    }
+
+    /// A virtual chip with its driver.
+    private func device<Part: ChipPart>(
+        _ part: Part.Type, _ chip: VirtualIMUChip, _ settings: IMUSettings, _ names: DeviceNames
+    ) -> any SensorDevice {
+        let clock = SystemClock()
         let bus = VirtualBus(chip, clock: clock)
         guard dataReadyLine != nil else {
             return DriverDevice(
-                MPU6050(bus: bus, clock: clock, settings: settings, line: NoDataReadyLine()), names, isSimulated: true)
+                ChipDriver<Part, VirtualBus<SystemClock>, SystemClock, NoDataReadyLine>(
+                    bus: bus, clock: clock, settings: settings, line: NoDataReadyLine()),
+                names, isSimulated: true)
         }
         let wire = VirtualWire()
         chip.connect(wire)
-        let line = VirtualDataReadyLine(wire, clock: clock)
         return DriverDevice(
-            ChipDriver<MPUFamily, VirtualBus<SystemClock>, SystemClock, VirtualDataReadyLine<SystemClock>>(
-                bus: bus, clock: clock, settings: settings, line: line),
+            ChipDriver<Part, VirtualBus<SystemClock>, SystemClock, VirtualDataReadyLine<SystemClock>>(
+                bus: bus, clock: clock, settings: settings, line: VirtualDataReadyLine(wire, clock: clock)),
             names, isSimulated: true)
     }
 
@@ -170,7 +180,8 @@ public struct SensorSelection: Equatable, Sendable {
     private func rate(_ settings: IMUSettings) -> SensorRate? {
         switch kind {
         case .virtual:
-            return ChipRegistry.all.first { $0.family == .mpu6050 }?.rate(settings, identity: nil, bus: .none)
+            let family: IMUFamily = settings.readsGyroscope ? .mpu6050 : .icm42688
+            return ChipRegistry.all.first { $0.family == family }?.rate(settings, identity: nil, bus: .none)
         case .chip(let family, let bus, _):
             guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return nil }
             let clock = bus.flatMap { path in I2CBus.all().first { $0.path == path } }?.clockFrequency

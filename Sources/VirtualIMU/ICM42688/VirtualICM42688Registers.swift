@@ -17,7 +17,6 @@ struct VirtualICM42688Registers: VirtualRegisters {
         count: 128, defaults: [0x0B: 0xA0, 0x0C: 0x0D, 0x0D: 0xAA, 0x0E: 0x80, 0x7A: 0x83, 0x7C: 0x5F])
     /// ACCEL_CONFIG_STATIC2 to 4.
     private var bank2 = RegisterFile(count: 128, defaults: [0x03: 0x30, 0x04: 0x40, 0x05: 0x62])
-    /// One packet of the 2048 bytes is reserved while nothing is read (6.3).
     private var fifo = FrameFIFO(capacity: 2032, frameLength: 16)
     private var hidesCount = false
     private var lastPacket: [UInt8] = [0x68] + [UInt8](repeating: 0, count: 15)
@@ -101,20 +100,32 @@ struct VirtualICM42688Registers: VirtualRegisters {
             guard !isRunning else { return }
             registers[Int(register)] = value
             if register == 0x16, value & 0xC0 == 0 { fifo.removeAll() }
+            // One packet of the 2048 bytes is reserved while nothing is read (6.3).
+            if register == 0x5F {
+                let length = isGyroscopeIncluded ? 16 : 8
+                fifo = FrameFIFO(capacity: 2048 - length, frameLength: length)
+            }
         }
         configure(&engine)
     }
 
+    /// GYRO_MODE, and FIFO_GYRO_EN of FIFO_CONFIG1.
+    private var runsGyroscope: Bool { registers[0x4E] & 0x0C == 0x0C }
+    private var isGyroscopeIncluded: Bool { registers[0x5F] & 0x02 != 0 }
+
+    /// The gyroscope needs the accelerometer's rate; with different ones, or with the accelerometer off, nothing runs here.
     func configure(_ engine: inout SensorEngine) {
-        let rate = VirtualICM42688Filter.rate(registers[0x4F] & 0x0F)
+        let rate = VirtualICM42688Filter.rate(registers[0x50] & 0x0F)
         let force = VirtualICM42688Filter(
             rate: rate, code: registers[0x52] >> 4, order: registers[0x53] >> 3 & 0x03,
             antiAlias: antiAlias.bandwidth(delt: bank2[0x03] >> 1, low: bank2[0x04], high: bank2[0x05]))
         let turn = VirtualICM42688Filter(
             rate: rate, code: registers[0x52] & 0x0F, order: registers[0x51] >> 2 & 0x03,
             antiAlias: antiAlias.bandwidth(delt: bank1[0x0C], low: bank1[0x0D], high: bank1[0x0E]))
-        let runs = registers[0x4E] & 0x0F == 0x0F && !registers.isResetting(at: engine.now)
-        let lowPass = LowPassSetting(force.bandwidth, turn.bandwidth, turn.delay)
+        let areAlike = !runsGyroscope || registers[0x4F] & 0x0F == registers[0x50] & 0x0F
+        let runs = registers[0x4E] & 0x03 == 0x03 && areAlike && !registers.isResetting(at: engine.now)
+        let timed = runsGyroscope ? turn : force
+        let lowPass = LowPassSetting(force.bandwidth, timed.bandwidth, timed.delay)
         engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }
 
@@ -123,12 +134,14 @@ struct VirtualICM42688Registers: VirtualRegisters {
         packets &+= 1
         lastPacket[14] = UInt8(packets >> 8)
         lastPacket[15] = UInt8(packets & 0xFF)
-        if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { append() }
+        guard registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x05 == 0x05 else { return }
+        if runsGyroscope || !isGyroscopeIncluded { append() }
     }
 
-    /// FIFO_FULL_INT is set when the FIFO becomes full, and stays set until it is read.
+    /// FIFO_FULL_INT is set when the FIFO becomes full, and stays set until it is read. Packets of structure 1 have the
+    /// accelerometer and the temperature (6.1).
     private mutating func append() {
-        fifo.append(lastPacket)
+        fifo.append(isGyroscopeIncluded ? lastPacket : [0x40] + lastPacket[1..<7] + lastPacket[13..<14])
         if fifo.count + fifo.frameLength > fifo.capacity { registers[0x2D] |= 0x02 }
     }
 
@@ -162,7 +175,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
     }
 
     mutating func overflow() {
-        for _ in 0...128 { append() }
+        for _ in 0...256 { append() }
     }
 
     mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
@@ -179,11 +192,13 @@ struct VirtualICM42688Filter {
     init(rate: Double, code: UInt8, order: UInt8, antiAlias: Double) {
         let column = Int(min(7, code))
         let row = rate >= 1000 ? 0 : rate >= 500 ? 1 : 2
+        // Above 1 kHz they follow the rate (14.40).
+        let speed = max(1, rate / 1000)
         // Code 0 follows the rate below 200 Hz, the others do not.
         let isHalfRate = column == 0 && row == 2
         let stretch = isHalfRate ? 200 / max(rate, 25) : 1
-        bandwidth = Self.bandwidths[row][column] / stretch
-        let second = isHalfRate ? Self.halfRateDelays(rate) : Self.delays[row][column]
+        bandwidth = speed * Self.bandwidths[row][column] / stretch
+        let second = (isHalfRate ? Self.halfRateDelays(rate) : Self.delays[row][column]) / speed
         // The tables of the other orders are not modelled: delays of Butterworth filters.
         let perHertz = 1 / (2 * .pi * sin(.pi / (2 * (Double(order) + 1))))
         let own = order == 1 ? second * 1e-3 : perHertz / bandwidth
@@ -193,6 +208,8 @@ struct VirtualICM42688Filter {
     /// The rate of a code in GYRO_ODR and ACCEL_ODR, Hz.
     static func rate(_ code: UInt8) -> Double {
         switch code {
+        case 4: 4000
+        case 5: 2000
         case 7: 200
         case 8: 100
         case 9: 50

@@ -54,12 +54,16 @@ struct VirtualLSM6DSRegisters: ByteFIFORegisters {
     mutating func configure(_ engine: inout SensorEngine) {
         // CTRL1_XL and CTRL2_G; LPF1_SEL_G of CTRL4_C.
         let code = max(registers[0x10], registers[0x11]) >> 4
-        guard (1...8).contains(code) else { return engine.run(nil) }
+        let hasGyroscope = registers[0x11] >> 4 != 0
+        guard (1...(hasGyroscope ? 8 : 9)).contains(code) else { return engine.run(nil) }
+        let period = 1 / VirtualLSM6DSModel.rates[Int(code) - 1]
         let isFiltered = registers[0x13] & 0x02 != 0
         engine.run(
             SensorModel.Setup(
-                lowPass: kind.lowPass(code: code, filtersGyroscope: isFiltered),
-                period: 1 / VirtualLSM6DSModel.rates[Int(code) - 1]))
+                lowPass: hasGyroscope
+                    ? kind.lowPass(code: code, filtersGyroscope: isFiltered)
+                    : LowPassSetting(kind.accelerometerBandwidth(code), kind.accelerometerBandwidth(code)),
+                period: period))
     }
 }
 
@@ -127,7 +131,7 @@ extension VirtualLSM6DSRegisters {
             return flags | UInt8(words >> 8 & (kind == .lsm6ds3 ? 0x0F : 0x07))
         case 0x3C where !kind.isTagged:
             // The next word's position in the pattern.
-            return UInt8(fifo.removed / 2 % 6)
+            return UInt8(fifo.removed / 2 % (includesGyroscope && includesAccelerometer ? 6 : 3))
         case 0x3E...0x3F where !kind.isTagged, 0x78...0x7E where kind.isTagged:
             isOverrun = false
             return fifo.removeFirst()
@@ -152,12 +156,12 @@ extension VirtualLSM6DSRegisters {
     /// The frames of a single sensor that fit into the FIFO, or only the output registers.
     var retainedSamples: Int { mode == 0 ? 1 : fifo.capacity / (kind.isTagged ? 7 : 6) + 2 }
 
-    /// INT1_DRDY_G, pulsed, which an LSM6DS3 does not support; H_LACTIVE and PP_OD clear. DRDY_MASK masks it until the
-    /// gyroscope has settled; here until it has turned on.
+    /// INT1_DRDY_G or INT1_DRDY_XL, pulsed, which an LSM6DS3 does not support; H_LACTIVE and PP_OD clear. DRDY_MASK masks the
+    /// gyroscope's until it has settled; here until it has turned on.
     var raisesPin: Bool {
-        if masks, firstGyroscopeIndex == nil { return false }
-        return kind.pulsesDataReady && registers[0x0D] & 0x02 != 0 && registers[0x0B] & 0x80 != 0
-            && registers[0x12] & 0x30 == 0 && registers[0x11] >> 4 != 0
+        guard kind.pulsesDataReady, registers[0x0B] & 0x80 != 0, registers[0x12] & 0x30 == 0 else { return false }
+        if registers[0x0D] & 0x02 != 0 { return registers[0x11] >> 4 != 0 && (!masks || firstGyroscopeIndex != nil) }
+        return registers[0x0D] & 0x01 != 0 && registers[0x10] >> 4 != 0
     }
 
     /// DRDY_MASK.
@@ -308,7 +312,7 @@ enum VirtualLSM6DSModel: Sendable {
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1
         let period = 1 / Self.rates[index]
-        let accelerometer = self == .lsm6ds3 ? [50, 50, 50, 50, 100, 200, 400, 400][index] : 0.5 / period
+        let accelerometer = accelerometerBandwidth(code)
         guard filtersGyroscope, self != .lsm6ds3 else {
             let bandwidth = [4.0, 8, 17, 33, 67, 137, 312, 988][index]
             let delay = phaseDelay(index, period) - 0.67e-3
@@ -323,6 +327,12 @@ enum VirtualLSM6DSModel: Sendable {
             case .ism330dhcx: [4.3, 8.3, 16.7, 33, 67, 133, 222, 274]
             }
         return LowPassSetting(accelerometer, bandwidths[index], phaseDelay(index, period), baseRate: 1 / period)
+    }
+
+    /// The bandwidth of the accelerometer's low-pass at the rate of a code from 1 to 9, Hz.
+    func accelerometerBandwidth(_ code: UInt8) -> Double {
+        let index = Int(max(1, min(code, 9))) - 1
+        return self == .lsm6ds3 ? [50, 50, 50, 50, 100, 200, 400, 400, 400][index] : 0.5 * Self.rates[index]
     }
 
     /// The delay of both low-passes, seconds: phases at 20 Hz, degrees.
@@ -344,5 +354,5 @@ enum VirtualLSM6DSModel: Sendable {
     func accelerometerSettling(code: UInt8) -> Int { [0, 0, 1, 1, 1, 1, 1, 2][Int(max(1, min(code, 8))) - 1] }
 
     /// Sample rates by their code, from 1 on, Hz.
-    static let rates = [12.5, 26, 52, 104, 208, 416, 833, 1660]
+    static let rates = [12.5, 26, 52, 104, 208, 416, 833, 1660, 3330]
 }

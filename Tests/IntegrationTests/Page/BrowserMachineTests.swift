@@ -81,6 +81,18 @@ extension BrowserTests {
             let row = "\(Self.card).querySelector('.machine tbody tr')?.innerText"
             #expect(await browser.shows("\(row)?.includes('1\u{a0}h 30\u{a0}min')"))
             #expect(try browser.value("\(row).includes('1.25') && \(row).includes('yes')"))
+            // The run is drawn, and nothing else: there is one of 1.5 h in years.
+            let picture = "\(Self.card).querySelector('.machine figure:nth-of-type(2) canvas')"
+            #expect(try browser.value("\(picture).ariaLabel.includes('peak, m/s², over time. 1 from')"))
+            let bars = """
+                (() => {
+                  const { width, height } = \(picture);
+                  const copy = new OffscreenCanvas(width, 1).getContext('2d', { willReadFrequently: true });
+                  copy.drawImage(\(picture), 0, -Math.round(height / 2));
+                  return copy.getImageData(0, 0, width, 1).data.filter((value, at) => at % 4 === 3 && value === 255).length;
+                })()
+                """
+            #expect(await browser.shows("\(bars) >= 2 && \(bars) < 12"))
             let title = "\(Self.card).querySelector('.machine figcaption').textContent"
             #expect(try browser.value("\(title).endsWith('; line: off, frame: earlier runs')"))
             #expect(try browser.value("document.querySelector('.answers').childElementCount") == 0)

@@ -62,9 +62,7 @@ struct MachineHealth: ~Copyable {
     ) -> MachineMeasurement {
         let octaves = frames > 0 ? levels / frames : SIMD16(repeating: -200)
         var result = MachineMeasurement(timestamp: timestamp, rate: rate, octaves: octaves)
-        let highest = VibrationBands.usable * rate
-        result.highestAcceleration = min(VibrationWindow.highestAcceleration, highest)
-        result.highestVelocity = min(VibrationWindow.highestVelocity, highest)
+        (result.highestAcceleration, result.highestVelocity) = VibrationWindow.highest(rate: rate)
         let noise = 3 * density * density
         let lowest = VibrationWindow.lowest
         let bandwidth = max(0, result.highestAcceleration - lowest)

@@ -4,7 +4,7 @@ internal import CMotionMath
 ///
 /// Most samples are only stored. Work is done at the end of a window. Samples are treated as evenly spaced within a
 /// window, whose true length follows from their timestamps; missing ones are interpolated. Above 800 Hz, groups of
-/// samples are averaged first, and what averaging removes is measured in a short piece of each window.
+/// samples are averaged first, and what averaging removes or falsifies is measured in a short piece of each window.
 struct VibrationWindow: ~Copyable {
     /// The measurements of a window.
     struct Reading {
@@ -21,7 +21,7 @@ struct VibrationWindow: ~Copyable {
         var share = 0.0
         /// The power in each of the bands of `VibrationBands`, m²/s⁴, with the sensor's noise.
         var bands = SIMD16<Float>.zero
-        /// Mean square from 10 Hz of the acceleration up to 400 Hz, m²/s⁴, and of the velocity up to 260 Hz, m²/s².
+        /// Mean square of the acceleration, m²/s⁴, and of the velocity, m²/s², from 10 Hz to the frequencies of `highest`.
         var acceleration = 0.0
         var velocity = 0.0
         /// The smallest change from one sample to the next on any axis, m/s²: hardly less than a count of the sensor.
@@ -58,8 +58,6 @@ struct VibrationWindow: ~Copyable {
     private static let lowestLine = 8.3
     /// How much stronger than the mean a line must be to be one.
     private static let standsOut: Float = 2
-    static let highestAcceleration = 400.0
-    static let highestVelocity = 260.0
 
     private let samples = FixedBuffer(repeating: SIMD4<Float>.zero, count: VibrationSpectrum.capacity)
     private let partSquares = FixedBuffer<Float>(repeating: 0, count: VibrationWindow.parts)
@@ -85,19 +83,32 @@ struct VibrationWindow: ~Copyable {
     private var received = 0
     private var missing = 0
     private var elapsed = 0.0
+    /// The sum of a group, in which the weight of a sample rises over a group and falls over the next one, and the rising
+    /// part of that of the next group; whether there was a group before.
     private var groupSum = Vector3.zero
+    private var nextSum = Vector3.zero
     private var groupCount = 0
+    private var hasGroup = false
     private var last = Vector3.zero
     private var lastMean = Vector3.zero
     private var hasMean = false
     /// Whether the last window was transformed, so that it can be kept.
     private var isTransformed = false
 
+    /// The frequencies at which the bands of acceleration and velocity end at a sample rate, Hz. Up to 1 kHz they are what an
+    /// MPU-6050 passes; of faster sensors, what ISO 20816-1 measures.
+    static func highest(rate: Double) -> (acceleration: Double, velocity: Double) {
+        let usable = VibrationBands.usable * rate
+        let isFast = rate > 1200
+        return (min(isFast ? 1000 : 400, usable), min(isFast ? 1000 : 260, usable))
+    }
+
     /// Resets to the initial state.
     mutating func reset() {
         size = 0
         hasMean = false
         isTransformed = false
+        hasGroup = false
         beginWindow()
         forgetKept()
     }
@@ -114,7 +125,6 @@ struct VibrationWindow: ~Copyable {
         received = 0
         missing = 0
         elapsed = 0
-        groupSum = .zero
         groupCount = 0
     }
 }
@@ -144,14 +154,24 @@ extension VibrationWindow {
     }
 
     private mutating func store(_ acceleration: Vector3) {
-        groupSum += acceleration
-        groupCount += 1
-        guard groupCount == group else { return }
-        let mean = group == 1 ? groupSum : groupSum * (1 / Double(group))
+        var mean = acceleration
+        if group > 1 {
+            let all = Double(group)
+            // As if the acceleration had been the same before.
+            if !hasGroup, groupCount == 0 { groupSum = 0.5 * all * acceleration }
+            let weight = (Double(groupCount) + 0.5) / all
+            nextSum += weight * acceleration
+            groupSum += (1 - weight) * acceleration
+            groupCount += 1
+            guard groupCount == group else { return }
+            mean = groupSum * (1 / all)
+            groupSum = nextSum
+            nextSum = .zero
+            groupCount = 0
+            hasGroup = true
+        }
         samples[count] = SIMD4(Float(mean.x), Float(mean.y), Float(mean.z), 0)
         count += 1
-        groupSum = .zero
-        groupCount = 0
     }
 
     /// Interpolates the samples that are missing before `acceleration`, as far as they belong to the window.
@@ -183,8 +203,10 @@ extension VibrationWindow {
         for bin in 1..<(size / 2) {
             let phase = .pi * Double(bin) / Double(size)
             let gain = sin(phase) / (Double(group) * sin(phase / Double(group)))
-            corrections[bin] = Float(1 / (gain * gain))
+            corrections[bin] = Float(1 / (gain * gain * gain * gain))
         }
+        nextSum = .zero
+        hasGroup = false
         beginWindow()
     }
 
@@ -352,8 +374,9 @@ extension VibrationWindow {
             reading.bands[band] = Float(self.sum(bins.lowerBound, bins.upperBound))
         }
         let start = Int((VibrationBands.edge(first) / width).rounded(.up))
-        let end = min(length / 2, Int(min(VibrationWindow.highestAcceleration, VibrationBands.usable * rate) / width))
-        if start < end { reading.acceleration = self.sum(start, end) }
+        let highest = VibrationWindow.highest(rate: rate)
+        reading.acceleration = self.sum(start, Int(highest.acceleration / width))
+        reading.velocity = velocity(start, Int(highest.velocity / width), width: width)
     }
 
     /// The smallest change between two samples; infinite if nothing changes.
@@ -404,25 +427,24 @@ extension VibrationWindow {
     private mutating func measureMachine(_ reading: inout Reading, rate: Double, half: Int) {
         for bin in 1..<half { recent[bin] += spectrum.power[bin] * Float(reading.seconds) }
         recentSeconds += reading.seconds
-        let highest = VibrationBands.usable * rate / Double(group)
+        let highest = VibrationWindow.highest(rate: rate)
         let first = bin(above: VibrationWindow.lowest, of: half)
-        let end = min(half, Int(min(VibrationWindow.highestAcceleration, highest) / binWidth) + 1)
-        let velocityEnd = min(half, Int(min(VibrationWindow.highestVelocity, highest) / binWidth) + 1)
-        if group > 1 {
-            let edge = bin(above: VibrationBands.edge(VibrationBands.firstOfPiece(rate: rate, group: group)), of: half)
-            reading.acceleration += sum(first, min(end, edge))
-        } else {
-            reading.acceleration = sum(first, end)
+        // The rest is in the piece.
+        let edge = VibrationBands.edge(VibrationBands.firstOfPiece(rate: rate, group: group))
+        reading.acceleration += sum(first, bin(above: min(edge, highest.acceleration), of: half))
+        reading.velocity += velocity(first, bin(above: min(edge, highest.velocity), of: half), width: binWidth)
+    }
+
+    /// The mean square of the velocity in some bins, m²/s².
+    private func velocity(_ first: Int, _ end: Int, width: Double) -> Double {
+        guard first < end else { return 0 }
+        let scale = Float(2 * .pi * width)
+        var sum: Float = 0
+        for bin in first..<end {
+            let angular = scale * Float(bin)
+            sum += spectrum.power[bin] / (angular * angular)
         }
-        if first < velocityEnd {
-            var velocity: Float = 0
-            let scale = Float(2 * .pi * binWidth)
-            for bin in first..<velocityEnd {
-                let angular = scale * Float(bin)
-                velocity += spectrum.power[bin] / (angular * angular)
-            }
-            reading.velocity = Double(velocity)
-        }
+        return Double(sum)
     }
 
     private func measureLine(_ reading: inout Reading, from first: Int, to end: Int) {
