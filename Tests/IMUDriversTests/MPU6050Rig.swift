@@ -128,8 +128,8 @@ final class MPU6050Rig {
     }
 
     /// Expects the FIFO to be emptied.
-    func expectFIFOStart(at location: SourceLocation = #_sourceLocation) {
-        script.expectFIFOStart(at: location)
+    func expectFIFOStart(temperature: Int16 = -4260, at location: SourceLocation = #_sourceLocation) {
+        script.expectFIFOStart(temperature: temperature, at: location)
         started = clock.now()
         taken = 0
     }

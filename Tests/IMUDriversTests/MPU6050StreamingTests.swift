@@ -327,6 +327,22 @@ import Testing
         #expect(rig.status.misalignments == 0)
     }
 
+    @Test("A raw temperature of zero, as after waking, is no reference for the frames")
+    func temperatureOfReset() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        rig.expectFIFO([TestFrame(temperature: -4260 + 801)] + TestFrame.run(rig.due - 1), isDelivered: false)
+        rig.expectFIFOStart(temperature: 0)
+        rig.poll()
+        rig.advance()
+        let due = rig.due
+        rig.expectDue()
+        rig.poll()
+        #expect(rig.samples.count == due)
+        #expect(rig.status.misalignments == 1)
+    }
+
     @Test("Flags clipped axes individually, and counts clipped samples")
     func clipping() {
         let rig = MPU6050Rig()

@@ -112,7 +112,7 @@ import Testing
             $0.turning = 0.5
             $0.push = { $0 > 10 && $0 < 16 ? Vector3(1.5, 0.5, 0) : .zero }
         }
-        #expect(result.rms < 3.8 * Self.degree)
+        #expect(result.rms < 3.8 * Self.degree && result.largest < 6 * Self.degree)
     }
 
     // MARK: - Missing samples

@@ -233,6 +233,20 @@ import Testing
         #expect(board.reasons == [.noQuietBefore])
     }
 
+    /// What goes on after a shake, weaker than it, is no other one when it becomes a little stronger again.
+    @Test func movementThatGoesOnAfterShakeIsNoOther() {
+        for (isGoingOn, isShake) in [(true, false), (false, true)] {
+            var board = Feed()
+            board.swing(8, peak: 3)
+            if isGoingOn { board.swing(4, peak: 0.9) } else { board.rest(0.5) }
+            board.swing(6, peak: 0.4)
+            board.swing(8, peak: 0.95)
+            board.rest(2)
+            #expect(board.phases == [.began, .ended] + (isShake ? [.began, .ended] : []), "\(isGoingOn)")
+            #expect(board.reasons == (isShake ? [] : [.noQuietBefore]), "\(isGoingOn)")
+        }
+    }
+
     // MARK: - Pace
 
     /// A motor that starts at once is quicker than any hand, at every sample rate that shows it.
@@ -248,6 +262,17 @@ import Testing
                     #expect(isShake || !board.reasons.isEmpty, "\(given)")
                 }
             }
+        }
+    }
+
+    /// A force that rises and falls evenly changes less from cell to cell than a blow, so that only its pace tells.
+    @Test func quickerThanHandIsNotShakeWithoutJumps() {
+        for (frequency, isShake) in [(8.0, true), (10, false)] {
+            var board = Feed()
+            board.move(4) { 4 / .pi * asin(sin(2 * .pi * frequency * $0)) }
+            board.rest(1.5)
+            #expect(board.phases == (isShake ? [.began, .ended] : []), "\(frequency) Hz")
+            #expect(board.reasons == (isShake ? [] : [.wrongPace]), "\(frequency) Hz")
         }
     }
 
@@ -298,6 +323,20 @@ import Testing
             let miss = try #require(board.feed.misses.last { $0.gesture == .shake })
             #expect(miss.reason == .noQuietBefore && miss.unit == .seconds, "after \(pause) s")
             #expect(miss.value < miss.limit && abs(miss.value - pause) < 0.2, "after \(pause) s")
+        }
+    }
+
+    /// Nor is a gentle one kept away, although its swings are too weak to count as what goes on.
+    @Test func gentleShakeAfterTooLongOneNeedsOnlyPause() {
+        for (pause, isShake) in [(1.0, false), (8, true)] {
+            var shake = ShakeSettings()
+            shake.common.sensitivity = 10
+            var board = Feed(rest: 3, shake)
+            board.swing(48, peak: 2)
+            board.rest(pause)
+            board.swing(8, peak: 0.3, frequency: 2.5)
+            board.rest(2)
+            #expect(board.phases == [.began, .cancelled] + (isShake ? [.began, .ended] : []), "after \(pause) s")
         }
     }
 

@@ -211,6 +211,21 @@ import VirtualIMU
         #expect(feed.events(of: .turn).isEmpty)
     }
 
+    /// A turn in progress ends as a free one; what follows is that of a knob.
+    @Test func modeChangesAfterTurn() {
+        var feed = MovementFeed(Self.free)
+        feed.rest(2)
+        let x = Vector3(1, 0, 0)
+        feed.move(Self.turn(90, about: x, within: 1), seconds: 0.6)
+        feed.pipeline.apply(MotionSettings()) { _ in }
+        feed.rest(1)
+        #expect(feed.events(of: .turn).first?.phase == .began)
+        #expect(feed.events(of: .turn).last?.phase == .ended)
+        feed.events = []
+        feed.move(Self.turn(-90, about: x, within: 1), Rest(1))
+        #expect(feed.events(of: .turn).isEmpty)
+    }
+
     @Test func recognisesNoTurnsWithoutGyroscope() {
         #expect(Gesture.needingGyroscope == .turn)
         var feed = MovementFeed(Self.free, hasGyroscope: false)
