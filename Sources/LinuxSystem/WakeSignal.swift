@@ -25,8 +25,8 @@ package final class WakeSignal: Sendable {
 
     /// Waits until the signal is set or `seconds` have passed, and clears the signal. With `nil` there is no timeout.
     package func wait(seconds: Double?) {
-        if seconds.map({ $0 > 0 }) ?? true { _ = isSignalled(within: seconds) }
-        clear()
+        let mayWait = seconds.map { $0 > 0 } ?? true
+        if !mayWait || isSignalled(within: seconds) { clear() }
     }
 
     /// Waits until the signal is set or `seconds` have passed, and leaves it set for other waiting threads.

@@ -89,7 +89,9 @@ package struct GestureRecognizers: ~Copyable {
         // Runs even if it is turned off: whether a machine runs is always published.
         if let event = vibration.update(sample, &misses) { propose(event, emit: emit) }
         if enabled.contains(.fall) { fall.observe(sample) }
-        if enabled.contains(.impact), let event = impact.update(sample, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.impact), impact.isStroke(sample), let event = impact.follow(sample, &misses) {
+            propose(event, emit: emit)
+        }
         while let means = grid.next() {
             let cell = GestureCell(
                 time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate,

@@ -134,12 +134,19 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// The rotation vector (rad) of the shorter way round; its length is at most π.
+    ///
+    /// For rotations below 0.1 rad a series is used, which is exact to rounding.
     public var rotationVector: Vector3 {
-        let sign = w < 0 ? -1.0 : 1.0
-        let u = Vector3(x, y, z) * sign
-        let length = u.length
-        guard length > 1e-12 else { return 2 * u }
-        return u * (2 * atan2(length, w * sign) / length)
+        let cosine = abs(w)
+        let u = w < 0 ? -Vector3(x, y, z) : Vector3(x, y, z)
+        let squared = u.lengthSquared
+        let t = squared / (cosine * cosine)
+        guard t < 0.0025 else {
+            let length = squared.squareRoot()
+            return length > 0 ? u * (2 * atan2(length, cosine) / length) : u
+        }
+        let series = 1 - t * (1.0 / 3 - t * (1.0 / 5 - t * (1.0 / 7 - t * (1.0 / 9 - t * (1.0 / 11)))))
+        return u * (2 * series / cosine)
     }
 
     /// The angle (rad, 0 … π) of the rotation between two attitudes.

@@ -76,32 +76,31 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         return least * least
     }
 
-    /// Processes a sample; returns the resulting event, if any.
-    mutating func update(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
-        let linear = sample.acceleration - sample.gravity
-        let square = linear.lengthSquared
-        if state == .quiet {
-            let least = max(leastSquare, Rule.crest * Rule.crest * level)
-            guard square * (Rule.clipped * Rule.clipped) > Rule.edge * Rule.edge * least else {
-                level += (square - level) * min(1, sample.interval / Rule.levelTime)
-                last = square
-                return nil
-            }
-            needed = least.squareRoot()
-            state = .rising
-            began = sample.timestamp
-            impulse = 0
-            peak = 0
-            strength = 0
-            last = last.squareRoot()
+    /// Processes a sample. Returns whether it belongs to a stroke, which `follow` then follows: most do not, and returning no
+    /// event costs as much as returning one.
+    mutating func isStroke(_ sample: GestureSample) -> Bool {
+        guard state == .quiet else { return true }
+        let square = (sample.acceleration - sample.gravity).lengthSquared
+        let least = max(leastSquare, Rule.crest * Rule.crest * level)
+        guard square * (Rule.clipped * Rule.clipped) > Rule.edge * Rule.edge * least else {
+            level += (square - level) * min(1, sample.interval / Rule.levelTime)
+            last = square
+            return false
         }
-        return follow(linear, square.squareRoot(), sample, &misses)
+        needed = least.squareRoot()
+        state = .rising
+        began = sample.timestamp
+        impulse = 0
+        peak = 0
+        strength = 0
+        last = last.squareRoot()
+        return true
     }
 
-    /// Follows a stroke in progress.
-    private mutating func follow(
-        _ linear: Vector3, _ length: Double, _ sample: GestureSample, _ misses: inout NearMisses
-    ) -> GestureEvent? {
+    /// Follows a stroke in progress; returns the resulting event, if any.
+    mutating func follow(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
+        let linear = sample.acceleration - sample.gravity
+        let length = linear.length
         defer { last = state == .quiet ? length * length : length }
         switch state {
         case .quiet:
