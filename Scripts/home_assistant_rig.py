@@ -9,7 +9,8 @@ another id. If this version of Home Assistant knows messages for whole devices, 
 discovery, gets another id again, and changes back.
 
 Without JOSTLE, for Scripts/test-packages: there is no agent. It prints the port of the broker. When a board has come to
-it, it makes the automation of README, and prints `ready`; when that has switched the lamp, `lamp`.
+it, it makes an automation of a blueprint. It prints `ready` and, when a shake has switched the lamp, `lamp`, each with
+the time in milliseconds.
 """
 
 import json
@@ -421,9 +422,9 @@ def newcomer(rig):
         return "answer ready" in rig.messages()
 
     wait(is_read, 60, "the automation is not set up")
-    print("ready", flush=True)
+    print("ready", int(time.time() * 1000), flush=True)
     wait(lambda: any(m.startswith("lamp/set ") for m in rig.messages()), 60, "the lamp is not switched")
-    print("lamp", flush=True)
+    print("lamp", int(time.time() * 1000), flush=True)
 
 
 def main():

@@ -167,7 +167,8 @@ import Testing
             await eventually {
                 let rows = terminal.rows.prefix(24)
                 return rows.joined(separator: " ").hasSuffix("This one is virtual. More: jostle doctor")
-                    && rows.contains { $0.hasPrefix("No sensor: ") } && rows.contains { $0.contains("▼") }
+                    && rows.contains { $0.hasPrefix("No sensor: ") }
+                    && rows.contains { $0.contains("▼") || $0.contains("roll ") }
             }, "\(terminal.rows)")
         terminal.write("q")
         #expect(await terminal.exitStatus(of: child) == 0)
