@@ -438,6 +438,8 @@ def main():
         else:
             report = run(rig)
     finally:
+        # Not twice.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         rig.stop_all()
     if report is None:
         return
