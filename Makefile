@@ -120,9 +120,9 @@ docs: setup ## Build the documentation of the library MotionKit into .build/docs
 docs-reference: setup ## Regenerate the tables in docs/configuration.md and docs/metrics.md
 	@JOSTLE_WRITE_DOCS=1 Scripts/test 'KeyReferenceTests|MetricsReferenceTests'
 
-docs-pictures: ## Take the pictures of the web page in docs/ again
+docs-pictures: ## Take the pictures of the web page and of the demonstration in docs/ again
 	@Scripts/setup test
-	@JOSTLE_WRITE_DOCS=1 Scripts/test BrowserTests.Screenshots
+	@JOSTLE_WRITE_DOCS=1 Scripts/test 'BrowserTests.Screenshots|DemoPictureTests'
 
 install: ## Install the programs and their services (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }

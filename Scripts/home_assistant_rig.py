@@ -1,11 +1,16 @@
 """Runs the blueprints in a real Home Assistant; called by Scripts/test-home-assistant.
 
 usage: home_assistant_rig.py DIRECTORY HASS JOSTLE
+       home_assistant_rig.py DIRECTORY HASS
 
 Starts a broker, Home Assistant and an agent with the virtual chip, all on loopback. Home Assistant makes an automation
 of each blueprint; `jostle simulate` makes the movements. What the automations do is seen at the broker. The board gets
 another id. If this version of Home Assistant knows messages for whole devices, the agent changes to that form of
 discovery, gets another id again, and changes back.
+
+Without JOSTLE, for Scripts/test-packages: there is no agent. It prints the port of the broker. When a board has come to
+it, it makes an automation of a blueprint. It prints `ready` and, when a shake has switched the lamp, `lamp`, each with
+the time in milliseconds.
 """
 
 import json
@@ -383,14 +388,61 @@ def run(rig):
     return report
 
 
+def newcomer(rig):
+    """Waits for a board, and for a shake of it that switches the lamp."""
+    found = "{{ integration_entities('mqtt') | map('device_id') | select('string') | first | default('none') }}"
+    helpers = [
+        {"id": "which", "trigger": {"platform": "mqtt", "topic": "which"}, "action": publish("device", found)},
+        {"id": "read", "trigger": {"platform": "mqtt", "topic": "read"}, "action": {"service": "automation.reload"}},
+    ]
+    automations = rig.config / "automations.yaml"
+    rig.write_configuration()
+    automations.write_text(json.dumps(helpers))
+    rig.start_broker()
+    rig.start_hass()
+    print(rig.port, flush=True)
+    device = None
+
+    def has_device():
+        nonlocal device
+        rig.publish("which", "")
+        time.sleep(0.2)
+        device = next((m.split(" ")[1] for m in rig.messages() if re.match("device (?!none)", m)), None)
+        return device is not None
+
+    wait(has_device, 300, "no board has come")
+    use = {"path": "jostle/shake_toggle.yaml", "input": {"board": device, "target": {"entity_id": "switch.lamp"}}}
+    asked = {"id": "asked", "trigger": {"platform": "mqtt", "topic": "ask"}, "action": publish("answer", "ready")}
+    automations.write_text(json.dumps([*helpers, {"id": "shake", "use_blueprint": use}, asked]))
+    rig.publish("read", "")
+
+    def is_read():
+        rig.publish("ask", "")
+        time.sleep(0.1)
+        return "answer ready" in rig.messages()
+
+    wait(is_read, 60, "the automation is not set up")
+    print("ready", int(time.time() * 1000), flush=True)
+    wait(lambda: any(m.startswith("lamp/set ") for m in rig.messages()), 60, "the lamp is not switched")
+    print("lamp", int(time.time() * 1000), flush=True)
+
+
 def main():
     # So that what was started is ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    rig = Rig(*sys.argv[1:4])
+    rig = Rig(*sys.argv[1:3], sys.argv[3] if len(sys.argv) > 3 else None)
+    report = None
     try:
-        report = run(rig)
+        if rig.jostle_program is None:
+            newcomer(rig)
+        else:
+            report = run(rig)
     finally:
+        # Not twice.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         rig.stop_all()
+    if report is None:
+        return
     print(f"{report.checks} checks, {report.failures} failed")
     if report.failures:
         print(f"the logs are in {rig.directory}")

@@ -150,24 +150,31 @@ import Testing
         #expect(parts.count == 2 && !parts[1].contains("\u{1B}"), "\(terminal.text.suffix(60))")
     }
 
-    /// Why there is no sensor is the end of the screen, and stays when that is gone.
-    @Test(.enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"))
-    func saysLastThatThereIsNoSensor() async throws {
+    /// Why there is no sensor is the end of the screen, and stays when that is gone; also over SSH, where more is shown.
+    @Test(
+        .enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"),
+        arguments: ["", "192.0.2.7 50122 192.0.2.20 22"])
+    func saysLastThatThereIsNoSensor(connection: String) async throws {
         let terminal = try Terminal()
         try terminal.resize(columns: 80, rows: 24)
         let child = try rig.run(
             on: terminal, in: directory,
-            ["JOSTLE_CONFIG=/dev/null", "LC_ALL=C.UTF-8", "TERM=xterm", Products.program.path, "demo", "--for", "100"])
+            [
+                "SSH_CONNECTION=\(connection)", "JOSTLE_CONFIG=/dev/null", "LC_ALL=C.UTF-8", "TERM=xterm",
+                Products.program.path, "demo", "--for", "100",
+            ])
         #expect(
             await eventually {
                 let rows = terminal.rows.prefix(24)
                 return rows.joined(separator: " ").hasSuffix("This one is virtual. More: jostle doctor")
-                    && rows.contains { $0.hasPrefix("No sensor: ") } && rows.contains { $0.contains("▼") }
+                    && rows.contains { $0.hasPrefix("No sensor: ") }
+                    && rows.contains { $0.contains("▼") || $0.contains("roll ") }
             }, "\(terminal.rows)")
         terminal.write("q")
         #expect(await terminal.exitStatus(of: child) == 0)
         let left = terminal.text.components(separatedBy: "\u{1B}[?1049l").last ?? ""
-        #expect(left.contains("No sensor: ") && left.contains("This one is virtual. More: jostle doctor"), "\(left)")
+        #expect(
+            left.hasPrefix("No sensor: ") && left.hasSuffix("This one is virtual. More: jostle doctor\r\n"), "\(left)")
     }
 
     @Test func usesOnlyWhatTheTerminalCanShow() async throws {

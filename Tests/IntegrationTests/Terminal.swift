@@ -70,12 +70,15 @@ final class Terminal {
     }
 
     /// The visible rows drawn since the screen was last cleared.
-    var rows: [String] {
+    var rows: [String] { styledRows.map { $0.replacing(/\e\[[\d;]*m/, with: "") } }
+
+    /// The same with the escape sequences of their styles.
+    var styledRows: [String] {
         let drawn = text.components(separatedBy: "\u{1B}[2J").last ?? ""
         var rows = Array(repeating: "", count: 100)
-        for match in drawn.matches(of: /\e\[(\d+);1H((?:\e\[[\d;]*m|[^\e])*)\e\[K/) {
+        for match in drawn.matches(of: /\e\[(\d+);1H\e\[K((?:\e\[[\d;]*m|[^\e])*)/) {
             guard let row = Int(match.1), rows.indices.contains(row - 1) else { continue }
-            rows[row - 1] = String(match.2).replacing(/\e\[[\d;]*m/, with: "")
+            rows[row - 1] = String(match.2)
         }
         return rows
     }

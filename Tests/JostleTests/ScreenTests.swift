@@ -500,10 +500,10 @@ import Testing
         let old = [ScreenLine("a"), ScreenLine("b", .bold), ScreenLine("c")]
         #expect(
             ScreenDifference(from: nil, to: Array(old[..<2])).text
-                == "\u{1B}[2J\u{1B}[1;1Ha\u{1B}[K\u{1B}[2;1H\u{1B}[1mb\u{1B}[0m\u{1B}[K")
+                == "\u{1B}[2J\u{1B}[1;1H\u{1B}[Ka\u{1B}[2;1H\u{1B}[K\u{1B}[1mb\u{1B}[0m")
         #expect(ScreenDifference(from: old, to: old).text.isEmpty)
         let new = [ScreenLine("a"), ScreenLine("b")]
-        #expect(ScreenDifference(from: old, to: new).text == "\u{1B}[2;1Hb\u{1B}[K\u{1B}[3;1H\u{1B}[K")
+        #expect(ScreenDifference(from: old, to: new).text == "\u{1B}[2;1H\u{1B}[Kb\u{1B}[3;1H\u{1B}[K")
     }
 
     @Test func writesAnyMessageAsOneLineOfJSON() {

@@ -62,13 +62,12 @@ final class LiveScreen: LiveFormat {
         screen.enter(mayBeSuspended: false)
     }
 
-    /// Restores the terminal, and prints what was held back meanwhile and why there was no sensor.
+    /// Restores the terminal, and prints what was held back meanwhile.
     func end() {
         guard !hasEnded else { return }
         hasEnded = true
         screen.leave()
         errors.release()
-        if let last { Output.line(glyphs.clean(last.text)) }
     }
 
     func note(_ text: String) { notes.append(text) }

@@ -16,6 +16,7 @@ final class LiveView: Sendable {
     private struct State {
         var format: (any LiveFormat)?
         var page: DemoPage?
+        var last: DemoScreen.LastLine?
     }
 
     /// Creates a view of an agent whose topics begin with `prefix`.
@@ -46,6 +47,7 @@ final class LiveView: Sendable {
         let usesScreen = Output.isTerminal
         state.withLock { state in
             state.page = page
+            state.last = last
             state.format =
                 usesScreen
                 ? LiveScreen(
@@ -54,12 +56,14 @@ final class LiveView: Sendable {
         }
     }
 
-    /// Restores the terminal.
+    /// Restores the terminal, and prints why there was no sensor.
     func end() {
         state.withLock { state in
             state.format?.end()
+            if let last = state.last { Output.line(glyphs.clean(last.text)) }
             state.format = nil
             state.page = nil
+            state.last = nil
         }
         Output.flush()
     }

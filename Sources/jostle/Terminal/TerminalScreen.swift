@@ -141,10 +141,10 @@ struct ScreenDifference {
         for row in 0..<max(old?.count ?? 0, new.count) {
             let line = row < new.count ? new[row] : ScreenLine("")
             if let old, row < old.count, old[row] == line { continue }
-            text += "\u{1B}[\(row + 1);1H"
+            // The row is erased first: behind a full row, the terminal would erase its last character.
+            text += "\u{1B}[\(row + 1);1H\u{1B}[K"
             let shown = ForeignText.oneLine(line.text)
             text += line.style == .plain ? shown : line.style.code + shown + "\u{1B}[0m"
-            text += "\u{1B}[K"
         }
         self.text = text
     }
