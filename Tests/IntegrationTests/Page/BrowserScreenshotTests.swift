@@ -28,8 +28,8 @@ extension BrowserTests {
             let rig = try await BrowserRig.onBoard(
                 "demo", tab: "motion", agent: ["device.name=Washing machine", "sensor.rate=200Hz"],
                 page: ["page.control=true"])
-            // All plots are full, and the gestures have a shake.
-            #expect(await rig.browser.shows("jostlePage.samples > 2200"))
+            // All plots are full, the gyroscope's bias has been known for as long, and the gestures have a shake.
+            #expect(await rig.browser.shows("jostlePage.samples > 4600"))
             #expect(
                 await rig.browser.shows(
                     "[...document.querySelectorAll('.log .ended b')].some((one) => one.textContent === 'shake')"))
