@@ -308,25 +308,23 @@ public final class MotionManager: Sendable {
     public var sensorStatus: IMUStatus? { exchange?.snapshot.status }
 
     /// The driver's state and counters, of the last run if nothing runs; `nil` before the first.
-    package var lastSensorStatus: IMUStatus? { shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.status }
+    package var lastSensorStatus: IMUStatus? { lastExchange?.snapshot.status }
 
     /// The mean specific force of the present rest, m/s²: on a good sensor it is as long as gravity. `nil` if nothing runs, and
     /// before 20 s of rest.
     package var restingForce: Double? { exchange?.snapshot.restingForce }
 
     /// The same of the magnetometer's driver; `nil` without one.
-    package var lastMagnetometerStatus: MagnetometerStatus? {
-        shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.magnetometer
-    }
+    package var lastMagnetometerStatus: MagnetometerStatus? { lastExchange?.snapshot.magnetometer }
 
     /// The chip and its configuration; `nil` if nothing runs.
     public var sensorInfo: IMUInfo? { exchange?.snapshot.info }
 
     /// A short description of the sensor, such as "MPU-6050 at 0x68 on /dev/i2c-1"; `nil` if nothing runs.
-    public var sensorTitle: String? { shared.withLock { $0.run?.device.title } }
+    public var sensorTitle: String? { running?.device.title }
 
     /// Whether the samples come from a virtual chip or a recording; `nil` if nothing runs.
-    public var isSimulated: Bool? { shared.withLock { $0.run?.device.isSimulated } }
+    public var isSimulated: Bool? { running?.device.isSimulated }
 
     /// Whether the sensor thread runs with real-time priority, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; `nil` if
     /// nothing runs.
@@ -340,15 +338,15 @@ public final class MotionManager: Sendable {
 
     /// Messages and samples that were dropped because handlers were slow.
     public var droppedDeliveries: Int {
-        guard let exchange else { return 0 }
-        return exchange.droppedMessages.load(ordering: .relaxed) + exchange.droppedSamples.load(ordering: .relaxed)
+        exchange.map { $0.droppedMessages.load(ordering: .relaxed) + $0.droppedSamples.load(ordering: .relaxed) } ?? 0
     }
 
-    private var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
+    private var exchange: SensorExchange? { running?.exchange }
+    private var lastExchange: SensorExchange? { shared.withLock { $0.run?.exchange ?? $0.last } }
 
-    /// The exchange and the calibration of the present run; `nil` if nothing runs.
-    var running: (exchange: SensorExchange, calibrations: CalibrationSaver)? {
-        shared.withLock { shared in shared.run.map { ($0.exchange, $0.calibrations) } }
+    /// The exchange, the calibration and the sensor of the present run; `nil` if nothing runs.
+    var running: (exchange: SensorExchange, calibrations: CalibrationSaver, device: any SensorDevice)? {
+        shared.withLock { shared in shared.run.map { ($0.exchange, $0.calibrations, $0.device) } }
     }
 
     // MARK: Settings
@@ -415,9 +413,7 @@ public final class MotionManager: Sendable {
     }
 
     /// Has the sensor thread send states as often as a handler wants them.
-    func motionHandlersChanged() {
-        shared.withLock { requestInterval(&$0) }
-    }
+    func motionHandlersChanged() { shared.withLock { requestInterval(&$0) } }
 
     private func requestInterval(_ shared: inout Shared) {
         let intervals = handlers.motion.takeIntervals(usual: shared.updateInterval, resting: shared.restingInterval)
@@ -653,8 +649,6 @@ extension MotionManager {
 
     /// Adds a handler for the readings of the magnetometer, along the sensor's axes, not calibrated, about 20 a second. They
     /// come before the samples of the same time.
-    ///
-    /// - Returns: a token to remove the handler.
     @discardableResult
     public func addMagneticFieldHandler(_ handler: @escaping @Sendable ([MagneticSample]) -> Void) -> HandlerToken {
         defer { exchange?.sensorWake.signal() }
@@ -665,21 +659,13 @@ extension MotionManager {
     /// calibrated and along the body's axes.
     package func addMeasuredFieldHandler(_ handler: @escaping @Sendable ([MagneticSample]) -> Void) -> HandlerToken {
         addMagneticFieldHandler { [weak self] readings in
-            guard let (mount, calibration) = self?.magneticCorrection else { return }
+            guard let self, let running else { return }
+            let mount = running.device.effective(settings).mount
+            let calibration = running.calibrations.calibration.magnetometer ?? MagneticCalibration()
             handler(
-                readings.filter(\.field.isFinite).map { reading in
-                    MagneticSample(timestamp: reading.timestamp, field: mount * calibration.apply(reading.field))
+                readings.filter(\.field.isFinite).map {
+                    MagneticSample(timestamp: $0.timestamp, field: mount * calibration.apply($0.field))
                 })
-        }
-    }
-
-    /// From the readings of the magnetometer to the field along the body's axes; `nil` if nothing runs.
-    private var magneticCorrection: (mount: Matrix3, calibration: MagneticCalibration)? {
-        shared.withLock { shared in
-            shared.run.map { run in
-                let mount = run.device.effective(shared.settings).mount
-                return (mount, run.calibrations.calibration.magnetometer ?? MagneticCalibration())
-            }
         }
     }
 }

@@ -106,7 +106,7 @@ extension ValueFormat<UInt8?> {
                     ])
             ], write: text
         ) { text throws(ValueRefusal) in
-            guard let byte = byte(text) else { throw ValueRefusal(refusal) }
+            guard let byte = UInt8(decimalOrHexadecimal: text) else { throw ValueRefusal(refusal) }
             guard bounds.contains(byte) else { throw ValueRefusal("is out of bounds") }
             try check(text, byte)
             return byte
@@ -123,18 +123,7 @@ extension ValueFormat<UInt8?> {
         return meant
     }
 
-    /// The byte from decimal or, after `0x`, hexadecimal digits; `nil` if the text is malformed.
-    private static func byte(_ text: String) -> UInt8? {
-        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
-        let digits = isHexadecimal ? text.dropFirst(2) : text[...]
-        // UInt8(_:radix:) would accept a sign.
-        return digits.allSatisfy(\.isHexDigit) ? UInt8(digits, radix: isHexadecimal ? 16 : 10) : nil
-    }
-
-    private static func text(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16)
-        return "0x" + (digits.count < 2 ? "0" : "") + digits
-    }
+    private static func text(_ byte: UInt8) -> String { "0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 }
 
 extension ValueFormat where Value: OptionSet {

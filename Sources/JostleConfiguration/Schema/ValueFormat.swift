@@ -70,6 +70,17 @@ extension JSONValue {
     }
 }
 
+extension UInt8 {
+    /// The byte from decimal or, after `0x`, hexadecimal digits; `nil` if the text is malformed.
+    package init?(decimalOrHexadecimal text: String) {
+        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+        let digits = isHexadecimal ? text.dropFirst(2) : text[...]
+        // UInt8(_:radix:) would accept a sign.
+        guard digits.allSatisfy(\.isHexDigit) else { return nil }
+        self.init(digits, radix: isHexadecimal ? 16 : 10)
+    }
+}
+
 extension [String] {
     /// `a, b or c`.
     func listed(_ conjunction: String = "or") -> String {

@@ -90,29 +90,16 @@ package struct AttitudeFilter: ~Copyable {
     ///
     /// An element that the movements so far did not reveal keeps its initial deviation.
     package var scaleEstimate: ScaleEstimate {
-        ScaleEstimate(
-            scale: strapdown.scale, deviation: Matrix3(deviations(0), deviations(1), deviations(2)))
-    }
-
-    /// The deviations of one row of K.
-    private func deviations(_ to: Int) -> Vector3 {
-        func deviation(_ from: Int) -> Double {
-            Double(covariance.variance(ErrorState.scale(to, from))).squareRoot()
-        }
-        return Vector3(deviation(0), deviation(1), deviation(2))
+        ScaleEstimate(scale: strapdown.scale, deviation: covariance.scaleDeviation)
     }
 
     /// Standard deviation of the estimated bias, rad/s, the largest of the axes.
     package var gyroscopeBiasDeviation: Double {
-        var largest: Float = 0
-        for axis in 0..<3 { largest = max(largest, covariance.variance(ErrorState.bias(axis))) }
-        return Double(largest).squareRoot()
+        (0..<3).reduce(0) { max($0, covariance.deviation(ErrorState.bias($1))) }
     }
 
     /// Standard deviation of the tilt, rad, the larger of the two axes.
-    package var tiltDeviation: Double {
-        Double(largestTiltVariance).squareRoot()
-    }
+    package var tiltDeviation: Double { Double(largestTiltVariance).squareRoot() }
 
     /// How far tilt and heading may be off, as of the last block; `nil` while the vertical is being found, and without a
     /// gyroscope.
@@ -121,24 +108,15 @@ package struct AttitudeFilter: ~Copyable {
     /// Whether the direction of the vertical is known to within 5°, one standard deviation: not in the first half second, nor
     /// after missing samples until later ones have shown it.
     package var isVerticalKnown: Bool {
-        !start.isActive && Double(largestTiltVariance) + gapTiltVariance < Self.knownTiltVariance
+        !start.isActive && Double(largestTiltVariance) + gapTiltVariance < 25 * radiansPerDegree * radiansPerDegree
     }
-
-    private static var knownTiltVariance: Double { 25 * radiansPerDegree * radiansPerDegree }
 
     private var largestTiltVariance: Float {
         max(covariance.variance(ErrorState.attitude(0)), covariance.variance(ErrorState.attitude(1)))
     }
 
     /// Whether the variance of every error is positive and finite: a wrong covariance shows here first.
-    package var hasSoundVariances: Bool {
-        for state in 0..<ErrorState.count {
-            let variance = covariance.variance(state)
-            // The heading is exact by definition when a start begins.
-            guard variance.isFinite, variance > 0 || state == ErrorState.heading && variance == 0 else { return false }
-        }
-        return true
-    }
+    package var hasSoundVariances: Bool { covariance.isSound }
 
     /// Whether the sensor has been at rest for `restDuration`.
     package var isAtRest: Bool { rest.quietTime >= parameters.restDuration }
@@ -571,12 +549,10 @@ extension AttitudeFilter {
     /// Whether the mean rate is close to the current estimate of the bias.
     @inline(__always)
     private var isNearBias: Bool {
-        for axis in 0..<3 {
-            let deviation = Double(covariance.variance(ErrorState.bias(axis))).squareRoot()
-            let distance = abs(rest.meanRate[axis] - strapdown.bias[axis])
-            if distance > 3 * deviation + parameters.restBiasMargin { return false }
+        (0..<3).allSatisfy { axis in
+            let deviation = covariance.deviation(ErrorState.bias(axis))
+            return abs(rest.meanRate[axis] - strapdown.bias[axis]) <= 3 * deviation + parameters.restBiasMargin
         }
-        return true
     }
 
     /// Whether the mean rate can be the bias although it is far from the estimate. It can if there was no rest yet and it
@@ -708,14 +684,13 @@ extension AttitudeFilter {
         guard verticalBiasPrior > 0, !rest.hasRested else { return }
         var largest = 0.0
         for axis in 0..<3 {
-            let deviation = Double(covariance.variance(ErrorState.bias(axis))).squareRoot()
+            let deviation = covariance.deviation(ErrorState.bias(axis))
             let size = abs(strapdown.bias[axis])
             if size - 2 * deviation > parameters.largeBiasRatio * verticalBiasPrior { largest = max(largest, size) }
         }
         guard largest > 0 else { return }
         let wider = max(largest, 1.2 * verticalBiasPrior)
-        let old = verticalBiasPrior * verticalBiasPrior
-        let new = wider * wider
+        let (old, new) = (verticalBiasPrior * verticalBiasPrior, wider * wider)
         let correction = covariance.widenBias(
             along: verticalAtStart, bias: strapdown.bias, variance: old * new / (new - old))
         verticalBiasPrior = wider

@@ -15,6 +15,27 @@ struct ErrorCovariance: ~Copyable {
     /// The variance of a state.
     func variance(_ state: Int) -> Float { elements[state * (ErrorState.count + 1)] }
 
+    /// The standard deviation of an error.
+    func deviation(_ state: Int) -> Double { Double(variance(state)).squareRoot() }
+
+    /// The standard deviations of the gyroscope's scale and misalignment, row by row.
+    var scaleDeviation: Matrix3 {
+        func row(_ to: Int) -> Vector3 {
+            Vector3(
+                deviation(ErrorState.scale(to, 0)), deviation(ErrorState.scale(to, 1)),
+                deviation(ErrorState.scale(to, 2)))
+        }
+        return Matrix3(row(0), row(1), row(2))
+    }
+
+    /// Whether every variance is positive and finite.
+    var isSound: Bool {
+        (0..<ErrorState.count).allSatisfy { state in
+            // The heading is exact by definition when a start begins.
+            variance(state).isFinite && (variance(state) > 0 || state == ErrorState.heading && variance(state) == 0)
+        }
+    }
+
     /// Adds independent noise to a state.
     func addNoise(_ variance: Float, to state: Int) { elements[state * (ErrorState.count + 1)] += variance }
 

@@ -54,8 +54,7 @@ enum ScanCommand {
     }
 
     private static func address(_ text: String) throws -> UInt8 {
-        let value = text.lowercased().hasPrefix("0x") ? UInt8(text.dropFirst(2), radix: 16) : UInt8(text)
-        guard let value, (0x08...0x77).contains(value) else {
+        guard let value = UInt8(decimalOrHexadecimal: text), (0x08...0x77).contains(value) else {
             throw Failure(.usage, "--address is \"\(text)\", not an I2C address from 0x08 to 0x77")
         }
         return value
