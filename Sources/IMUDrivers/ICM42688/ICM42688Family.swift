@@ -34,7 +34,9 @@ package struct ICM42688Family: ChipPart {
     }
     package var name: StaticString { is42605 ? "ICM-42605" : "ICM-42688-P" }
     package var unsourced: StaticString? {
-        is42605 ? "bandwidths and delays of the low-passes, start-up time, FIFO" : "delay of the anti-alias filter"
+        is42605
+            ? "bandwidths and delays of the low-passes, start-up time, FIFO"
+            : "delay of the anti-alias filter, and of the low-pass above 1 kHz"
     }
 
     // MARK: Settings
@@ -89,7 +91,8 @@ package struct ICM42688Family: ChipPart {
     ///
     /// The figures are those of DS 5.5, for filters of second order. The delay is rounded to 0.1 ms there. Unsourced:
     /// those of the ICM-42605. The same are assumed, because its codes are the same (Linux `inv_icm42600_filter`). Above
-    /// 1 kHz they follow the rate (DS 14.40); at 4 kHz the anti-alias filter is the narrower one, so the widest is chosen.
+    /// 1 kHz bandwidths follow the rate (DS 14.40). Unsourced: that the delays do, too. At 4 kHz the anti-alias filter is the
+    /// narrower one, so the widest is chosen.
     private static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double, delay: Double) {
         switch rate {
         case 4000...: (0, 1973, 0.000175)

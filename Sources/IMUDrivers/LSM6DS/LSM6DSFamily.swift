@@ -244,9 +244,10 @@ package struct LSM6DSPart<Kind: ChipKind>: ChipPart {
 
     package var longestRepetition: Int { readsGyroscope ? 4 : 32 }
 
-    /// Untagged: six words of two bytes, or three without the gyroscope; the pattern is read along with the count. FIFO_DATA_OUT_L: a burst wraps from
-    /// FIFO_DATA_OUT_H back to it (AN5130 4.7.1). Tagged: two words of seven bytes, or one. FIFO_DATA_OUT_TAG: a burst wraps from
-    /// FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once). OUT_TEMP_L and OUT_TEMP_H (reg.h).
+    /// Untagged: six words of two bytes, or three without the gyroscope; the pattern is read along with the count.
+    /// FIFO_DATA_OUT_L: a burst wraps from FIFO_DATA_OUT_H back to it (AN5130 4.7.1). Tagged: two words of seven bytes, or one.
+    /// FIFO_DATA_OUT_TAG: a burst wraps from FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once). OUT_TEMP_L
+    /// and OUT_TEMP_H (reg.h).
     package var fifo: ChipFIFO {
         ChipFIFO(
             size: variant.fifoSize, frameLength: (variant.isTagged ? 7 : 6) * (readsGyroscope ? 2 : 1),
