@@ -212,10 +212,10 @@ import Testing
     @Test func waitsForTheWriterOfAPipe() throws {
         FileContents.makeDirectories(directory.path)
         try #require(mkfifo(path, 0o600) == 0)
-        let path = path
         for parts in [["one", "two"], []] {
+            // Opening for writing alone would wait for a reader.
+            let writer = open(path, O_RDWR)
             Thread.detachNewThread {
-                let writer = open(path, O_WRONLY)
                 usleep(300_000)
                 for part in parts {
                     _ = write(writer, part, part.utf8.count)
@@ -223,7 +223,6 @@ import Testing
                 }
                 close(writer)
             }
-            // Opening for writing waits for a reader.
             #expect(try text(of: path, patience: 0.15) == parts.joined())
         }
     }

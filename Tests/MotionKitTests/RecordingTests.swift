@@ -118,6 +118,8 @@ final class TemporaryFile {
         #expect(samples.map { $0.flags.contains(.rotationRate) } == [false, false, true])
         #expect(samples[0].rotationRate == .zero)
         #expect(samples.allSatisfy { $0.temperature.isNaN })
+        // As it was written once.
+        #expect(try read("# gyroscope_range_rad_s: 0.0\n" + Self.header + "0,1,2,3,,,\n").count == 1)
     }
 
     /// Comments and empty lines anywhere, line ends of all systems, a byte order mark, blanks, no line feed at the end.
@@ -310,6 +312,21 @@ final class TemporaryFile {
     }
 
     /// The format is a contract, so this compares the whole file.
+    @Test func readsBackASensorWithoutGyroscope() throws {
+        let file = try TemporaryFile()
+        let sample = MotionSample(
+            timestamp: Timestamp(seconds: 1), acceleration: Vector3(1, 2, 3), rotationRate: .zero, flags: [])
+        do {
+            var writer = try RecordingWriter(
+                path: file.path, accelerometerRange: 80, gyroscopeRange: 0, hasTemperature: false)
+            try writer.write(sample)
+            try writer.flush()
+        }
+        var reader = try RecordingReader(path: file.path)
+        #expect(try reader.remainingSamples().map(\.acceleration) == [sample.acceleration])
+        #expect(reader.gyroscopeRange == nil)
+    }
+
     @Test func writesDocumentedFormat() throws {
         let file = try TemporaryFile()
         do {

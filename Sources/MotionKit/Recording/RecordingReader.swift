@@ -175,6 +175,8 @@ struct RecordingHeader {
         }
         guard name == RecordingFormat.accelerometerRange || name == RecordingFormat.gyroscopeRange else { return }
         let number = body[body.index(after: colon)...].drop { $0 == " " }.prefix { $0 != " " }
+        // What Jostle wrote of a sensor without a gyroscope.
+        if name == RecordingFormat.gyroscopeRange, number == "0.0" { return }
         guard let range = Double(number), range > 0, range.isFinite else {
             throw MalformedLine("\(name) is \"\(ForeignText.excerpt(String(number)))\", not a positive number")
         }

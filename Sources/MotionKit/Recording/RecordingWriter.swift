@@ -19,7 +19,7 @@ package struct RecordingWriter: ~Copyable {
     /// - Parameters:
     ///   - path: the file; previous content is lost.
     ///   - accelerometerRange: full scale, ±m/s²; infinite if unknown.
-    ///   - gyroscopeRange: full scale, ±rad/s; infinite if unknown.
+    ///   - gyroscopeRange: full scale, ±rad/s; infinite if unknown, 0 without a gyroscope.
     ///   - hasTemperature: whether to write a column for the chip's temperature.
     ///   - hasField: whether to write columns for a magnetometer, and that for the temperature.
     ///   - sensor: the name of the part; `nil` if it is not known.
@@ -31,7 +31,9 @@ package struct RecordingWriter: ~Copyable {
         let file = try OutputFile(path: path)
         var header = sensor.map { "# \(RecordingFormat.sensor): \($0)\n" } ?? ""
         if accelerometerRange.isFinite { header += "# \(RecordingFormat.accelerometerRange): \(accelerometerRange)\n" }
-        if gyroscopeRange.isFinite { header += "# \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)\n" }
+        if gyroscopeRange.isFinite, gyroscopeRange > 0 {
+            header += "# \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)\n"
+        }
         let hasTemperature = hasTemperature || hasField
         header += "\(RecordingFormat.header)\(hasTemperature ? RecordingFormat.temperature : "")"
         header += hasField ? "\(RecordingFormat.field)\n" : "\n"
