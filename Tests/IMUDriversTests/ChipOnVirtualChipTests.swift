@@ -170,15 +170,7 @@ private func usualError(_ part: VirtualPart) -> Double { singleParts.contains(pa
             ] as [([VirtualPart], [FaultEvent])]))
     func events(part: VirtualPart, event: FaultEvent) {
         let rig = makeRig(part)
-        rig.run(1)
-        // While the FIFO contains data.
-        rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
-        #expect(rig.run(atMost: 1) { rig.status.lastFault != nil })
-        let noticed = rig.clock.now()
-        #expect(rig.run(atMost: 2) { (rig.lastSample ?? noticed) > noticed })
-        rig.run(1)
-        #expect(rig.status.state == .streaming)
-        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        rig.expectRecovery(from: event)
         #expect(rig.events.count >= 2)
         if part != .icm20948 { #expect(rig.status.gaps == 1) }
         if event == .fifoOverflow, singleParts.contains(part) { #expect(rig.status.overflows == 1) }

@@ -1,5 +1,6 @@
 import MotionCore
 import MotionTestSupport
+import Testing
 import VirtualIMU
 
 @testable import IMUDrivers
@@ -249,6 +250,19 @@ final class VirtualRig {
             poll()
         }
         return condition()
+    }
+
+    /// Expects that an event a second from now is reported, that samples come again within two seconds, and none is wrong.
+    func expectRecovery(from event: FaultEvent, sourceLocation: SourceLocation = #_sourceLocation) {
+        run(1)
+        // While the FIFO contains data.
+        chip.inject(event, at: clock.now().advanced(bySeconds: 0.012))
+        #expect(run(atMost: 1) { status.lastFault != nil }, sourceLocation: sourceLocation)
+        let noticed = clock.now()
+        #expect(run(atMost: 2) { (lastSample ?? noticed) > noticed }, sourceLocation: sourceLocation)
+        run(1)
+        #expect(status.state == .streaming, sourceLocation: sourceLocation)
+        #expect(wrongSamples == 0 && reversals == 0, sourceLocation: sourceLocation)
     }
 
     /// Compares timestamps with the truth from now on.

@@ -126,9 +126,7 @@ public struct SensorSelection: Equatable, Sendable {
         let trajectory = try SensorSelection.trajectory(name)
         let start = clock.now()
         let hasMagnetometer = settings.connectsMagnetometer
-        let (part, partName): (VirtualPart, String) =
-            !settings.readsGyroscope
-            ? (.icm42688, "ICM-42688-P") : hasMagnetometer ? (.mpu9250, "MPU-9250") : (.mpu6050, "MPU-6050")
+        let (part, partName) = Self.virtualPart(settings)
         let chip = VirtualIMUChip(part, trajectory: trajectory, seed: seed, start: start)
         let notes = try check(settings)
         var names = DeviceNames(title: "virtual \(partName) (\(name))", storage: "virtual", notes: notes) { settings in
@@ -143,6 +141,12 @@ public struct SensorSelection: Equatable, Sendable {
         }
         return settings.readsGyroscope
             ? device(MPUFamily.self, chip, settings, names) : device(ICM42688Family.self, chip, settings, names)
+    }
+
+    /// The chip that is simulated, and its name.
+    private static func virtualPart(_ settings: IMUSettings) -> (part: VirtualPart, name: String) {
+        guard settings.readsGyroscope else { return (.icm42688, "ICM-42688-P") }
+        return settings.connectsMagnetometer ? (.mpu9250, "MPU-9250") : (.mpu6050, "MPU-6050")
     }
 
     /// A virtual chip with its driver.
@@ -180,7 +184,7 @@ public struct SensorSelection: Equatable, Sendable {
     private func rate(_ settings: IMUSettings) -> SensorRate? {
         switch kind {
         case .virtual:
-            let family: IMUFamily = settings.readsGyroscope ? .mpu6050 : .icm42688
+            let family = Self.virtualPart(settings).part.family
             return ChipRegistry.all.first { $0.family == family }?.rate(settings, identity: nil, bus: .none)
         case .chip(let family, let bus, _):
             guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return nil }
