@@ -3,7 +3,6 @@ internal import IMUDrivers
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
-internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 

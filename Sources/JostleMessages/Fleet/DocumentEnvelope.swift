@@ -1,6 +1,5 @@
 internal import Cryptography
 package import Documents
-internal import JostleConfiguration
 
 /// What identifies a document: its number, which grows with every publication on a topic within an epoch, and its hash.
 package struct DocumentRevision: Hashable, Sendable {

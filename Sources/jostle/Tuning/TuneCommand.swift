@@ -1,8 +1,6 @@
-internal import Documents
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem
