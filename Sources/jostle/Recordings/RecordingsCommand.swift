@@ -109,10 +109,8 @@ enum RecordingsCommand {
             Output.text(String(decoding: bytes, as: UTF8.self))
             return
         }
-        do {
+        try Failure.about(file, .cannotCreate) {
             try FileContents.create(file, with: bytes, mode: 0o600, owner: SudoUser.owner)
-        } catch {
-            throw Failure(.cannotCreate, "\(file): \(error)")
         }
         Output.line("\(file): \(bytes.count / 1000) kB. Look into it with: jostle replay \(file)")
     }
