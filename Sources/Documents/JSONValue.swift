@@ -119,9 +119,9 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, Expr
 
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// The members keep their order.
-    package init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self = .object(elements.map { Member($0.0, $0.1) })
+    /// The members keep their order. One without a value is left out.
+    package init(dictionaryLiteral elements: (String, JSONValue?)...) {
+        self = .object(elements.compactMap { name, value in value.map { Member(name, $0) } })
     }
 
     package init(booleanLiteral value: Bool) { self = .bool(value) }

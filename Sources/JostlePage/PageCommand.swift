@@ -2,7 +2,6 @@ internal import Glibc
 internal import HTTPServer
 package import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem

@@ -3,9 +3,7 @@ internal import JostleAgent
 internal import JostleConfiguration
 internal import JostleRuntime
 internal import LinuxSystem
-internal import MosquittoClient
 internal import MotionCore
-internal import StateStorage
 
 /// Many virtual boards in one process, on few threads: to test a fleet, its broker and its operator.
 ///

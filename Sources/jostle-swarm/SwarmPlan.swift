@@ -27,10 +27,6 @@ struct SwarmOptions: Equatable, Sendable {
     /// Whether the boards' own log lines are written, at the configured level; otherwise only a few errors are.
     var isVerbose = false
 
-    init(devices: Int) {
-        self.devices = devices
-    }
-
     /// Whether boards can shake.
     var hasEvents: Bool { eventsPerMinute > 0 || defects.contains { $0.kind == .shake } }
 }

@@ -1,7 +1,6 @@
 internal import Documents
 internal import Glibc
 internal import JostleAgent
-internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 

@@ -182,30 +182,17 @@ package struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
 
     /// The register through which the data is read. One transaction may read up to `longestRead` bytes.
     package var data: RegisterAddress
-    package var longestRead: Int
+    package var longestRead = Int.max
 
     /// The chip's temperature registers if the frames do not carry the temperature. Low byte first unless the part says
     /// otherwise.
     package var temperature: ChipRegisters?
 
     /// Whether a count beyond the FIFO's size reports an overflow; otherwise such a count is invalid.
-    package var reportsOverflow: Bool
+    package var reportsOverflow = true
 
     /// Invalid frames after each start.
     package var discardedFrames = 2
-
-    package init(
-        size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress, longestRead: Int = .max,
-        temperature: ChipRegisters? = nil, reportsOverflow: Bool = true
-    ) {
-        self.size = size
-        self.frameLength = frameLength
-        self.count = count
-        self.data = data
-        self.longestRead = longestRead
-        self.temperature = temperature
-        self.reportsOverflow = reportsOverflow
-    }
 
     /// A fill that reports an overflow: more than the FIFO holds, in whole frames.
     var overflow: Int { (mostFrames + 1) * frameLength }

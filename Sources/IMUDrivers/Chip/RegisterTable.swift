@@ -239,11 +239,6 @@ package struct ChipRegisters: Equatable, Sendable, BitwiseCopyable {
     package var first: RegisterAddress
     package var count: Int
 
-    package init(first: RegisterAddress, count: Int) {
-        self.first = first
-        self.count = count
-    }
-
     /// The run extended to a register; `nil` if that is in another bank, or the run would be longer than `longest`.
     func extended(to register: RegisterAddress, longest: Int) -> ChipRegisters? {
         guard register.bank == first.bank else { return nil }

@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleConfiguration
 
 /// The arguments of a command: the fields of a JSON object, read by name and type.
 struct CommandArguments {

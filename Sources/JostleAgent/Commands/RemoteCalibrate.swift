@@ -3,7 +3,6 @@ internal import JostleConfiguration
 internal import JostleRuntime
 internal import MotionCore
 internal import MotionKit
-internal import Synchronization
 
 /// `calibrate`: a guided calibration. A person at the board places it as the replies instruct; the result takes effect
 /// and is saved at once.

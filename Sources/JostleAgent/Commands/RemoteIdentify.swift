@@ -1,7 +1,6 @@
 internal import Documents
 internal import JostleConfiguration
 internal import JostleRuntime
-internal import LinuxSystem
 internal import MotionCore
 
 /// `identify`: blinks an LED on the board, so that a person can find the board.

@@ -1,8 +1,6 @@
 internal import Documents
 internal import JostleConfiguration
-internal import JostleMessages
 internal import LinuxSystem
-internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 

@@ -2,7 +2,6 @@ internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
-internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization

@@ -1,7 +1,5 @@
-internal import Documents
 internal import Glibc
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleRuntime
 internal import LinuxSystem
 internal import Synchronization

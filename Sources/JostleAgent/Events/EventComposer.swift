@@ -5,7 +5,6 @@ internal import JostleRuntime
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
-internal import StateStorage
 
 /// Converts gesture events, and the actions that they trigger, to messages for the outbox.
 struct EventComposer {

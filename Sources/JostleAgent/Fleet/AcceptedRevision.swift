@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleConfiguration
 internal import JostleMessages
 
 /// What was accepted last on a topic, even if it is not in force any more: what the next document has to follow.

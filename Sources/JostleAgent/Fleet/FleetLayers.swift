@@ -439,138 +439,117 @@ extension FleetLayers {
     private static let maximumErrors = 20
 
     /// What is in force from each layer, and why not.
-    func report(_ stack: ConfigurationStack, at now: Timestamp) -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = [
-            .init("groups", .array(groups.map { .string($0) })),
-            .init(
-                "layers",
-                .object(
-                    records.map { record in
-                        let outcome = stack.resolution.outcomes.first { $0.name == record.name.text }
-                        return .init(record.name.text, report(record, outcome, at: now))
-                    })),
-        ]
-        if let registryReport { members.append(.init("registry", registryReport)) }
-        return members
+    func report(_ stack: ConfigurationStack, at now: Timestamp) -> JSONValue {
+        let layers = records.map { record in
+            let outcome = stack.resolution.outcomes.first { $0.name == record.name.text }
+            return JSONValue.Member(record.name.text, report(record, outcome, at: now))
+        }
+        return ["groups": .strings(groups), "layers": .object(layers), "registry": registryReport]
     }
 
     private func report(_ record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp) -> JSONValue {
-        .object(members(of: record, outcome, at: now) + acceptedTime(record.stored.highest))
+        found(record, outcome, at: now).adding(acceptedTime(record.stored.highest))
     }
 
-    private func members(
-        of record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp
-    ) -> [JSONValue.Member] {
+    private func found(_ record: LayerRecord, _ outcome: PatchOutcome?, at now: Timestamp) -> JSONValue {
         let stored = record.stored
         let highest = stored.highest?.revision
         let inForce = stored.inForce?.document.revision
         if let offered = record.offered, record.finding == nil,
             record.offeredAt.map({ now.seconds(since: $0) >= FleetLayers.pendingTime }) ?? true
         {
-            var members = status("pending", offered.revision) + accepted(highest, inForce, offered.revision)
-            if let storageFailure { members.append(.init("reason", .string("cannot be saved: \(storageFailure)"))) }
-            return members
+            let reason = storageFailure.map { "cannot be saved: \($0)" }
+            return status("pending", offered.revision).adding(accepted(highest, inForce, offered.revision))
+                .adding(["reason": reason.map { .string($0) }])
         }
-        if let finding = record.finding { return members(of: finding, highest, inForce) }
+        if let finding = record.finding { return found(finding, highest, inForce) }
         if let undone = stored.undone {
             let revision = DocumentRevision(number: undone.revision, hash: "", epoch: highest?.epoch ?? "")
-            return status("rolled_back", revision) + accepted(nil, inForce, revision)
-                + [.init("reason", .string(undone.reason))]
+            return status("rolled_back", revision).adding(accepted(nil, inForce, revision))
+                .adding(["reason": .string(undone.reason)])
         }
         guard let content = stored.inForce else {
             let isMissing = record.isMissing && highest != nil
-            return status(isMissing ? "missing" : "none", nil) + accepted(highest, nil, nil)
+            return status(isMissing ? "missing" : "none", nil).adding(accepted(highest, nil, nil))
         }
-        return members(of: content, record, outcome)
+        return found(content, record, outcome)
     }
 
-    private func members(
-        of content: LayerContent, _ record: LayerRecord, _ outcome: PatchOutcome?
-    ) -> [JSONValue.Member] {
+    private func found(_ content: LayerContent, _ record: LayerRecord, _ outcome: PatchOutcome?) -> JSONValue {
         let revision = content.document.revision
         guard let chosen = outcome?.chosen else {
             // It was valid before another layer or the file changed.
-            return status("rejected", revision) + [.init("errors", FleetLayers.json(outcome?.problems.last ?? []))]
+            return status("rejected", revision).adding(["errors": FleetLayers.json(outcome?.problems.last ?? [])])
         }
         let isCandidate = content.usesCandidate(for: id) && chosen == 0
-        var members = status(record.isMissing ? "missing" : "applied", revision)
-        members.append(.init("candidate", .bool(isCandidate)))
-        if let errors = content.candidateErrors { members.append(.init("candidate_errors", errors)) }
-        if record.stored.proven != nil { members.append(.init("probation", true)) }
-        if let time = record.stored.acceptedAt { members.append(.init("t", .number("\(time)"))) }
-        if let seconds = record.applicationTime {
-            members.append(.init("took_ms", .number("\(Int((seconds * 1000).rounded()))")))
-        }
+        let milliseconds = record.applicationTime.map { Int(($0 * 1000).rounded()) }
         let unknown = outcome?.ignoredKeys ?? []
-        if !unknown.isEmpty { members.append(.init("unknown_keys", .array(unknown.prefix(20).map { .string($0) }))) }
-        return members
+        return status(record.isMissing ? "missing" : "applied", revision).adding([
+            "candidate": .bool(isCandidate), "candidate_errors": content.candidateErrors,
+            "probation": record.stored.proven == nil ? nil : true,
+            "t": record.stored.acceptedAt.map { .number($0) }, "took_ms": milliseconds.map { .number($0) },
+            "unknown_keys": unknown.isEmpty ? nil : .strings(Array(unknown.prefix(20))),
+        ])
     }
 
     /// What a message was that was not accepted.
-    private func members(
-        of finding: LayerRecord.Finding, _ highest: DocumentRevision?, _ inForce: DocumentRevision?
-    ) -> [JSONValue.Member] {
+    private func found(
+        _ finding: LayerRecord.Finding, _ highest: DocumentRevision?, _ inForce: DocumentRevision?
+    ) -> JSONValue {
         switch finding {
         case .rejected(var revision, let problems):
             revision?.hash = ""
-            return status("rejected", revision) + accepted(highest, inForce, revision)
-                + [.init("errors", FleetLayers.json(problems))]
+            return status("rejected", revision).adding(accepted(highest, inForce, revision))
+                .adding(["errors": FleetLayers.json(problems)])
         case .conflict(let revision):
             let other = inForce?.number == revision.number ? nil : inForce
-            return status("conflict", revision) + accepted(nil, other, revision)
-        case .stale(let revision): return status("stale", revision) + accepted(highest, inForce, revision)
+            return status("conflict", revision).adding(accepted(nil, other, revision))
+        case .stale(let revision): return status("stale", revision).adding(accepted(highest, inForce, revision))
         }
     }
 
-    private func status(_ word: String, _ revision: DocumentRevision?) -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = [.init("status", .string(word))]
-        guard let revision else { return members }
-        members.append(.init("revision", .number("\(revision.number)")))
-        if !revision.hash.isEmpty { members.append(.init("hash", .string(revision.shortHash))) }
-        if !revision.epoch.isEmpty { members.append(.init("epoch", .string(revision.epoch))) }
-        return members
+    private func status(_ word: String, _ revision: DocumentRevision?) -> JSONValue {
+        guard let revision else { return ["status": .string(word)] }
+        return [
+            "status": .string(word), "revision": .number(revision.number),
+            "hash": revision.hash.isEmpty ? nil : .string(revision.shortHash),
+            "epoch": revision.epoch.isEmpty ? nil : .string(revision.epoch),
+        ]
     }
 
     /// The revision in force, and the highest accepted one if it is not that: a document needs a higher one. And the epoch
     /// of these, if it is not that of the document that the report is about.
     private func accepted(
         _ highest: DocumentRevision?, _ inForce: DocumentRevision?, _ revision: DocumentRevision?
-    ) -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = []
-        if let inForce { members.append(.init("in_force", .number("\(inForce.number)"))) }
-        guard let highest else { return members }
-        if highest.number != inForce?.number || highest.epoch != inForce?.epoch {
-            members.append(.init("highest", .number("\(highest.number)")))
-        }
-        if highest.epoch != revision?.epoch ?? "" {
-            members.append(.init("accepted_epoch", .string(highest.epoch)))
-        }
-        return members
+    ) -> JSONValue {
+        let isInForce = highest?.number == inForce?.number && highest?.epoch == inForce?.epoch
+        let isSameEpoch = highest?.epoch == revision?.epoch ?? ""
+        return [
+            "in_force": inForce.map { .number($0.number) },
+            "highest": isInForce ? nil : highest.map { .number($0.number) },
+            "accepted_epoch": isSameEpoch ? nil : highest.map { .string($0.epoch) },
+        ]
     }
 
     /// The time that a document of another epoch has to follow.
-    private func acceptedTime(_ accepted: AcceptedRevision?) -> [JSONValue.Member] {
-        accepted?.revision.at.map { [.init("accepted_at", .number("\($0)"))] } ?? []
+    private func acceptedTime(_ accepted: AcceptedRevision?) -> JSONValue {
+        ["accepted_at": accepted?.revision.at.map { .number($0) }]
     }
 
     private var registryReport: JSONValue? {
         let inForce = registry?.document.revision
-        let finding = registryFinding.map { members(of: $0, acceptedRegistry?.revision, inForce) }
-        guard let members = finding ?? inForce.map({ status("applied", $0) }) else { return nil }
-        return .object(members + acceptedTime(acceptedRegistry))
+        let finding = registryFinding.map { found($0, acceptedRegistry?.revision, inForce) }
+        return (finding ?? inForce.map { status("applied", $0) })?.adding(acceptedTime(acceptedRegistry))
     }
 
     static func json(_ problems: [DocumentProblem]) -> JSONValue {
-        .array(
+        func text(_ text: String?) -> JSONValue? { text.flatMap { $0.isEmpty ? nil : .string($0) } }
+        return .array(
             problems.prefix(maximumErrors).map { problem in
-                let fields: [(name: String, text: String?)] = [
-                    ("path", problem.path), ("value", problem.found), ("allowed", problem.allowed),
-                    ("reason", problem.reason),
+                [
+                    "path": text(problem.path), "value": text(problem.found), "allowed": text(problem.allowed),
+                    "reason": text(problem.reason),
                 ]
-                return .object(
-                    fields.compactMap { field in
-                        field.text.flatMap { $0.isEmpty ? nil : JSONValue.Member(field.name, .string($0)) }
-                    })
             })
     }
 }

@@ -27,74 +27,55 @@ extension StoredFleet {
 
     /// The file's contents.
     var bytes: [UInt8] {
-        var members: [JSONValue.Member] = [
-            .init("format", .string(StoredFleet.format)), .init("signed", .bool(isSigned)),
+        let probation: JSONValue? = probation.map { probation in
+            [
+                "boot": .string(probation.boot), "deaths": .number(probation.deaths),
+                "ended_properly": .bool(probation.hasEndedProperly), "had_samples": .bool(probation.hadSamples),
+                "touches_network": .bool(probation.touchesNetwork),
+            ]
+        }
+        let registry: JSONValue? = registry.map { registry in
+            [
+                "topic": .string(registry.topic), "document": StoredFleet.text(registry.document.envelope),
+                "highest": StoredFleet.json(registry.accepted),
+            ]
+        }
+        let former = former.items.map { item -> JSONValue in
+            let topic: JSONValue = ["topic": .string(item.topic)]
+            return topic.adding(StoredFleet.json(item.accepted))
+        }
+        let layers = layers.sorted { $0.key < $1.key }.map { StoredFleet.json($0.value, topic: $0.key) }
+        let tree: JSONValue = [
+            "format": .string(StoredFleet.format), "signed": .bool(isSigned), "probation": probation,
+            "registry": registry, "former": former.isEmpty ? nil : .array(former), "layers": .array(layers),
         ]
-        if let probation {
-            members.append(
-                .init(
-                    "probation",
-                    [
-                        "boot": .string(probation.boot), "deaths": .number("\(probation.deaths)"),
-                        "ended_properly": .bool(probation.hasEndedProperly),
-                        "had_samples": .bool(probation.hadSamples), "touches_network": .bool(probation.touchesNetwork),
-                    ]))
-        }
-        if let registry {
-            members.append(
-                .init(
-                    "registry",
-                    [
-                        "topic": .string(registry.topic), "document": StoredFleet.text(registry.document.envelope),
-                        "highest": StoredFleet.json(registry.accepted),
-                    ]))
-        }
-        if !former.items.isEmpty {
-            let items = former.items.map { item in
-                StoredFleet.json(item.accepted, [.init("topic", .string(item.topic))])
-            }
-            members.append(.init("former", .array(items)))
-        }
-        members.append(
-            .init("layers", .array(layers.sorted { $0.key < $1.key }.map { StoredFleet.json($0.value, topic: $0.key) }))
-        )
-        return Array((JSONValue.object(members).compactText + "\n").utf8)
+        return Array((tree.compactText + "\n").utf8)
     }
 
     private static func json(_ layer: StoredLayer, topic: String) -> JSONValue {
-        var members: [JSONValue.Member] = [.init("topic", .string(topic)), .init("layer", .string(layer.name.text))]
-        if let highest = layer.highest {
-            members.append(.init("highest", json(highest)))
-        }
-        if let content = layer.inForce { members.append(.init("in_force", json(content))) }
-        if let time = layer.acceptedAt { members.append(.init("accepted_at", .number("\(time)"))) }
-        if let proven = layer.proven { members.append(.init("proven", proven.content.map(json) ?? .null)) }
-        if let undone = layer.undone {
-            members.append(
-                .init("undone", ["revision": .number("\(undone.revision)"), "reason": .string(undone.reason)]))
-        }
-        return .object(members)
+        let undone: JSONValue? = layer.undone.map { ["revision": .number($0.revision), "reason": .string($0.reason)] }
+        return [
+            "topic": .string(topic), "layer": .string(layer.name.text), "highest": layer.highest.map(json),
+            "in_force": layer.inForce.map(json), "accepted_at": layer.acceptedAt.map { .number($0) },
+            "proven": layer.proven.map { $0.content.map(json) ?? .null }, "undone": undone,
+        ]
     }
 
-    private static func json(_ accepted: AcceptedRevision, _ members: [JSONValue.Member] = []) -> JSONValue {
+    private static func json(_ accepted: AcceptedRevision) -> JSONValue {
         let revision = accepted.revision
-        var members =
-            members + [.init("revision", .number("\(revision.number)")), .init("hash", .string(revision.hash))]
-        if !revision.epoch.isEmpty { members.append(.init("epoch", .string(revision.epoch))) }
-        if let time = revision.at { members.append(.init("at", .number("\(time)"))) }
-        if let time = accepted.confirmedAt { members.append(.init("confirmed_at", .number("\(time)"))) }
-        if !accepted.formerEpochs.isEmpty {
-            members.append(.init("former_epochs", .array(accepted.formerEpochs.map { .string($0) })))
-        }
-        return .object(members)
+        return [
+            "revision": .number(revision.number), "hash": .string(revision.hash),
+            "epoch": revision.epoch.isEmpty ? nil : .string(revision.epoch), "at": revision.at.map { .number($0) },
+            "confirmed_at": accepted.confirmedAt.map { .number($0) },
+            "former_epochs": accepted.formerEpochs.isEmpty ? nil : .strings(accepted.formerEpochs),
+        ]
     }
 
     private static func json(_ content: LayerContent) -> JSONValue {
-        let members: [JSONValue.Member] = [
-            .init("skips_candidate", .bool(content.skipsCandidate)),
-            .init("document", text(content.document.envelope)),
+        [
+            "skips_candidate": .bool(content.skipsCandidate), "document": text(content.document.envelope),
+            "candidate_errors": content.candidateErrors,
         ]
-        return .object(members + (content.candidateErrors.map { [.init("candidate_errors", $0)] } ?? []))
     }
 
     private static func text(_ envelope: DocumentEnvelope) -> JSONValue {

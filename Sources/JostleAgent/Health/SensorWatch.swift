@@ -1,5 +1,4 @@
 internal import IMUDrivers
-internal import JostleConfiguration
 internal import JostleRuntime
 internal import MotionCore
 internal import MotionKit

@@ -18,7 +18,7 @@ struct DiscoverySet: Equatable, Sendable {
     let settings: JostleSettings
     let facts: DiscoveryFacts
     /// What every message repeats: the device and the origin.
-    private let context: [JSONValue.Member]
+    private let context: JSONValue
     /// The components of the message for the whole device, until it is complete.
     private var components: [JSONValue.Member] = []
 
@@ -29,10 +29,7 @@ struct DiscoverySet: Equatable, Sendable {
     init(_ settings: JostleSettings, _ facts: DiscoveryFacts) {
         self.settings = settings
         self.facts = facts
-        context = [
-            .init("device", DiscoverySet.device(settings, facts)),
-            .init("origin", DiscoverySet.origin(facts)),
-        ]
+        context = ["device": DiscoverySet.device(settings, facts), "origin": DiscoverySet.origin(facts)]
         guard settings.homeAssistant.discovery else { return }
         addGestures()
         addSensors()
@@ -40,21 +37,18 @@ struct DiscoverySet: Equatable, Sendable {
         addConfiguration()
         addControls()
         guard settings.homeAssistant.discoveryForm == .device else { return }
-        let whole: [JSONValue.Member] = context + [.init("components", .object(components))]
+        let whole = context.adding(["components": .object(components)])
         let topic = "\(settings.homeAssistant.prefix)/\(DiscoveryMessage.deviceLevel)/\(facts.id)/config"
-        messages = [DiscoveryMessage(topic: topic, payload: JSONValue.object(whole).compactText)]
+        messages = [DiscoveryMessage(topic: topic, payload: whole.compactText)]
         components = []
     }
 
     /// The program that announces the device, and where its users get help.
     private static func origin(_ facts: DiscoveryFacts) -> JSONValue {
-        .object(
-            members([("name", originName), ("sw_version", facts.version), ("support_url", facts.supportURL)]))
-    }
-
-    /// Those fields that have a text.
-    private static func members(_ fields: [(name: String, text: String?)]) -> [JSONValue.Member] {
-        fields.compactMap { field in field.text.map { JSONValue.Member(field.name, .string($0)) } }
+        [
+            "name": .string(originName), "sw_version": .string(facts.version),
+            "support_url": facts.supportURL.map { .string($0) },
+        ]
     }
 
     /// The device object, which every message repeats.
@@ -64,29 +58,30 @@ struct DiscoverySet: Equatable, Sendable {
             return String(sensor[..<(end?.lowerBound ?? sensor.endIndex)])
         }
         let model = [facts.board.model, chip].compactMap { $0 }
-        let fields: [(name: String, text: String?)] = [
-            ("name", settings.device.name ?? facts.id),
-            ("manufacturer", originName),
-            ("model", model.isEmpty ? nil : model.joined(separator: " with ")),
-            ("hw_version", facts.sensor),
-            ("serial_number", facts.board.serial),
-            ("sw_version", facts.version),
-            ("suggested_area", settings.device.area),
-            ("configuration_url", settings.device.configurationURL),
+        return [
+            "identifiers": [.string("jostle_\(facts.identity.text)")],
+            "name": .string(settings.device.name ?? facts.id),
+            "manufacturer": .string(originName),
+            "model": model.isEmpty ? nil : .string(model.joined(separator: " with ")),
+            "hw_version": facts.sensor.map { .string($0) },
+            "serial_number": facts.board.serial.map { .string($0) },
+            "sw_version": .string(facts.version),
+            "suggested_area": settings.device.area.map { .string($0) },
+            "configuration_url": settings.device.configurationURL.map { .string($0) },
         ]
-        return .object(
-            [.init("identifiers", [.string("jostle_\(facts.identity.text)")])] + members(fields))
     }
 
     // MARK: For the extensions
 
     /// Adds an entity. `object` is its name in the topic and in its unique id, `name` is its display name.
-    mutating func addEntity(_ component: String, _ object: String, _ name: String, _ fields: [JSONValue.Member]) {
-        let common: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("unique_id", .string("jostle_\(facts.identity.text)_\(object)")),
+    mutating func addEntity(_ component: String, _ object: String, _ name: String, _ fields: JSONValue...) {
+        let common: JSONValue = [
+            "name": .string(name), "unique_id": .string("jostle_\(facts.identity.text)_\(object)"),
         ]
-        let availability = JSONValue.Member("availability", [["topic": .string(facts.topics.availability)]])
-        add(component, object, common + fields.map(DiscoverySet.guarded) + [availability])
+        let guarded = fields.flatMap { $0.members ?? [] }.map(DiscoverySet.guarded)
+        add(
+            component, object,
+            common.adding(.object(guarded)).adding(["availability": [["topic": .string(facts.topics.availability)]]]))
     }
 
     /// Makes a template render no value for a payload that is not JSON: an empty one removes what was retained, and would be
@@ -99,16 +94,19 @@ struct DiscoverySet: Equatable, Sendable {
     }
 
     /// Adds a device trigger.
-    mutating func addTrigger(_ object: String, _ fields: [JSONValue.Member]) {
-        add("device_automation", object, [.init("automation_type", "trigger")] + fields)
+    mutating func addTrigger(_ object: String, _ fields: JSONValue) {
+        let automation: JSONValue = ["automation_type": "trigger"]
+        add("device_automation", object, automation.adding(fields))
     }
 
-    private mutating func add(_ component: String, _ object: String, _ fields: [JSONValue.Member]) {
+    private mutating func add(_ component: String, _ object: String, _ fields: JSONValue) {
         switch settings.homeAssistant.discoveryForm {
-        case .device: components.append(.init(object, .object([.init("platform", .string(component))] + fields)))
+        case .device:
+            let platform: JSONValue = ["platform": .string(component)]
+            components.append(.init(object, platform.adding(fields)))
         case .component:
             let topic = "\(settings.homeAssistant.prefix)/\(component)/\(facts.id)/\(object)/config"
-            messages.append(DiscoveryMessage(topic: topic, payload: JSONValue.object(fields + context).compactText))
+            messages.append(DiscoveryMessage(topic: topic, payload: fields.adding(context).compactText))
         }
     }
 }
@@ -128,7 +126,7 @@ extension DiscoverySet {
                     hasMean: angle == "pitch")
                 addEntity(
                     "sensor", angle, angle.prefix(1).uppercased() + angle.dropFirst(),
-                    fields + expiry + [.init("enabled_by_default", false)])
+                    fields, expiry, ["enabled_by_default": false])
             }
         }
         let state = facts.topics.state
@@ -140,24 +138,24 @@ extension DiscoverySet {
                 unit: "°", decimals: 0))
         addEntity(
             "sensor", "side", "Side up",
-            [.init("state_topic", .string(state)), .init("value_template", "{{ value_json.side }}")]
-                + DiscoverySet.words(["x", "y", "z"].flatMap { ["+\($0)", "-\($0)"] }))
+            ["state_topic": .string(state), "value_template": "{{ value_json.side }}"],
+            DiscoverySet.words(["x", "y", "z"].flatMap { ["+\($0)", "-\($0)"] }))
         addEntity(
             "sensor", "vibration_level", "Vibration level",
-            sensor(state, "{{ value_json.vibration | default(0) }}", unit: "m/s²", decimals: 2)
-                + [.init("enabled_by_default", false)])
+            sensor(state, "{{ value_json.vibration | default(0) }}", unit: "m/s²", decimals: 2),
+            ["enabled_by_default": false])
         addBinary(
-            "moving", "Moving", state, "{{ 'ON' if value_json.moving else 'OFF' }}", [.init("device_class", "moving")])
+            "moving", "Moving", state, "{{ 'ON' if value_json.moving else 'OFF' }}", ["device_class": "moving"])
         addBinary(
             "running", "Running", state, "{{ 'ON' if value_json.vibrating else 'OFF' }}",
             [
-                .init("device_class", "running"), .init("json_attributes_topic", .string(facts.topics.machine)),
-                .init("json_attributes_template", .string(DiscoverySet.machineAttributes)),
+                "device_class": "running", "json_attributes_topic": .string(facts.topics.machine),
+                "json_attributes_template": .string(DiscoverySet.machineAttributes),
             ])
         guard settings.motion.gestures.vibration.common.isEnabled else { return }
         addBinary(
             "machine_changed", "Machine changed", facts.topics.machine,
-            "{{ 'ON' if value_json.changed | default(false) else 'OFF' }}", [.init("device_class", "problem")])
+            "{{ 'ON' if value_json.changed | default(false) else 'OFF' }}", ["device_class": "problem"])
         // The field's name has the band, which depends on the rate. Without a device class: that of a speed has no mm/s in older
         // versions.
         addEntity(
@@ -165,7 +163,7 @@ extension DiscoverySet {
             sensor(
                 facts.topics.machine,
                 "{{ (value_json.items() | selectattr(0, 'match', 'v_10_') | map(attribute=1) | list + ['None']) | first }}",
-                unit: "mm/s", decimals: 2) + [.init("enabled_by_default", false)])
+                unit: "mm/s", decimals: 2), ["enabled_by_default": false])
     }
 
     /// What is known of the machine's run.
@@ -187,38 +185,36 @@ extension DiscoverySet {
             sensor(
                 health,
                 "{{ (2 * value_json.temperature) | round(0) / 2 if value_json.temperature is defined else 'None' }}",
-                unit: "°C", decimals: 1, kind: "temperature") + expiry)
+                unit: "°C", decimals: 1, kind: "temperature"), expiry)
         addBinary(
             "problem", "Problem", health, "{{ 'ON' if value_json.problem | default(false) else 'OFF' }}",
             [
-                .init("device_class", "problem"), .init("entity_category", "diagnostic"),
-                .init("json_attributes_topic", .string(health)),
-                .init(
-                    "json_attributes_template", "{{ {'problems': value_json.problems | default([])} | tojson }}"),
-            ] + expiry)
-        let diagnostic: [JSONValue.Member] = expiry + [.init("entity_category", "diagnostic")]
+                "device_class": "problem", "entity_category": "diagnostic", "json_attributes_topic": .string(health),
+                "json_attributes_template": "{{ {'problems': value_json.problems | default([])} | tojson }}",
+            ], expiry)
+        let diagnostic = expiry.adding(["entity_category": "diagnostic"])
         // Disabled by default: these change with every report and rarely matter.
-        let hidden: [JSONValue.Member] = diagnostic + [.init("enabled_by_default", false)]
+        let hidden = diagnostic.adding(["enabled_by_default": false])
         addEntity(
             "sensor", "rate", "Sample rate",
             sensor(
                 health, "{{ value_json.rate | round(0 if value_json.rate > 20 else 1) }}", unit: "Hz", decimals: 1,
-                kind: "frequency") + diagnostic)
+                kind: "frequency"), diagnostic)
         addEntity(
-            "sensor", "gaps", "Gaps", sensor(health, "{{ value_json.gaps }}", decimals: 0, counts: true) + diagnostic)
+            "sensor", "gaps", "Gaps", sensor(health, "{{ value_json.gaps }}", decimals: 0, counts: true), diagnostic)
         addEntity(
             "sensor", "bus_errors", "Bus errors",
-            sensor(health, "{{ value_json.bus_errors.values() | sum }}", decimals: 0, counts: true) + diagnostic)
+            sensor(health, "{{ value_json.bus_errors.values() | sum }}", decimals: 0, counts: true), diagnostic)
         addEntity(
-            "sensor", "queue", "Queue", sensor(health, "{{ value_json.outbox }}", decimals: 0) + diagnostic)
+            "sensor", "queue", "Queue", sensor(health, "{{ value_json.outbox }}", decimals: 0), diagnostic)
         addEntity(
-            "sensor", "cpu", "CPU", sensor(health, "{{ value_json.cpu_percent }}", unit: "%", decimals: 1) + hidden)
+            "sensor", "cpu", "CPU", sensor(health, "{{ value_json.cpu_percent }}", unit: "%", decimals: 1), hidden)
         addEntity(
             "sensor", "memory", "Memory",
-            sensor(health, "{{ value_json.memory_mb }}", unit: "MiB", decimals: 1, kind: "data_size") + hidden)
+            sensor(health, "{{ value_json.memory_mb }}", unit: "MiB", decimals: 1, kind: "data_size"), hidden)
         addEntity(
             "sensor", "uptime", "Uptime",
-            sensor(health, "{{ value_json.uptime }}", unit: "s", decimals: 0, kind: "duration", counts: true) + hidden)
+            sensor(health, "{{ value_json.uptime }}", unit: "s", decimals: 0, kind: "duration", counts: true), hidden)
     }
 
     /// Adds the entity that shows how the device took the fleet's layers of its configuration: the worst status, and the
@@ -234,45 +230,43 @@ extension DiscoverySet {
         addEntity(
             "sensor", "configuration", "Configuration",
             [
-                .init("state_topic", .string(reported)), .init("value_template", .string(template)),
-                .init("entity_category", "diagnostic"), .init("icon", "mdi:cog-sync"),
-                .init("json_attributes_topic", .string(reported)),
-                .init("json_attributes_template", "{{ {'layers': value_json.layers | default({})} | tojson }}"),
-            ] + DiscoverySet.words(words))
+                "state_topic": .string(reported), "value_template": .string(template),
+                "entity_category": "diagnostic", "icon": "mdi:cog-sync", "json_attributes_topic": .string(reported),
+                "json_attributes_template": "{{ {'layers': value_json.layers | default({})} | tojson }}",
+            ], DiscoverySet.words(words))
     }
 
     /// The fields of a sensor whose value is one of some words. Older versions ignore the list.
-    private static func words(_ words: [String]) -> [JSONValue.Member] {
-        [.init("device_class", "enum"), .init("options", .array(words.map { .string($0) }))]
+    private static func words(_ words: [String]) -> JSONValue {
+        ["device_class": "enum", "options": .strings(words)]
     }
 
     /// The expiry of a value that is published at regular intervals: three missed messages.
-    private static func expiry(heartbeat: Double, interval: Double) -> [JSONValue.Member] {
-        guard heartbeat > 0 else { return [] }
+    private static func expiry(heartbeat: Double, interval: Double) -> JSONValue {
+        guard heartbeat > 0 else { return [:] }
         let seconds = (3 * max(heartbeat, interval, 10)).rounded(.up)
-        return [.init("expire_after", .number("\(Int(seconds))"))]
+        return ["expire_after": .number(Int(seconds))]
     }
 
     private func sensor(
         _ topic: String, _ template: String, unit: String? = nil, decimals: Int, kind: String? = nil,
         counts: Bool = false, hasMean: Bool = true
-    ) -> [JSONValue.Member] {
-        var fields: [JSONValue.Member] = [
-            .init("state_topic", .string(topic)), .init("value_template", .string(template)),
+    ) -> JSONValue {
+        [
+            "state_topic": .string(topic), "value_template": .string(template),
+            "state_class": hasMean ? (counts ? "total_increasing" : "measurement") : nil,
+            "suggested_display_precision": .number(decimals), "unit_of_measurement": unit.map { .string($0) },
+            "device_class": kind.map { .string($0) },
         ]
-        if hasMean { fields.append(.init("state_class", counts ? "total_increasing" : "measurement")) }
-        fields.append(.init("suggested_display_precision", .number("\(decimals)")))
-        if let unit { fields.append(.init("unit_of_measurement", .string(unit))) }
-        if let kind { fields.append(.init("device_class", .string(kind))) }
-        return fields
     }
 
     private mutating func addBinary(
-        _ object: String, _ name: String, _ topic: String, _ template: String, _ fields: [JSONValue.Member]
+        _ object: String, _ name: String, _ topic: String, _ template: String, _ fields: JSONValue,
+        _ expiry: JSONValue = [:]
     ) {
         addEntity(
             "binary_sensor", object, name,
-            [.init("state_topic", .string(topic)), .init("value_template", .string(template))] + fields)
+            ["state_topic": .string(topic), "value_template": .string(template)], fields, expiry)
     }
 }
 
@@ -353,9 +347,9 @@ extension DiscoverySet {
         addTrigger(
             "\(kind.word)_\(subtype)",
             [
-                .init("type", .string(kind.word)), .init("subtype", .string(subtype)),
-                .init("topic", .string(facts.topics.event(kind))), .init("qos", 0),
-                .init("value_template", .string(EventWords.timely(template))), .init("payload", .string(payload)),
+                "type": .string(kind.word), "subtype": .string(subtype), "topic": .string(facts.topics.event(kind)),
+                "qos": 0, "value_template": .string(EventWords.timely(template)),
+                "payload": .string(payload),
             ])
     }
 
@@ -371,9 +365,8 @@ extension DiscoverySet {
         addEntity(
             "event", kind.word, kind.title,
             [
-                .init("state_topic", .string(facts.topics.event(kind))), .init("qos", 0),
-                .init("event_types", .array(words.map { .string($0) })),
-                .init("value_template", .string(template)), .init("icon", .string(kind.gesture.facts.icon)),
+                "state_topic": .string(facts.topics.event(kind)), "qos": 0, "event_types": .strings(words),
+                "value_template": .string(template), "icon": .string(kind.gesture.facts.icon),
             ])
     }
 }
@@ -389,20 +382,19 @@ extension DiscoverySet {
         for kind in settings.gestureKinds {
             if Gesture.needingGyroscope.contains(kind.gesture), !facts.hasGyroscope { continue }
             // Twenty controls are many; those of gestures that nobody uses are there for who enables them.
-            let hidden: [JSONValue.Member] =
-                settings[kind]?.isEnabled == true ? [] : [.init("enabled_by_default", false)]
+            let hidden: JSONValue = ["enabled_by_default": settings[kind]?.isEnabled == true ? nil : false]
             addSwitch(of: kind, hidden)
             addNumber(
                 "\(kind.section).sensitivity", "\(kind.word)_sensitivity", "\(kind.title) sensitivity",
-                [.init("min", 1), .init("max", 10), .init("step", 1), .init("mode", "slider")] + hidden, unit: nil)
+                ["min": 1, "max": 10, "step": 1, "mode": "slider"], hidden)
         }
         for name in settings.ruleNames { addSwitch(ofRule: name) }
-        let rate: [JSONValue.Member] = [.init("min", 0), .init("max", 200), .init("step", .number("0.1"))]
-        addNumber("publish.attitude.rate", "attitude_rate", "Attitude rate", rate + [.init("mode", "box")], unit: "Hz")
-        addNumber("publish.motion.rate", "motion_rate", "Motion rate", rate + [.init("mode", "box")], unit: "Hz")
+        let rate: JSONValue = ["min": 0, "max": 200, "step": .number("0.1"), "mode": "box"]
+        addNumber("publish.attitude.rate", "attitude_rate", "Attitude rate", rate, unit: "Hz")
+        addNumber("publish.motion.rate", "motion_rate", "Motion rate", rate, unit: "Hz")
         addNumber(
             "attitude.low_pass", "attitude_low_pass", "Attitude low-pass",
-            [.init("min", 0), .init("max", 500), .init("step", .number("0.1")), .init("mode", "box")], unit: "Hz")
+            ["min": 0, "max": 500, "step": .number("0.1"), "mode": "box"], unit: "Hz")
         addZero()
         for button in DiscoverySet.buttons where facts.commands.contains(button.command) {
             if button.needsGyroscope, !facts.hasGyroscope { continue }
@@ -413,21 +405,22 @@ extension DiscoverySet {
     private func reported(_ key: String) -> String { "value_json.settings.\(key)" }
 
     /// The topics and the category of the control for a setting.
-    private func control(_ key: String) -> [JSONValue.Member] {
+    private func control(_ key: String) -> JSONValue {
         [
-            .init("command_topic", .string(facts.topics.set(key))), .init("qos", 1),
-            .init("state_topic", .string(facts.topics.reported)), .init("entity_category", "config"),
+            "command_topic": .string(facts.topics.set(key)), "qos": 1,
+            "state_topic": .string(facts.topics.reported), "entity_category": "config",
         ]
     }
 
-    private mutating func addSwitch(of kind: GestureKind, _ fields: [JSONValue.Member]) {
+    private mutating func addSwitch(of kind: GestureKind, _ fields: JSONValue) {
         let key = "\(kind.section).enabled"
         addEntity(
             "switch", "\(kind.word)_enabled", "\(kind.title) recognition",
-            control(key) + [
-                .init("value_template", .string("{{ 'true' if \(reported(key)) else 'false' }}")),
-                .init("payload_on", "true"), .init("payload_off", "false"),
-            ] + fields)
+            control(key),
+            [
+                "value_template": .string("{{ 'true' if \(reported(key)) else 'false' }}"),
+                "payload_on": "true", "payload_off": "false",
+            ], fields)
     }
 
     /// Adds a switch for a rule with a name. The report has the rules as a list, in which only a rule that is switched off
@@ -438,20 +431,20 @@ extension DiscoverySet {
             "{{ 'false' if \(rules) | selectattr('enabled', 'defined') | rejectattr('enabled') | list else 'true' }}"
         addEntity(
             "switch", "rule_\(name)_enabled", "Action \(name)",
-            control(RuleSwitch(name).key) + [
-                .init("value_template", .string(state)), .init("payload_on", "true"), .init("payload_off", "false"),
-            ])
+            control(RuleSwitch(name).key),
+            ["value_template": .string(state), "payload_on": "true", "payload_off": "false"])
     }
 
     private mutating func addNumber(
-        _ key: String, _ object: String, _ name: String, _ range: [JSONValue.Member], unit: String?
+        _ key: String, _ object: String, _ name: String, _ range: JSONValue, _ fields: JSONValue = [:],
+        unit: String? = nil
     ) {
         // Quantities are reported with their unit.
         let value = unit == nil ? reported(key) : "\(reported(key)).split(' ')[0]"
-        let unit = unit.map { [JSONValue.Member("unit_of_measurement", .string($0))] } ?? []
+        let unit: JSONValue = ["unit_of_measurement": unit.map { .string($0) }]
         addEntity(
             "number", object, name,
-            control(key) + [.init("value_template", .string("{{ \(value) }}"))] + range + unit)
+            control(key), ["value_template": .string("{{ \(value) }}")], range, fields, unit)
     }
 
     /// Adds the choice of the attitude reference. Home Assistant interprets `none` as no value, so that option is
@@ -460,10 +453,11 @@ extension DiscoverySet {
         let key = "attitude.reference"
         addEntity(
             "select", "attitude_reference", "Attitude zero",
-            control(key) + [
-                .init("options", ["vertical", "start", "stored"]),
-                .init("value_template", .string("{{ \(reported(key)) | replace('none', 'vertical') }}")),
-                .init("command_template", "{{ value | replace('vertical', 'none') }}"),
+            control(key),
+            [
+                "options": ["vertical", "start", "stored"],
+                "value_template": .string("{{ \(reported(key)) | replace('none', 'vertical') }}"),
+                "command_template": "{{ value | replace('vertical', 'none') }}",
             ])
     }
 
@@ -474,32 +468,32 @@ extension DiscoverySet {
         /// The arguments of the command: a JSON object.
         var arguments = "{}"
         var needsGyroscope = false
-        var fields: [JSONValue.Member]
+        var fields: JSONValue
     }
 
     /// The commands that get a button if the device allows them.
     private static let buttons = [
-        Button(command: "tare", name: "Tare", fields: [.init("icon", "mdi:axis-arrow")]),
+        Button(command: "tare", name: "Tare", fields: ["icon": "mdi:axis-arrow"]),
         // A button can calibrate the gyroscope only. The accelerometer's calibration needs a person who follows
         // instructions.
         Button(
             command: "calibrate", name: "Calibrate", arguments: "{\"what\":\"gyroscope\"}", needsGyroscope: true,
-            fields: [.init("entity_category", "config"), .init("icon", "mdi:tune")]),
+            fields: ["entity_category": "config", "icon": "mdi:tune"]),
         Button(
             command: "identify", name: "Identify",
-            fields: [.init("device_class", "identify"), .init("entity_category", "diagnostic")]),
+            fields: ["device_class": "identify", "entity_category": "diagnostic"]),
         Button(
             command: "restart", name: "Restart",
-            fields: [.init("device_class", "restart"), .init("entity_category", "config")]),
+            fields: ["device_class": "restart", "entity_category": "config"]),
     ]
 
     private mutating func add(_ button: Button) {
         addEntity(
             "button", button.command, button.name,
             [
-                .init("command_topic", .string(facts.topics.command(button.command))),
-                .init("payload_press", .string(button.arguments)), .init("qos", 1),
-            ] + button.fields)
+                "command_topic": .string(facts.topics.command(button.command)),
+                "payload_press": .string(button.arguments), "qos": 1,
+            ], button.fields)
     }
 }
 

@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
 internal import MotionCore

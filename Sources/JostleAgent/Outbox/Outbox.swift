@@ -1,5 +1,4 @@
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleRuntime
 internal import MosquittoClient
 internal import MotionCore

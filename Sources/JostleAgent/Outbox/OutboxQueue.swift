@@ -1,6 +1,5 @@
 internal import JostleConfiguration
 internal import MosquittoClient
-internal import MotionCore
 
 /// The messages in order of arrival, each with its state, until the broker has acknowledged them, and the rows of the
 /// file that are left over from finished ones.

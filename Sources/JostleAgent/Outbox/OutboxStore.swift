@@ -1,6 +1,5 @@
 internal import Documents
 internal import JostleConfiguration
-internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import SQLiteDatabase

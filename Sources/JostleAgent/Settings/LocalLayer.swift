@@ -1,6 +1,5 @@
 internal import Documents
 internal import JostleConfiguration
-internal import JostleMessages
 package import LinuxSystem
 package import StateStorage
 

@@ -3,7 +3,6 @@ internal import IMUDrivers
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
-internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 
@@ -403,18 +402,15 @@ struct SettingsStore: Participant {
 
     private func payload(at now: ClockReading) -> [UInt8] {
         let kept = stack.resolution.refused.map { SettingRefusal($0, key: $0.path) }
-        var members: [JSONValue.Member] = [
-            .init("t", .number("\(now.wall)")), .init("run", .string(run)), .init("epochs", true),
-            .init("settings", stack.values), .init("origins", stack.origins),
-            .init("refused", .array((kept + refusals).map { $0.json })),
-        ]
-        members += fleet.report(stack, at: now.monotonic)
-        if let notKept { members.append(.init("not_kept", .string(notKept))) }
         let keys = keysForRestart + keysPending.filter { !keysForRestart.contains($0) }
-        if !keys.isEmpty {
-            members.append(.init("restart_required", .array(keys.map { .string($0) })))
-        }
-        return Array(JSONValue.object(members).compactText.utf8)
+        let head: JSONValue = [
+            "t": .number(now.wall), "run": .string(run), "epochs": true, "settings": stack.values,
+            "origins": stack.origins, "refused": .array((kept + refusals).map { $0.json }),
+        ]
+        let report = head.adding(fleet.report(stack, at: now.monotonic)).adding([
+            "not_kept": notKept.map { .string($0) }, "restart_required": keys.isEmpty ? nil : .strings(keys),
+        ])
+        return Array(report.compactText.utf8)
     }
 }
 

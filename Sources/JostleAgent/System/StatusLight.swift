@@ -1,4 +1,3 @@
-internal import JostleMessages
 internal import LinuxSystem
 
 /// An LED of the board: Documentation/ABI/testing/sysfs-class-led, `brightness` and `trigger`.

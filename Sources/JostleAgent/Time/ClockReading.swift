@@ -20,14 +20,6 @@ package struct ClockReading: Equatable, Sendable {
     /// Whether the wall clock can be trusted: see `ClockTrust`.
     package var isSet: Bool
 
-    /// Creates a reading from given values.
-    package init(boot: String, monotonic: Timestamp, wall: Int64, isSet: Bool) {
-        self.boot = boot
-        self.monotonic = monotonic
-        self.wall = wall
-        self.isSet = isSet
-    }
-
     /// The current reading of this machine's clocks. The wall clock is trusted unless `isSet` is false: see
     /// `MachineClocks.read`.
     package static func now(isSet: Bool = true) -> ClockReading {

@@ -1,4 +1,3 @@
-internal import JostleMessages
 internal import MotionCore
 
 /// Decides whether the wall clock can be trusted.

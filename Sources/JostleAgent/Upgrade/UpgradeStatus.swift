@@ -1,7 +1,5 @@
 internal import Documents
 internal import Glibc
-internal import JostleConfiguration
-internal import JostleMessages
 internal import LinuxSystem
 
 /// What has become of the upgrade to the version that the configuration asks for. The upgrade service writes it.

@@ -8,7 +8,6 @@ package import Documents
 package struct ConfigurationEdit: Sendable {
     private let path: [String]
     private let value: String
-    private let source: DocumentSource
 
     /// Returns `text` with the key at `path`, for example `gestures.shake.sensitivity`, set to the plain scalar
     /// `value`.
@@ -17,7 +16,7 @@ package struct ConfigurationEdit: Sendable {
     package static func set(
         _ path: String, to value: String, in text: String, source: DocumentSource
     ) throws -> String {
-        let edit = ConfigurationEdit(path: path.split(separator: ".").map(String.init), value: value, source: source)
+        let edit = ConfigurationEdit(path: path.split(separator: ".").map(String.init), value: value)
         let tree = try YAMLReader.read(Array(text.utf8), source: source)
         guard let edited = edit.applied(to: text, tree) else { throw edit.refusal(at: tree.position) }
         let wanted = ConfigurationEdit.setting(edit.path[...], to: value, in: tree)

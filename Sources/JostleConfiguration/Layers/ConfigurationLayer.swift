@@ -12,11 +12,6 @@ package struct ConfigurationLayer: Equatable, Sendable {
 
         /// The value in the form in which it is written.
         package var value: JSONValue
-
-        package init(key: String, value: JSONValue) {
-            self.key = key
-            self.value = value
-        }
     }
 
     /// The name in reports: `local`.

@@ -1,4 +1,3 @@
-internal import Documents
 internal import LinuxSystem
 internal import MotionCore
 

@@ -1,4 +1,3 @@
-internal import Documents
 package import MotionCore
 
 // The gestures that somebody has shown: `gestures.learned`.

@@ -1,6 +1,5 @@
 internal import Cryptography
 package import Documents
-internal import JostleConfiguration
 
 /// What identifies a document: its number, which grows with every publication on a topic within an epoch, and its hash.
 package struct DocumentRevision: Hashable, Sendable {
@@ -230,7 +229,7 @@ package struct DocumentDraft: Equatable, Sendable {
 
     /// A draft of the groups of a device.
     package init(groups: [String]) {
-        content = [.init("groups", .array(groups.map { .string($0) }))]
+        content = [.init("groups", .strings(groups))]
     }
 
     /// The configuration of a layer.
@@ -245,15 +244,14 @@ package struct DocumentDraft: Equatable, Sendable {
         revision: Int64, epoch: String = "", author: DocumentAuthor = DocumentAuthor(),
         signature: DocumentEnvelope.Signature? = nil
     ) -> [UInt8] {
-        var members: [JSONValue.Member] = [.init("schema", 1), .init("revision", .number("\(revision)"))]
-        if !epoch.isEmpty { members.append(.init("epoch", .string(epoch))) }
-        members += content
-        if let by = author.by { members.append(.init("by", .string(by))) }
-        if let at = author.at { members.append(.init("at", .number("\(at)"))) }
-        if let note = author.note { members.append(.init("note", .string(note))) }
-        if let signature {
-            members.append(.init("signature", ["key": .string(signature.key), "value": .string(signature.value)]))
-        }
-        return Array(JSONValue.object(members).compactText.utf8)
+        let head: JSONValue = [
+            "schema": 1, "revision": .number(revision), "epoch": epoch.isEmpty ? nil : .string(epoch),
+        ]
+        let signature: JSONValue? = signature.map { ["key": .string($0.key), "value": .string($0.value)] }
+        let tree = head.adding(.object(content)).adding([
+            "by": author.by.map { .string($0) }, "at": author.at.map { .number($0) },
+            "note": author.note.map { .string($0) }, "signature": signature,
+        ])
+        return Array(tree.compactText.utf8)
     }
 }

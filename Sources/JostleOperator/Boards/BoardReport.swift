@@ -100,9 +100,6 @@ package struct BoardReport: Equatable, Sendable {
         }
     }
 
-    /// The run of the agent.
-    package let run: String?
-
     /// Whether the device accepts documents with an epoch: earlier programs reject the unknown key.
     package let takesEpochs: Bool
 
@@ -139,7 +136,6 @@ package struct BoardReport: Equatable, Sendable {
     /// Takes a message; `bytes` are kept for `settings` and `refusedValues`.
     init(_ tree: JSONValue, keeping bytes: [UInt8]) {
         self.bytes = bytes
-        run = tree["run"]?.foreignText
         takesEpochs = tree["epochs"]?.bool ?? false
         groups = tree["groups"]?.elements.map { nodes in
             nodes.prefix(JostleSettings.Device.maximumGroups).compactMap(\.text).filter(JostleSettings.Device.isID)

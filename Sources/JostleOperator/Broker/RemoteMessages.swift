@@ -1,5 +1,4 @@
 package import Documents
-internal import JostleConfiguration
 internal import JostleMessages
 package import LinuxSystem
 internal import MosquittoClient

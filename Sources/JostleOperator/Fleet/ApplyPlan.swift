@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleConfiguration
 package import JostleMessages
 
 /// A document to be published.

@@ -13,12 +13,6 @@ package struct FleetDirectory: Equatable, Sendable {
         /// The path for messages.
         package var path: String
         package var bytes: [UInt8]
-
-        package init(name: String, path: String, bytes: [UInt8]) {
-            self.name = name
-            self.path = path
-            self.bytes = bytes
-        }
     }
 
     /// The configuration of each layer that has a file.

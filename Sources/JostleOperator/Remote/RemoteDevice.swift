@@ -13,7 +13,7 @@ package final class RemoteDevice {
     /// Seconds within which retained messages arrive.
     private static let retainedTime = 1.0
 
-    private let id: String
+    package let id: String
     private let topics: Topics
     private let view: BrokerView
     private var received: ReceivedMessages
@@ -50,20 +50,30 @@ package final class RemoteDevice {
         throw try silence(signals)
     }
 
+    /// The same, but a refused command is an error too.
+    package func carryOut(
+        _ command: String, _ arguments: JSONObject = JSONObject(), within seconds: Double, signals: SignalWaiter
+    ) throws -> RemoteAnswer {
+        let answer = try request(command, arguments, within: seconds, signals: signals)
+        guard answer.isAccepted else { throw answer.refusal }
+        return answer
+    }
+
     /// Sends a command to which the device answers several times, and passes each answer to `take` until one is the last:
     /// for at most `patience` seconds. If the user interrupts, the device is told to stop.
     ///
-    /// - Throws: if no answer arrives, and what `take` throws. A refusal is an answer.
+    /// - Throws: if no answer arrives, or if one is a refusal.
     package func follow(
         _ command: String, _ arguments: JSONObject, within seconds: Double, patience: Double, signals: SignalWaiter,
-        _ take: (RemoteAnswer) throws -> Void
+        _ take: (RemoteAnswer) -> Void
     ) throws {
         var waiting = [try request(command, arguments, within: seconds, signals: signals)]
         let deadline = WallClock.monotonic.advanced(bySeconds: patience)
         while true {
             for answer in waiting {
-                try take(answer)
-                if !answer.isAccepted || answer.text("done") == "true" { return }
+                guard answer.isAccepted else { throw answer.refusal }
+                take(answer)
+                if answer.text("done") == "true" { return }
             }
             guard WallClock.monotonic < deadline else {
                 throw BrokerError.silent(id: id, isOnline: received.board?.isOnline)

@@ -1,6 +1,5 @@
 internal import Cryptography
 package import Documents
-internal import JostleConfiguration
 package import JostleMessages
 package import LinuxSystem
 

@@ -1,5 +1,4 @@
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import MotionCore
 

@@ -2,7 +2,6 @@ internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
-internal import MosquittoClient
 
 /// The boards that somebody looks at: their last messages as they are, for the next page that opens, and what has to be
 /// subscribed for them.

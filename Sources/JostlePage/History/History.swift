@@ -1,6 +1,5 @@
 internal import HTTPServer
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem

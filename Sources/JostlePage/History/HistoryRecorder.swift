@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleMessages
 internal import JostleOperator
 internal import MotionCore
 

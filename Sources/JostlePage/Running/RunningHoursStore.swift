@@ -1,4 +1,3 @@
-internal import JostleConfiguration
 internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore

@@ -14,10 +14,6 @@ struct PageRoutes {
     /// The most boards in a request.
     private static let mostBoards = 100
 
-    init(server: PageServer) {
-        self.server = server
-    }
-
     /// What every answer says: what the browser may load and do with it.
     private static let headers: [(name: String, value: String)] = [
         (

@@ -1,6 +1,5 @@
 internal import Documents
 internal import HTTPServer
-internal import JostleMessages
 
 /// An open page: the events that wait to be sent to it.
 ///

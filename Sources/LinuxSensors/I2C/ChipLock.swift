@@ -1,6 +1,5 @@
 internal import CLinuxI2C
 internal import Glibc
-internal import IMUDrivers
 internal import LinuxSystem
 
 /// An exclusive lock on one chip, that is, on an address on an adapter.

@@ -1,16 +1,12 @@
 internal import Glibc
 package import IMUDrivers
 internal import LinuxSystem
-internal import MotionCore
 
 /// A device whose samples the kernel collects in a buffer. The buffer is on; `stop` or deallocation switches it off and
 /// restores the device's settings.
 ///
 /// To be used by one thread. Reading does not allocate.
 package final class IIOCapture {
-    /// The device that is read.
-    package var device: IIODevice { setUp.device }
-
     /// The sample rate of the driver or the trigger, Hz; `nil` if unknown.
     package let rate: Double?
 

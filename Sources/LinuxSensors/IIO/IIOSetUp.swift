@@ -1,7 +1,6 @@
 internal import Glibc
 internal import IMUDrivers
 internal import LinuxSystem
-internal import MotionCore
 
 /// The exclusive use of a kernel driver's device: claims it, sets its attributes, and restores their previous values at `end`
 /// or at the end of the object's lifetime.

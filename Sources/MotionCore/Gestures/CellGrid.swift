@@ -38,11 +38,6 @@ struct CellGrid: Sendable, BitwiseCopyable {
         return age < 0.5 * interval ? value.acceleration : value.acceleration - slope.acceleration * interval
     }
 
-    /// Resets the grid: the next sample is the first.
-    mutating func reset() {
-        hasStarted = false
-    }
-
     /// Adds a sample. Returns false if it restarts the grid: the first sample, and the first after a gap.
     ///
     /// Ignores a sample that is not later than the previous one.

@@ -67,16 +67,9 @@ package final class RecordingDirectory: Sendable {
         package var name: RecordingName
         package var bytes: Int
         /// When it was written last, milliseconds since 1970.
-        package var time: Int64
+        package var time: Int64 = 0
         /// Its labels, the same one only once.
-        package var labels: [String]
-
-        package init(name: RecordingName, bytes: Int, time: Int64 = 0, labels: [String] = []) {
-            self.name = name
-            self.bytes = bytes
-            self.time = time
-            self.labels = labels
-        }
+        package var labels: [String] = []
     }
 
     /// A part of a file.

@@ -118,7 +118,6 @@ private struct SimulationLoop: ~Copyable {
     /// Seconds from the start to the movement, in which the quiet time before it is computed.
     private static let preparation = 0.1
 
-    private let plan: SimulationPlan
     private let control: SimulationControl
     private let nearMisses: HandlerList<NearMiss>
     private let clock: SimulatedClock
@@ -142,7 +141,6 @@ private struct SimulationLoop: ~Copyable {
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         pipeline.apply(learned)
         settled = start.advanced(bySeconds: plan.start + plan.duration)
-        self.plan = plan
         self.control = control
         self.nearMisses = nearMisses
         self.clock = clock

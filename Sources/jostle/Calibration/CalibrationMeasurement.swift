@@ -1,7 +1,5 @@
-internal import IMUDrivers
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit

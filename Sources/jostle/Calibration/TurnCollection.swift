@@ -1,5 +1,3 @@
-internal import JostleCommandLine
-internal import JostleMessages
 internal import LinuxSystem
 internal import MotionCore
 

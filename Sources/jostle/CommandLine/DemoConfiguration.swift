@@ -1,7 +1,6 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import LinuxSystem
-internal import MotionKit
 
 /// The configuration of a run that only shows something: `jostle demo`, `jostle simulate`.
 ///

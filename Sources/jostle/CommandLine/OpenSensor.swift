@@ -1,5 +1,4 @@
 internal import JostleAgent
-internal import JostleCommandLine
 internal import JostleConfiguration
 internal import LinuxSensors
 internal import LinuxSystem

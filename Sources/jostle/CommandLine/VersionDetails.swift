@@ -2,7 +2,6 @@ internal import CBuildInformation
 internal import Cryptography
 internal import Documents
 internal import JostleCommandLine
-internal import JostleConfiguration
 internal import MosquittoClient
 internal import SQLiteDatabase
 

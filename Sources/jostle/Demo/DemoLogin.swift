@@ -1,7 +1,6 @@
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import LinuxSystem
 

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import JostleCommandLine
 internal import LinuxSystem
 internal import MosquittoClient
 internal import Synchronization

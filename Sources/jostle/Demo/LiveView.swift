@@ -4,7 +4,6 @@ internal import JostleCommandLine
 internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
-internal import MotionKit
 internal import Synchronization
 
 /// A live view of an agent in the same process: a screen on a terminal that supports it, else lines.

@@ -3,7 +3,6 @@ internal import Glibc
 internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleRuntime
 internal import LinuxSensors
 internal import LinuxSystem

@@ -1,6 +1,4 @@
 internal import Documents
-internal import JostleCommandLine
-internal import JostleMessages
 internal import LinuxSystem
 
 /// What `jostle doctor` examines; the raw values are the names in its JSON.

@@ -2,7 +2,6 @@ internal import Glibc
 internal import IMUDrivers
 internal import JostleAgent
 internal import JostleConfiguration
-internal import JostleRuntime
 internal import LinuxSensors
 internal import LinuxSystem
 internal import MotionKit

@@ -1,6 +1,5 @@
 internal import Documents
 internal import JostleCommandLine
-internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 internal import LinuxSystem

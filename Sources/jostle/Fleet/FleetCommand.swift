@@ -1,9 +1,6 @@
-internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
-internal import LinuxSystem
 
 /// `jostle fleet`: the configuration of many devices, as retained messages on their broker.
 enum FleetCommand {

@@ -4,7 +4,6 @@ internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
-internal import JostleRuntime
 internal import LinuxSystem
 
 /// A command of `jostle fleet` at the fleet's broker, whose state it has read: how it publishes, and waits for the devices.

@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
@@ -101,33 +100,31 @@ enum FleetJSON {
         let layers = board.statuses.compactMap { document, layer in
             document.layer.map { JSONValue.Member($0.text, status(layer)) }
         }
-        let value: JSONValue = [
+        let event: JSONValue? = board.events.first.map {
+            ["gesture": .string($0.gesture), "phase": .string($0.phase), "t": .optional($0.time)]
+        }
+        return [
             "id": .string(board.id), "online": .optional(board.isOnline), "version": .optional(board.health?.version),
             "chip": .optional(board.health?.sensor), "groups": .strings(model.groups(of: board.id)),
             "state": .string(model.state(of: board).word), "layers": .object(layers),
             "registry": board.report?.registry.map(status) ?? .null, "problems": .strings(board.problems),
+            "last_event": event,
         ]
-        guard let event = board.events.first else { return value }
-        let last: JSONValue = [
-            "gesture": .string(event.gesture), "phase": .string(event.phase), "t": .optional(event.time),
-        ]
-        return value.adding(["last_event": last])
     }
 
     /// What a device reports of a document, without what it does not say.
     static func status(_ layer: BoardReport.Layer) -> JSONValue {
-        func list(_ refusals: [BoardReport.Refusal]) -> JSONValue {
-            refusals.isEmpty ? .null : .array(refusals.map(refusal))
+        func list(_ refusals: [BoardReport.Refusal]) -> JSONValue? {
+            refusals.isEmpty ? nil : .array(refusals.map(refusal))
         }
-        let value: JSONValue = [
-            "status": .string(layer.status.word), "revision": .optional(layer.revision),
-            "epoch": epoch(layer.epoch), "in_force": .optional(layer.inForce), "hash": .optional(layer.hash),
-            "candidate": layer.isCandidate ? true : .null, "probation": layer.isOnProbation ? true : .null,
-            "candidate_errors": list(layer.candidateErrors), "reason": .optional(layer.reason),
-            "errors": list(layer.errors),
-            "unknown_keys": layer.unknownKeys.isEmpty ? .null : .strings(layer.unknownKeys),
+        return [
+            "status": .string(layer.status.word), "revision": layer.revision.map { .number($0) },
+            "epoch": epoch(layer.epoch), "in_force": layer.inForce.map { .number($0) },
+            "hash": layer.hash.map { .string($0) }, "candidate": layer.isCandidate ? true : nil,
+            "probation": layer.isOnProbation ? true : nil, "candidate_errors": list(layer.candidateErrors),
+            "reason": layer.reason.map { .string($0) }, "errors": list(layer.errors),
+            "unknown_keys": layer.unknownKeys.isEmpty ? nil : .strings(layer.unknownKeys),
         ]
-        return .object((value.members ?? []).filter { !$0.value.isNull })
     }
 
     static func refusal(_ refusal: BoardReport.Refusal) -> JSONValue {
@@ -149,14 +146,13 @@ enum FleetJSON {
     }
 
     private static func revision(_ id: FleetDocumentID, _ revision: DocumentRevision) -> JSONValue {
-        let value: JSONValue = [
+        [
             "document": .string(id.text), "revision": .number(revision.number), "epoch": epoch(revision.epoch),
             "hash": .string(revision.shortHash),
         ]
-        return .object((value.members ?? []).filter { !$0.value.isNull })
     }
 
-    private static func epoch(_ text: String) -> JSONValue { text.isEmpty ? .null : .string(text) }
+    private static func epoch(_ text: String) -> JSONValue? { text.isEmpty ? nil : .string(text) }
 
     /// Documents with their revisions.
     static func documents(_ revisions: [FleetDocumentID: DocumentRevision]) -> JSONValue {

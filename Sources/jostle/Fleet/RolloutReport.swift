@@ -1,6 +1,5 @@
 internal import Documents
 internal import JostleCommandLine
-internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 
@@ -70,13 +69,15 @@ struct RolloutReport {
         let failures = judgement.failures(isEnd: isEnd)
         let waiting = isEnd ? [] : judgement.failing
         guard !isJSON else {
-            var members: JSONValue = [
-                "percent": .number(step.percent), "online": .number(step.online.count),
-                "failed": FleetJSON.reasons(failures),
-            ]
-            if !waiting.isEmpty { members = members.adding(["waiting": FleetJSON.reasons(waiting)]) }
-            if case .stop(let reason) = verdict { members = members.adding(["stopped": .string(reason)]) }
-            return event("judged", members)
+            let reason: String? = if case .stop(let reason) = verdict { reason } else { nil }
+            return event(
+                "judged",
+                [
+                    "percent": .number(step.percent), "online": .number(step.online.count),
+                    "failed": FleetJSON.reasons(failures),
+                    "waiting": waiting.isEmpty ? nil : FleetJSON.reasons(waiting),
+                    "stopped": reason.map { .string($0) },
+                ])
         }
         let works = judgement.healthy.count + judgement.unproven.count
         var text = "  \(works) of \(FleetText.count(step.online.count, "device")) have it and work"

@@ -1,7 +1,6 @@
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleMessages
-internal import JostleOperator
 internal import LinuxSystem
 
 /// The file of a private key that signs a fleet's documents.

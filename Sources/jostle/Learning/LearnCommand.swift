@@ -4,7 +4,6 @@ internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleOperator
-internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
@@ -73,7 +72,7 @@ enum LearnCommand {
             let refusal = GestureName.refusal
             throw Failure(.usage, "\(word) \(refusal.reason); allowed: \(refusal.allowed)")
         }
-        if let id = arguments.value("on") { return try learnRemotely(name, on: id, arguments, signals) }
+        if arguments.has("on") { return try learnRemotely(name, arguments, signals) }
         if arguments.has("forget") { throw Failure(.usage, "--forget needs --on; without it, a gesture is a file") }
         let more = try arguments.value("more").map { path in
             let template = try GestureFile.read(path)
@@ -194,10 +193,7 @@ enum LearnCommand {
     private static let answerTime = 10.0
 
     /// Has a running agent learn, or forget.
-    private static func learnRemotely(
-        _ name: GestureName, on id: String, _ arguments: Arguments, _ signals: SignalWaiter
-    ) throws {
-        try DeviceIDArgument.check(id)
+    private static func learnRemotely(_ name: GestureName, _ arguments: Arguments, _ signals: SignalWaiter) throws {
         for option in ["from", "labelled", "output", "not", "known", "check"] where arguments.has(option) {
             throw Failure(.usage, "--\(option) is for this machine, not for an agent elsewhere (--on)")
         }
@@ -206,22 +202,21 @@ enum LearnCommand {
         let isForgetting = arguments.has("forget")
         let duration = isForgetting ? 0 : try addLesson(to: &request, arguments)
         if isForgetting { request.add("forget", true) }
-        let device = try RemoteDevice(id: id, settings: try Configuration.ofBroker(arguments))
+        let device = try RemoteDevice(arguments)
         guard !isForgetting else {
-            let answer = try device.request("learn", request, within: answerTime, signals: signals)
-            guard answer.isAccepted else { throw answer.refusal }
+            let answer = try device.carryOut("learn", request, within: answerTime, signals: signals)
             let isForgotten = answer.text("forgotten") == "true"
-            return Output.line("\(name): \(isForgotten ? "forgotten" : "\(id) has learned no such gesture over MQTT")")
+            return Output.line(
+                "\(name): \(isForgotten ? "forgotten" : "\(device.id) has learned no such gesture over MQTT")")
         }
         try device.follow(
             "learn", request, within: answerTime, patience: duration + answerTime, signals: signals
         ) { answer in
-            guard answer.isAccepted else { throw answer.refusal }
             guard let message = answer.text("message"), answer.text("step") != "moving" else { return }
             Output.line(ForeignText.excerpt(message, limit: 500))
             Output.flush()
         }
-        Output.line("\(id) has \(name) now.")
+        Output.line("\(device.id) has \(name) now.")
     }
 
     /// Adds what the options say of a lesson; returns how long it may take, s.

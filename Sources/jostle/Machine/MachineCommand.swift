@@ -1,7 +1,6 @@
 internal import Documents
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem
@@ -45,16 +44,12 @@ enum MachineCommand {
                     + EditDistance.suggestion(for: word, among: words))
         }
         let signals = SignalWaiter()
-        let settings = try Configuration.ofBroker(arguments)
-        let id = arguments.value("on") ?? settings.device.id ?? DeviceName.ofThisMachine()
-        try DeviceIDArgument.check(id)
-        let device = try RemoteDevice(id: id, settings: settings)
+        let device = try RemoteDevice(arguments)
+        let id = device.id
         func ask(_ now: String?) throws -> RemoteAnswer {
             var request = JSONObject()
             request.add("now", now)
-            let answer = try device.request("machine", request, within: answerTime, signals: signals)
-            guard answer.isAccepted else { throw answer.refusal }
-            return answer
+            return try device.carryOut("machine", request, within: answerTime, signals: signals)
         }
         if word == "learn" { return try learn(id, Dialogue(signals: signals), ask) }
         let answer = try ask(word)

@@ -1,6 +1,5 @@
 internal import Documents
 internal import JostleCommandLine
-internal import JostleMessages
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit

@@ -67,10 +67,8 @@ enum RecordingsCommand {
             throw Failure(.usage, missing ?? "\"\(given[action.operands.count])\" is too much: \(word) takes no more")
         }
         let place: any RecordingPlace
-        if let id = arguments.value("on") {
-            try DeviceIDArgument.check(id)
-            place = try RemoteRecordings(
-                device: RemoteDevice(id: id, settings: try Configuration.ofBroker(arguments)), signals: signals)
+        if arguments.has("on") {
+            place = RemoteRecordings(device: try RemoteDevice(arguments), signals: signals)
         } else {
             let state = LayersInForce.directory(for: Configuration.file(arguments))
             place = LocalRecordings(directory: RecordingDirectory(stateDirectory: state))
@@ -111,10 +109,8 @@ enum RecordingsCommand {
             Output.text(String(decoding: bytes, as: UTF8.self))
             return
         }
-        do {
+        try Failure.about(file, .cannotCreate) {
             try FileContents.create(file, with: bytes, mode: 0o600, owner: SudoUser.owner)
-        } catch {
-            throw Failure(.cannotCreate, "\(file): \(error)")
         }
         Output.line("\(file): \(bytes.count / 1000) kB. Look into it with: jostle replay \(file)")
     }

@@ -1,9 +1,7 @@
 internal import Documents
-internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import LinuxSystem
-internal import StateStorage
 
 /// `jostle config`: the configuration that is in force on this board.
 enum ConfigCommand {

@@ -45,12 +45,8 @@ enum SwitchCommand {
         _ command: String, _ arguments: Arguments, done: String, unchanged: String
     ) throws {
         let signals = SignalWaiter()
-        let settings = try Configuration.ofBroker(arguments)
-        let id = arguments.value("on") ?? settings.device.id ?? DeviceName.ofThisMachine()
-        try DeviceIDArgument.check(id)
-        let device = try RemoteDevice(id: id, settings: settings)
-        let answer = try device.request(command, JSONObject(), within: answerTime, signals: signals)
-        guard answer.isAccepted else { throw answer.refusal }
-        Output.line("\(id): \(answer.text("changed") == "false" ? unchanged : done)")
+        let device = try RemoteDevice(arguments)
+        let answer = try device.carryOut(command, within: answerTime, signals: signals)
+        Output.line("\(device.id): \(answer.text("changed") == "false" ? unchanged : done)")
     }
 }

@@ -2,7 +2,6 @@ internal import Documents
 internal import IMUDrivers
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import LinuxSensors
 internal import LinuxSystem
 internal import MotionCore

@@ -1,10 +1,7 @@
 internal import Documents
 internal import Glibc
-internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
-internal import LinuxSensors
 internal import LinuxSystem
 internal import MotionKit
 

@@ -1,6 +1,5 @@
 internal import Documents
 internal import Glibc
-internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleOperator

@@ -1,4 +1,3 @@
-internal import JostleAgent
 internal import JostleCommandLine
 internal import JostleConfiguration
 internal import LinuxSystem

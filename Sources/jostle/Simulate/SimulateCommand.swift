@@ -47,10 +47,7 @@ enum SimulateCommand {
     static func run(_ arguments: Arguments) throws {
         let signals = SignalWaiter()
         let trajectory = arguments.operand(0) ?? ""
-        if let id = arguments.value("on") {
-            try runRemotely(trajectory, on: id, arguments, try Configuration.ofBroker(arguments), signals)
-            return
-        }
+        if arguments.has("on") { return try runRemotely(trajectory, arguments, signals) }
         if arguments.value("count") != nil {
             throw Failure(.usage, "--count needs --on; without --on the movement is repeated anyway")
         }
@@ -111,26 +108,22 @@ extension SimulateCommand {
     /// Seconds to wait for the end of a gesture after the movement; the agent itself cancels it sooner.
     private static let patience = 20.0
 
-    static func runRemotely(
-        _ movement: String, on id: String, _ arguments: Arguments, _ settings: JostleSettings, _ signals: SignalWaiter
-    ) throws {
+    static func runRemotely(_ movement: String, _ arguments: Arguments, _ signals: SignalWaiter) throws {
         if arguments.has("once") {
             throw Failure(.usage, "with --on, a movement is made only once; use --count N to repeat it")
         }
-        try DeviceIDArgument.check(id)
         var request = JSONObject()
         request.add("movement", movement)
         request.add("count", try arguments.count("count", within: SimulatedMovement.counts).map { Int64($0) })
         request.add("seconds", try arguments.seconds("for"), decimals: 3)
 
-        let device = try RemoteDevice(id: id, settings: settings)
-        let answer = try device.request("simulate", request, within: answerTime, signals: signals)
-        guard answer.isAccepted else { throw answer.refusal }
+        let device = try RemoteDevice(arguments)
+        let answer = try device.carryOut("simulate", request, within: answerTime, signals: signals)
         let seconds = waitingTime(announced: answer.number("seconds"))
-        Output.line("\(id): \(answer.text("movement") ?? movement), takes \(decimal(seconds, 1)) s")
+        Output.line("\(device.id): \(answer.text("movement") ?? movement), takes \(decimal(seconds, 1)) s")
         if let beside = answer.text("beside") {
             Output.warn(
-                "the sensor of \(id) is virtual and moves by itself, along \(ForeignText.excerpt(beside)): its events are "
+                "the sensor of \(device.id) is virtual and moves by itself, along \(ForeignText.excerpt(beside)): its events are "
                     + "among these; to leave them out, give it sensor.trajectory: rest")
         }
         Output.flush()

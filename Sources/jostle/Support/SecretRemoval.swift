@@ -1,5 +1,4 @@
 internal import Documents
-internal import JostleConfiguration
 internal import LinuxSystem
 
 /// Removes secrets from text: those that are known, wherever they are, and what stands where secrets usually are.

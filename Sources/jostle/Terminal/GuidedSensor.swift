@@ -1,5 +1,4 @@
 internal import IMUDrivers
-internal import JostleCommandLine
 internal import JostleConfiguration
 internal import JostleRuntime
 internal import LinuxSystem

@@ -1,5 +1,3 @@
-internal import JostleCommandLine
-internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 

@@ -1,8 +1,6 @@
-internal import Documents
 internal import Glibc
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
 internal import JostleOperator
 internal import JostleRuntime
 internal import LinuxSystem
@@ -289,24 +287,22 @@ extension TuneCommand {
                 .noInput, "no recordings are kept in \(recordings.path): jostle tune GESTURE --keep keeps some")
         }
         var files: [TarArchive.File] = []
+        func add(_ path: String, _ content: [UInt8]) {
+            files.append(
+                TarArchive.File(path: "jostle-tune/\(path)", content: content, mode: 0o644, owner: "", group: ""))
+        }
+        func bytes(_ path: String) throws(SystemFailure) -> [UInt8] {
+            try FileContents.bytes(of: path, limit: TuningRecordings.capacity + 1)
+        }
         do {
             for run in runs {
                 for name in try DirectoryContents.names(run.path) {
-                    let bytes = try FileContents.bytes(of: "\(run.path)/\(name)", limit: TuningRecordings.capacity + 1)
-                    files.append(
-                        TarArchive.File(
-                            path: "jostle-tune/\(run.name)/\(name)", content: bytes, mode: 0o644, owner: "", group: ""))
+                    add("\(run.name)/\(name)", try bytes("\(run.path)/\(name)"))
                 }
             }
             for file in labelled {
-                let bytes = try FileContents.bytes(of: file.path, limit: TuningRecordings.capacity + 1)
-                for (path, content) in [
-                    (file.name, bytes), (RecordingLabels.path(ofRecording: file.name), Array(file.labels.text.utf8)),
-                ] {
-                    files.append(
-                        TarArchive.File(
-                            path: "jostle-tune/\(path)", content: content, mode: 0o644, owner: "", group: ""))
-                }
+                add(file.name, try bytes(file.path))
+                add(RecordingLabels.path(ofRecording: file.name), Array(file.labels.text.utf8))
             }
         } catch {
             throw TuningRecordings.failure(error, recordings.path)

@@ -1,8 +1,6 @@
 internal import IMUDrivers
 internal import JostleCommandLine
 internal import JostleConfiguration
-internal import JostleMessages
-internal import JostleRuntime
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit

@@ -204,29 +204,22 @@ struct TuningContents {
 
     /// The chip, its rate and mounting, the version, the settings in force, and what was found.
     private var about: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("jostle", .string(version)), .init("gesture", .string(gesture.word)),
+        let result: JSONValue = [
+            "best": .number(proposal.tuning.best.sensitivity),
+            "sensitivities": .array(proposal.present.outcomes.map(TuningContents.json)),
         ]
-        if let chip = movements.chip { members.append(.init("chip", .string(chip))) }
-        if let rate = movements.rate { members.append(.init("rate_hz", .number(decimal(rate, 2)))) }
-        members += [
-            .init("gyroscope", .bool(movements.hasGyroscope)),
-            .init("calibrated", .bool(movements.calibration != ChipCalibration())),
-            .init("settings", TuningContents.settings(settings)),
-            .init(
-                "result",
-                .object([
-                    .init("best", .number("\(proposal.tuning.best.sensitivity)")),
-                    .init("sensitivities", .array(proposal.present.outcomes.map(TuningContents.json))),
-                ])),
+        return [
+            "jostle": .string(version), "gesture": .string(gesture.word), "chip": movements.chip.map { .string($0) },
+            "rate_hz": movements.rate.map { .number(decimal($0, 2)) }, "gyroscope": .bool(movements.hasGyroscope),
+            "calibrated": .bool(movements.calibration != ChipCalibration()),
+            "settings": TuningContents.settings(settings), "result": result,
         ]
-        return .object(members)
     }
 
     private static func json(_ outcome: SensitivityTuning.Outcome) -> JSONValue {
         [
-            "sensitivity": .number("\(outcome.sensitivity)"), "caught": .number("\(outcome.caught)"),
-            "by_mistake": .number("\(outcome.fired)"),
+            "sensitivity": .number(outcome.sensitivity), "caught": .number(outcome.caught),
+            "by_mistake": .number(outcome.fired),
         ]
     }
 

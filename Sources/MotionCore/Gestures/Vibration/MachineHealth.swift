@@ -216,12 +216,6 @@ public struct MachineMeasurement: Equatable, Sendable, BitwiseCopyable {
     package var lineLevels = SIMD4<Float>.zero
     /// The line near the speed of the settings, Hz; `nil` without a speed, or if there is no line.
     public var speed: Double?
-
-    package init(timestamp: Timestamp, rate: Double, octaves: SIMD16<Float>) {
-        self.timestamp = timestamp
-        self.rate = rate
-        self.octaves = octaves
-    }
 }
 
 /// The learnt ranges of the octaves, for up to four speeds of a machine, told apart by its strongest line.
